@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from './config/index.js';
 import { makeApp } from './http/app.js';
 import { makeCors } from './http/cors.js';
-import { anyHost, type HostGuard, isLoopback, loopbackHost, noPage } from './http/host-guard.js';
+import { anyHost, type HostGuard, isLoopback, isLoopbackName, loopbackHost, noPage } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
@@ -15,20 +15,26 @@ import type { Watch } from './watch.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
-export { bindSocket, bindTcp } from './http/http-server.js';
+export { connectionLimits } from './http/client-address.js';
+export { bindSocket, bindTcp, sharedTcp } from './http/http-server.js';
 export { urlOf } from './http/listen-at.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 export { type GatewayMode, type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
 export interface ListenerOptions<Where extends At> {
   readonly routes: readonly Route[];
-  readonly guard: HostGuard;
-  /** Whether everybody who reaches the listener may see what runs here. Defaults to no. */
-  readonly showsStatus?: true;
+  readonly manner: Manner | ((at: Where) => Manner);
   /** Origins of web pages that may send requests. Defaults to none. */
   readonly origins?: readonly string[] | null;
-  /** The bound address. It belongs to this listener from now on. */
+  /** The address. It belongs to this listener from now on. */
   readonly at: Bound<Where>;
+}
+
+/** How a listener treats those who reach it. */
+export interface Manner {
+  readonly guard: HostGuard;
+  /** Whether everybody who reaches it may see what runs here. Defaults to no. */
+  readonly showsStatus?: true;
 }
 
 export interface Listener<Where extends At = At> {
@@ -38,16 +44,26 @@ export interface Listener<Where extends At = At> {
   readonly close: (patience?: number) => Promise<void>;
 }
 
-/** Answers requests at an address. Several listeners may share services. */
-export function listen<Where extends At>(
-  services: Services,
-  { routes, guard, showsStatus, origins, at: bound }: ListenerOptions<Where>,
-): Listener<Where> {
-  bound.serve({
+/**
+ * Answers requests at an address, which it opens. Several listeners may share services. Rejects with Node's error if
+ * somebody else has taken the address by now.
+ */
+export async function listen<Where extends At>(
+  services: ListeningServices,
+  { routes, manner, origins, at: bound }: ListenerOptions<Where>,
+): Promise<Listener<Where>> {
+  // Whoever depends on the address is asked once it is known.
+  let known: Manner | null = typeof manner === 'function' ? null : manner;
+  const own = (): Manner => (known ??= typeof manner === 'function' ? manner(bound.at) : manner);
+  await bound.serve({
     app: makeApp(routes, {
       services,
-      guard,
-      showsStatus: showsStatus === true,
+      guard: (host, origin) => {
+        own().guard(host, origin);
+      },
+      get showsStatus() {
+        return own().showsStatus === true;
+      },
       cors: makeCors(origins ?? []),
       isClosing: bound.isClosing,
     }),
@@ -55,14 +71,18 @@ export function listen<Where extends At>(
     nextId: services.nextId,
     onRefused: services.observer.refused,
     onUngreeted: services.observer.ungreeted,
+    onCut: services.onCut,
+    onFull: services.onFull,
   });
   return { at: bound.at, url: urlOf(bound.at), close: bound.close };
 }
 
+type ListeningServices = Services & Pick<GatewayServices, 'onCut' | 'onFull'>;
+
 export interface GatewayOptions extends ServicesOptions {
-  /** An address to take, or one that was taken before. */
+  /** An address, or one that was found free before. */
   readonly listen: Address | Bound<TcpAt>;
-  /** The addresses for admins, already taken. Defaults to none. */
+  /** The addresses for admins. Defaults to none. */
   readonly admin?: AdminDoors;
   /** Origins of web pages that may use the API. Defaults to none. */
   readonly origins?: readonly string[] | null;
@@ -105,12 +125,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const bound = 'serve' in options.listen ? options.listen : await bindTcp(options.listen);
   const isLocal = options.mode.kind === 'local';
   const doors = options.admin ?? { tcp: null, socket: null };
+  let opened: GatewayServices | null = null;
   try {
-    if (isLocal && !isLoopback(bound.at.host)) throw new NotLoopbackError();
-    const services = await makeServices({ ...options, isLeaving: bound.isLeaving });
-    const guard = isLocal ? loopbackHost(bound.at) : anyHost;
-    const listener = listen(services, { routes: services.routes, guard, origins: options.origins ?? null, at: bound });
-    const admins = listenToAdmins(services, doors);
+    if (isLocal && !isLoopbackName(bound.at.host)) throw new NotLoopbackError();
+    const { isLeaving, connections } = bound;
+    const services = await makeServices({ ...options, isLeaving, connections });
+    opened = services;
+    const manner = isLocal ? (at: TcpAt) => ({ guard: loopbackHost(at) }) : { guard: anyHost };
+    const { routes } = services;
+    const admins = await listenToAdmins(services, doors);
+    const listener = await listen(services, { routes, manner, origins: options.origins ?? null, at: bound });
     let closing: Promise<void> | null = null;
     const close = async ({ notice, deadline }: Partial<Ending> = {}): Promise<void> => {
       bound.leave();
@@ -123,9 +147,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { policies, activator, activations, revocations } = services;
     const failed = new Promise<never>(() => undefined);
     const parts = { policies, activator, activations, revocations, failed, workers: null };
-    return { url: listener.url, address: bound.at, ...parts, close: (ending) => (closing ??= close(ending)) };
+    return { url: listener.url, address: listener.at, ...parts, close: (ending) => (closing ??= close(ending)) };
   } catch (error) {
-    await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
+    await Promise.all([bound.close(0), doors.tcp?.close(0), doors.socket?.close(0)]);
+    await opened?.close();
     throw error;
   }
 }
@@ -134,17 +159,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
  * The Unix socket is for the gateway's own user. On loopback everybody may see what runs here, and web pages reach
  * nothing.
  */
-export function listenToAdmins(services: GatewayServices, { tcp, socket }: AdminDoors): readonly Listener[] {
-  const { adminRoutes: routes, socketAdmins } = services;
+export async function listenToAdmins(
+  services: GatewayServices,
+  { tcp, socket }: AdminDoors,
+): Promise<readonly Listener[]> {
+  const { adminRoutes: routes, bySocket } = services;
+  const manner = (at: TcpAt): Manner =>
+    isLoopback(at.host) ? { guard: loopbackHost(at), showsStatus: true } : { guard: noPage };
   const listeners: Listener[] = [];
-  if (tcp !== null) {
-    const guard = isLoopback(tcp.at.host) ? loopbackHost(tcp.at) : noPage;
-    listeners.push(
-      listen(services, { routes, guard, at: tcp, ...(isLoopback(tcp.at.host) ? { showsStatus: true } : {}) }),
-    );
-  }
+  if (tcp !== null) listeners.push(await listen(services, { routes, manner, at: tcp }));
   if (socket !== null)
-    listeners.push(listen({ ...services, admins: socketAdmins }, { routes, guard: noPage, at: socket }));
+    listeners.push(await listen({ ...services, ...bySocket }, { routes, manner: { guard: noPage }, at: socket }));
   return listeners;
 }
 

@@ -4,5 +4,10 @@ import { makeRoutes } from './http/routes.js';
 import { describeApi } from './http/openapi/document.js';
 
 export function apiDescription(): object {
-  return describeApi(makeRoutes({ db: noStore(), cursorKey: new Uint8Array(0) }));
+  return describeApi(makeRoutes({ db: noStore(), cursorKey: new Uint8Array(0), readiness: unasked }));
+}
+
+/** Routes are described, and not run. */
+function unasked(): never {
+  throw new TypeError('a route of a description was asked');
 }

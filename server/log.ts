@@ -1,18 +1,24 @@
 // The gateway's own log: JSON lines for the operator, through pino. Errors are described by name, code and place.
-// Messages from the database are left out, because they quote stored and bound values, and others may read a shared
-// log.
+// Messages from the database are shown only where they quote no stored or bound values, because others may read a
+// shared log. No line holds a credential, wherever a client has put it.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { LOG_LIMITS } from './limits/logs.js';
 import { makeLogDestination } from './log-destination.js';
+import { maskCredentials } from './mask.js';
 import type { Logger } from './ports.js';
+import { isTold } from './sql-state.js';
 
 export interface LogOptions {
   /** Where lines go. Defaults to standard error. */
   readonly destination?: Writable;
   /** Fields of every line. Defaults to none. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** The lowest level that is written. Defaults to `info`. */
+  readonly level?: LogLevel;
 }
+
+export type LogLevel = 'info' | 'warn' | 'error';
 
 export interface ClosableLogger extends Logger {
   /** Resolves when everything that is buffered is written, or cannot be. */
@@ -23,14 +29,20 @@ const STDERR = 2;
 
 export function makeLogger(options: LogOptions = {}): ClosableLogger {
   const own = options.destination === undefined ? makeLogDestination(STDERR) : null;
+  const destination = options.destination ?? own;
   const log = pino(
     {
+      level: options.level ?? 'info',
       base: options.fields ?? null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },
     },
-    options.destination ?? own ?? undefined,
+    {
+      write: (line: string) => {
+        destination?.write(maskCredentials(line));
+      },
+    },
   );
   return {
     info: (fields, message) => {
@@ -55,7 +67,8 @@ export function describeError(error: unknown, causes: number = LOG_LIMITS.causes
   const stack = placesOf(error);
   const cause = error.cause === undefined || causes === 0 ? undefined : describeError(error.cause, causes - 1);
   if (code !== undefined && SQLSTATE.test(code)) {
-    return { type: 'DatabaseError', code, ...pick(error, ['routine', 'constraint', 'table']), stack };
+    const told = isTold(code) ? { message: error.message.slice(0, LOG_LIMITS.databaseMessage) } : {};
+    return { type: 'DatabaseError', code, ...told, ...pick(error, ['routine', 'constraint', 'table']), stack };
   }
   return { type: error.name, code, message: error.message, stack, cause };
 }

@@ -17,6 +17,8 @@ export interface OutgoingRequest {
   readonly maxBytes: number;
   /** For the whole exchange, in milliseconds. */
   readonly timeout: number;
+  /** How long the other side may say nothing, in milliseconds. Defaults to the whole time. */
+  readonly silence?: number;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal?: AbortSignal;
   /** Certificates of the authorities to trust, in PEM form, instead of the system's. */
@@ -52,24 +54,62 @@ export async function receive(
 ): Promise<Omit<OutgoingAnswer, 'body'>> {
   const fault = urlFault(request.url);
   if (fault !== null) throw new OutgoingError(`the address ${fault}`);
-  const deadline = AbortSignal.timeout(request.timeout);
+  const patience = makePatience(request);
+  try {
+    return await exchange(request, patience, take);
+  } finally {
+    patience.end();
+  }
+}
+
+async function exchange(
+  request: OutgoingRequest,
+  { deadline, renew }: Patience,
+  take: (chunk: Buffer) => void,
+): Promise<Omit<OutgoingAnswer, 'body'>> {
   const response = await open(request, deadline).catch((error: unknown) => {
     if (error instanceof OutgoingError) throw error;
     throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'cannot be reached', { cause: error });
   });
+  renew();
   const status = response.statusCode ?? 0;
   const from = response.socket.remoteAddress ?? '';
   try {
     if (status >= 300 && status < 400 && status !== NOT_MODIFIED) throw new OutgoingError(REDIRECTED);
     if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new OutgoingError(ENCODED);
     if (Number(response.headers['content-length'] ?? 0) > request.maxBytes) throw tooMuch(request.maxBytes);
-    await readAll(response, request.maxBytes, take);
+    await readAll(response, request.maxBytes, (chunk) => {
+      renew();
+      take(chunk);
+    });
     return { status, headers: response.headers, from };
   } catch (error) {
     response.destroy();
     if (error instanceof OutgoingError) throw error;
     throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'did not finish its answer', { cause: error });
   }
+}
+
+/** How long an answer may take. */
+interface Patience {
+  readonly deadline: AbortSignal;
+  /** Called when something has arrived. */
+  readonly renew: () => void;
+  readonly end: () => void;
+}
+
+function makePatience({ timeout, silence = timeout }: OutgoingRequest): Patience {
+  const silent = new AbortController();
+  const timer = setTimeout(() => {
+    silent.abort();
+  }, silence);
+  return {
+    deadline: AbortSignal.any([AbortSignal.timeout(timeout), silent.signal]),
+    renew: () => timer.refresh(),
+    end: () => {
+      clearTimeout(timer);
+    },
+  };
 }
 
 const NOT_MODIFIED = 304;

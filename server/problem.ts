@@ -88,7 +88,12 @@ const KINDS = {
   'authz.denied': {
     status: 403,
     title: 'The actor may not do this',
-    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: name the namespace of the record. The answer is the same whether the record exists or not.',
+    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `exclusive`: the policy keeps two of your identities apart, so use a credential with one of them. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: name the namespace of the record. The answer is the same whether the record exists or not.',
+  },
+  'authz.asker': {
+    status: 403,
+    title: 'The credential may not ask about others',
+    help: 'Use a key that was made with `bailiwick keys create --decide`. Other credentials ask about themselves: `GET /api/v1/permissions`.',
   },
   'route.not_found': {
     status: 404,
@@ -220,6 +225,11 @@ const KINDS = {
     title: 'Something went wrong on our side',
     help: 'Give the `requestId` to the operator of the gateway: the log has the reason.',
   },
+  'auth.unavailable': {
+    status: 503,
+    title: 'The issuer of the token cannot be asked now',
+    help: 'Keep the token and try again after as many seconds as `Retry-After` says: nobody knows yet whether it is valid. If that does not help, tell the operator of the gateway, who sees why the issuer does not answer.',
+  },
   overloaded: {
     status: 503,
     title: 'The gateway holds as many unread answers as it may',
@@ -235,10 +245,15 @@ const KINDS = {
     title: 'The snapshot could not be verified in time',
     help: 'Other uploads were before it, or it takes too long by itself. Nothing was stored: send it again after as many seconds as `Retry-After` says.',
   },
+  'proof.unavailable': {
+    status: 503,
+    title: 'The policy could not be asked this now',
+    help: 'The answer takes too long, or the store does not have the snapshot. Ask about fewer things at once, or try again after as many seconds as `Retry-After` says.',
+  },
   'snapshot.expired': {
     status: 503,
-    title: 'The policy is too old to decide',
-    help: 'Try again later. The operator of the gateway has to publish the policy again, or make its source reachable.',
+    title: 'The policy is too old to decide, or its signed statement has expired',
+    help: 'Try again later; `title` says which it is. If the statement expired, the operator of the gateway has to sign the snapshot again. If the policy is too old, its source has to be made reachable.',
   },
   'audit.unavailable': {
     status: 503,
@@ -299,9 +314,7 @@ export type AuthenticationFault =
   /** It is meant for another listener, audience, client or use, or bound to another certificate. */
   | 'misdirected'
   /** Its content cannot be used. */
-  | 'unusable'
-  /** Its issuer could not be asked. */
-  | 'issuer';
+  | 'unusable';
 
 /** Which of the limits was reached. */
 export type LimitName = 'actor' | 'address' | 'concurrency' | 'unauthenticated' | 'unread-bytes' | 'uploads';

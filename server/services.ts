@@ -1,6 +1,6 @@
 // The first step of the composition: the services for a configuration and its ports, once per process. This is the only
 // place that wires store, credentials, policy, limits, metrics and routes together.
-import { unrestrictedPolicy } from '../engine/index.js';
+import { type Instant, unrestrictedPolicy } from '../engine/index.js';
 import { type Recorder, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
 import {
@@ -18,13 +18,14 @@ import { makeActorResolver } from './auth/resolved-actors.js';
 import type { ConcurrencyLimits, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
+import { watchStore } from './db/watch-store.js';
 import { makeAdminRoutes } from './http/admin-routes.js';
 import { makeClientAddress } from './http/client-address.js';
 import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
 import type { Services } from './http/pipeline.js';
 import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
-import { makeRequestLog } from './http/request-log.js';
+import { makeRequestLog, type RequestLogOptions } from './http/request-log.js';
 import { makeReadiness } from './http/readiness.js';
 import type { Route } from './http/route.js';
 import { endSpans } from './http/span-ends.js';
@@ -33,6 +34,8 @@ import { processMetrics } from './metrics/process-metrics.js';
 import { makeRequestMetrics } from './metrics/request-metrics.js';
 import {
   countReloads,
+  publishCertificate,
+  publishConnections,
   publishAudit,
   publishIssuers,
   publishPeers,
@@ -44,7 +47,12 @@ import {
 import { mergeSeries, type SeriesOfWorker } from './metrics/merge-series.js';
 import { makeRegistry as makeMetrics, type Series } from './metrics/series.js';
 import { makeRoutes } from './http/routes.js';
-import { makeShares } from './http/shares.js';
+import type { AuthzenSettings } from './http/routes/authzen.js';
+import type { CutReason } from './http/connection.js';
+import type { ConnectionFacts } from './http/connection-table.js';
+import { makeShares, makeStrangers } from './http/shares.js';
+import { SHARE_LIMITS } from './limits/http.js';
+import { makeProver } from './policy/prover.js';
 import { type Candidate, makeActivePolicy } from './policy/active-policy.js';
 import { type Activator, type Keep, makeActivator } from './policy/activator.js';
 import { followActivations, type FollowActivationsOptions } from './policy/follow-activations.js';
@@ -82,7 +90,11 @@ export interface ServicesOptions {
   readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
   /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
   readonly idempotency?: number;
+  /** Whether others are answered in the words of AuthZEN. Defaults to null: nobody is. */
+  readonly authzen?: AuthzenSettings | null;
   readonly log: Logger;
+  /** Which requests the log has. Defaults to all. */
+  readonly requestLog?: RequestLogOptions;
   /** How callers of `serve` prove who they are. Defaults to API keys alone. */
   readonly authentication?: AuthenticationSettings;
   /** Proxies that are trusted to say where requests come from. Defaults to none. */
@@ -90,6 +102,8 @@ export interface ServicesOptions {
   readonly clock?: Clock;
   /** Whether the gateway is about to stop. Defaults to never. */
   readonly isLeaving?: () => boolean;
+  /** The connections of the API in this process. Defaults to none. */
+  readonly connections?: () => ConnectionFacts;
   /** The audit log. Without it nothing is recorded. Whoever opened it closes it, after the services. */
   readonly audit?: Recorder;
   /**
@@ -99,6 +113,8 @@ export interface ServicesOptions {
   readonly askWorkers?: () => Promise<readonly SeriesOfWorker[]>;
   /** Whether the other gateways of the store see this one. Defaults to no. */
   readonly isPeer?: boolean;
+  /** When the certificate of the API expires. Defaults to none. */
+  readonly certificateExpires?: (() => Instant) | null;
   /** Records the spans of requests. Defaults to no recording. */
   readonly beginSpan?: BeginSpan;
 }
@@ -116,8 +132,8 @@ export interface GatewayServices extends Services {
   readonly routes: readonly Route[];
   /** Every route for admins. */
   readonly adminRoutes: readonly Route[];
-  /** The admins who come through the gateway's own Unix socket. */
-  readonly socketAdmins: Services['admins'];
+  /** Who comes through the gateway's own Unix socket. */
+  readonly bySocket: Pick<Services, 'admins' | 'watchers'>;
   /** The watch of the file that revokes credentials; null if there is none. */
   readonly revocations: Watch | null;
   /** The only way to change the policy in force. */
@@ -126,6 +142,10 @@ export interface GatewayServices extends Services {
   readonly shadow: Shadow;
   /** The watch of the store's activations; null in local mode, which has none. */
   readonly activations: Watch | null;
+  /** Told of a connection that was ended although nothing on it was wrong. */
+  readonly onCut: (reason: CutReason) => void;
+  /** Told when there is no place for another connection. */
+  readonly onFull: (facts: ConnectionFacts) => void;
   /** What this process has counted and measured. */
   readonly readSeries: () => Promise<readonly Series[]>;
   /** Call this once no listener uses the services any more. */
@@ -135,7 +155,7 @@ export interface GatewayServices extends Services {
 /** Throws `AuthenticationError`. */
 export async function makeServices(options: ServicesOptions): Promise<GatewayServices> {
   const { mode, db, rate, concurrency, ages = NO_AGE_LIMITS, idempotency, log, clock = systemClock } = options;
-  const { authentication = KEYS_ALONE, isLeaving = () => false } = options;
+  const { authzen = null, authentication = KEYS_ALONE, isLeaving = () => false } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
   const keys = makeKeyAuthenticators({ db, fingerprint, log });
@@ -150,6 +170,12 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const activator = makeActivator({ db, policies, rule, clock, log, ...(keep === undefined ? {} : { keep }) });
   const resolveActor = makeActorResolver();
   const { snapshots } = activator;
+  const prover = makeProver(snapshots);
+  if (authzen !== null) {
+    const { baseUrl, vocabulary } = authzen;
+    log.info({ baseUrl, vocabulary: vocabulary?.digest ?? null }, 'other services may ask in the words of AuthZEN');
+    for (const warning of vocabulary?.warnings ?? []) log.warn({ vocabulary: vocabulary?.digest }, warning);
+  }
   const shadow = makeShadow({ policies, snapshots, rule, resolveActor, clock, log });
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
   const isRevoked = revocations?.has ?? ((): boolean => false);
@@ -169,11 +195,16 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     warnOfUndeclared(actors.issuers, to.policy, log);
   });
   const admins = makeRegistry([keys.admins], isRevoked);
-  const socketAdmins = makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked);
+  const watchers = makeRegistry([keys.watchers], isRevoked);
+  const bySocket = {
+    admins: makeRegistry([makeSocketAuthenticator(), keys.admins], isRevoked),
+    watchers: makeRegistry([makeSocketAuthenticator(), keys.watchers], isRevoked),
+  };
   const { makeLimiter = (_: string, quota: number) => makeRateLimiter(quota) } = options;
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
-  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), isLeaving });
+  const canRecord = options.audit?.canRecord ?? ((): boolean => true);
+  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), canRecord, isLeaving });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -181,17 +212,21 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishReadiness(metrics, readiness);
   publishShadow(metrics, shadow);
   publishIssuers(metrics, actors.issuers);
+  const { certificateExpires = null } = options;
+  publishCertificate(metrics, certificateExpires);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
   const registries = [metrics, processMetrics()];
   const readSeries = async (): Promise<readonly Series[]> =>
     (await Promise.all(registries.map((registry) => registry.read()))).flat();
   const { askWorkers = () => Promise.resolve([]) } = options;
+  const storeWatch = watchStore({ db, log });
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,
     admins,
-    socketAdmins,
+    watchers,
+    bySocket,
     policies,
     // A single user's policy is never published, so it does not age.
     ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
@@ -203,13 +238,31 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       unauthenticated,
       attempts: makeAttempts({ failures: unauthenticated, spare: makeLimiter('spare', rate.unauthenticated) }),
     },
-    shares: makeShares({ concurrency: concurrency.perActor }),
+    shares: {
+      actors: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.actorsUnreadBytes }),
+      admins: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes }),
+      strangers: makeStrangers(),
+    },
+    onCut: publishConnections(metrics, options.connections ?? null),
+    onFull: ({ max, known, strangers }) => {
+      log.warn(
+        { max, known, strangers },
+        'all connections are in use; those without a valid credential give way to new ones (limits.connections.total)',
+      );
+    },
     clock,
     nextId,
     beginSpan: options.beginSpan ?? makeUnrecordedSpans(),
-    observer: toldToEach([makeRequestLog(log), makeRequestMetrics(metrics), endSpans()]),
-    audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit),
-    routes: makeRoutes({ db, cursorKey: secrets.cursor, ...(idempotency === undefined ? {} : { idempotency }) }),
+    observer: toldToEach([makeRequestLog(log, options.requestLog), makeRequestMetrics(metrics), endSpans()], log),
+    audit: options.audit === undefined ? NO_AUDIT : makeRequestAudit(options.audit, log),
+    routes: makeRoutes({
+      db,
+      prover,
+      cursorKey: secrets.cursor,
+      readiness,
+      authzen: mode.kind === 'local' ? null : authzen,
+      ...(idempotency === undefined ? {} : { idempotency }),
+    }),
     adminRoutes: makeAdminRoutes({
       ...{
         db,
@@ -224,7 +277,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
         readiness,
         readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
       },
-      ...{ startedAt: clock.now(), peers },
+      ...{ startedAt: clock.now(), peers, audit: options.audit ?? null, certificateExpires, authzen },
     }),
     revocations,
     activator,
@@ -233,6 +286,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     activations,
     close: async () => {
       shadow.close();
+      prover.close();
+      await storeWatch.stop();
       await peers?.stop();
       await activations?.stop();
       activator.close();

@@ -9,6 +9,8 @@ export interface Span {
   readonly traceId: string;
   /** 16 hex digits that nobody else has. */
   readonly spanId: string;
+  /** Whether anybody else knows of it: the sender, or who records it. */
+  readonly isKnown: boolean;
   /** Headers for every request that is sent because of it. */
   readonly headers: TraceHeaders;
   /** Call this once, when the work is over. */
@@ -101,6 +103,7 @@ export function makeUnrecordedSpans(): BeginSpan {
     return {
       traceId,
       spanId,
+      isKnown: parent !== null,
       headers: { traceparent, ...(state === '' ? {} : { tracestate: state }) },
       end: unrecorded,
     };

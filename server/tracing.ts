@@ -96,6 +96,7 @@ function record({ api, resources, sdk, exporter }: Packages, log: Logger): Traci
       return {
         traceId,
         spanId,
+        isKnown: true,
         headers,
         end: ({ method, route, status, requestId, snapshot, code, step }) => {
           span.updateName(route === null ? method : `${method} ${route}`);

@@ -1,38 +1,77 @@
 // Looks at something from time to time, and at once when asked. There is only one look at a time, however long it
-// takes.
+// takes, and only one that waits, however often somebody asks for it.
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** `news`: somebody says that there is something new, and nobody knows whether that is true. */
+export type LookReason = 'poll' | 'news' | 'hurry';
 
 export interface Watch {
-  /** Looks now, and resolves when that is done. */
+  /** Looks now, and resolves when that is done. Whoever asks before the look has begun shares it. */
   readonly hurry: () => Promise<void>;
   /** Stops looking, and resolves when the present look has ended. */
   readonly stop: () => Promise<void>;
 }
 
+export interface NewsWatch extends Watch {
+  /** Looks soon. However much news there is, looks for it keep a distance. */
+  readonly hear: () => void;
+}
+
+/** How long nothing is looked at after a look for news, in milliseconds. */
+const DISTANCE = 50;
+
+interface Waiting {
+  why: LookReason;
+  readonly done: Promise<void>;
+}
+
 /** `look` must not reject, and should end soon once `signal` is aborted. Does not keep the process alive. */
 export function watchEvery(
   milliseconds: number,
-  look: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<void>,
-): Watch {
+  look: (why: LookReason, signal: AbortSignal) => Promise<void>,
+): NewsWatch {
   const stopped = new AbortController();
   const { signal } = stopped;
   let last: Promise<void> = Promise.resolve();
-  let waiting = 0;
-  const next = (why: 'poll' | 'hurry'): Promise<void> => {
-    waiting += 1;
-    last = last.then(() => (signal.aborted ? undefined : look(why, signal))).finally(() => (waiting -= 1));
-    return last;
+  let isLooking = false;
+  let waiting: Waiting | null = null;
+  const begin = async (): Promise<LookReason> => {
+    const why = waiting?.why ?? 'poll';
+    waiting = null;
+    isLooking = true;
+    try {
+      if (!signal.aborted) await look(why, signal);
+    } finally {
+      isLooking = false;
+    }
+    return why;
+  };
+  const next = (why: LookReason): Promise<void> => {
+    if (waiting !== null) {
+      if (why === 'hurry') waiting.why = why;
+      return waiting.done;
+    }
+    const begun = last.then(begin);
+    waiting = { why, done: begun.then(() => undefined) };
+    last = begun.then((reason) => (reason === 'news' ? rest(signal) : undefined));
+    return waiting.done;
   };
   const timer = setInterval(() => {
     // If a look takes longer than the interval, the next one waits for the next tick.
-    if (waiting === 0) void next('poll');
+    if (!isLooking) void next('poll');
   }, milliseconds);
   timer.unref();
   return {
     hurry: () => next('hurry'),
+    hear: () => void next('news'),
     stop: () => {
       clearInterval(timer);
       stopped.abort();
       return last;
     },
   };
+}
+
+function rest(signal: AbortSignal): Promise<void> {
+  return sleep(DISTANCE, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -51,8 +51,18 @@ export const STATUS_SCHEMA = Object.freeze({
     },
     loadedAt: instant,
     issuedAt: nullable(instant),
+    statement: {
+      description: 'Under which the snapshot was published; null without one.',
+      ...nullable(
+        whole({
+          generation: { description: 'Of the statement: it rises with each publication.', type: 'integer', minimum: 1 },
+          expiresAt: instant,
+        }),
+      ),
+    },
     ageSeconds: { type: 'integer', minimum: 0 },
     stale: { enum: ['no', 'soft', 'hard'] },
+    undecided: { description: 'Why the gateway decides nothing; null while it does.', type: ['string', 'null'] },
     store: whole({
       kind: { enum: ['embedded', 'external'] },
       ok: flag,
@@ -70,6 +80,22 @@ export const STATUS_SCHEMA = Object.freeze({
         ),
       },
     }),
+    audit: {
+      description: 'The audit log; null where nothing is recorded.',
+      ...nullable(
+        whole({
+          ok: flag,
+          fileLagSeconds: { description: 'For how long its files could not be written.', type: 'number' },
+          storeLagSeconds: { description: 'For how long events in the store could not be fetched.', type: 'number' },
+        }),
+      ),
+    },
+    authzen: {
+      description:
+        'Null unless others are answered in the words of AuthZEN. `vocabulary`: its digest; null: names mean themselves.',
+      ...nullable(whole({ vocabulary: nullable(digest) })),
+    },
+    certificate: { description: 'Of the API; null without one.', ...nullable(whole({ expiresAt: instant })) },
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
     shadow: nullable(SHADOW_SUMMARY),
     peers: {
@@ -169,7 +195,7 @@ const KEY_BODY = schema({
   properties: {
     actor: { description: 'Name of the actor, used in logs and cursors.', type: 'string', minLength: 1 },
     identities: {
-      description: 'Whose grants the key uses; none for an admin key.',
+      description: 'Whose grants the key uses; none for a key with `admin`, `monitor` or `decide`.',
       type: 'array',
       maxItems: KEY_LIMITS.identities,
       items: {
@@ -192,6 +218,11 @@ const KEY_BODY = schema({
     },
     expires: { description: 'An instant with offset, from which the key is refused.', type: ['string', 'null'] },
     admin: { description: 'A key for this listener alone.', ...flag },
+    decide: {
+      description: 'A key that asks what others may do, within its scopes and restrictions. It has no identities.',
+      ...flag,
+    },
+    monitor: { description: 'A key for `/metrics` and status on this listener, and nothing else.', ...flag },
   },
   additionalProperties: false,
 });
@@ -204,6 +235,8 @@ export interface KeyBody {
   readonly restrictions?: readonly string[] | null;
   readonly expires?: string | null;
   readonly admin?: boolean;
+  readonly decide?: boolean;
+  readonly monitor?: boolean;
 }
 
 export const KEY_SHAPE = bodyShape<KeyBody>(KEY_BODY);
@@ -217,6 +250,8 @@ const SHOWN = Object.freeze({
   scopes: nullable(texts),
   restrictions: nullable(texts),
   admin: flag,
+  decide: flag,
+  monitor: flag,
   status: {
     description: '`replace`: made by an earlier release for data and for admins, and refused by both.',
     enum: ['active', 'expired', 'revoked', 'replace'],

@@ -12,6 +12,7 @@ export const digest = schema({
   type: 'string',
   pattern: '^sha256:[0-9a-f]{64}$',
 });
+export const identity = schema({ title: 'Identity', ...whole({ provider: text, subject: text }) });
 export const scope = schema({ title: 'Scope', enum: scopeNames(ALL_SCOPES) });
 
 const ASKED = Object.freeze({
@@ -47,7 +48,7 @@ export const ACTOR_SCHEMA = Object.freeze({
   ...whole({
     id: text,
     kind: { enum: ['key', 'token', 'certificate', 'local'] },
-    identities: { type: 'array', items: whole({ provider: text, subject: text }) },
+    identities: { type: 'array', items: identity },
     credentialScopes: { type: 'array', items: scope },
     namespaceRestrictions: {
       description: 'Where the credential reaches, with everything below. Null is everywhere, an empty list nowhere.',

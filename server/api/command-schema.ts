@@ -3,10 +3,10 @@
 // ignored.
 import type { Family } from '../../engine/index.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
-import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
+import { type BodyShape, bodyShape } from './body-shape.js';
 import { FIELD_SCHEMAS, type Json, type RecordFields } from './dataset-schema.js';
 import { namespacePath, RECORD_SCHEMAS } from './record-schema.js';
-import { type JsonSchema, schema, whole } from './schema.js';
+import { type JsonSchema, schema, type TypeOf, whole } from './schema.js';
 
 /** The families whose records are made in a namespace and found by id. */
 export type MadeFamily = Exclude<Family, 'namespace'>;
@@ -15,20 +15,10 @@ export interface CreateBody extends RecordFields {
   readonly namespace: string;
 }
 
-export interface CopyBody {
-  readonly destination: string;
-  readonly name?: string | null;
-  readonly properties?: Json;
-}
+export type CopyBody = TypeOf<(typeof COPY_SCHEMAS)['process-run']>;
 
-export interface PatchBody {
-  readonly name?: string | null;
-  readonly description?: string | null;
-  readonly properties?: Json | null;
-  readonly parameters?: Json | null;
-  readonly resources?: Readonly<Record<string, string | null>> | null;
-  readonly state?: string;
-}
+/** What a change of any family may hold. */
+export type PatchBody = TypeOf<(typeof PATCH_SCHEMAS)['process-run']>;
 
 export interface BatchCommand {
   readonly method: 'PUT' | 'PATCH' | 'POST';
@@ -44,46 +34,61 @@ export interface BatchBody {
 
 const { name, nameOrNull, description, document, version, slots, template, resources, resourcesPatch } = FIELD_SCHEMAS;
 const { state } = RECORD_SCHEMAS['process-run'].properties;
-const documentOrNull = Object.freeze({ ...document, type: ['object', 'null'] });
-const namespace = Object.freeze({ type: 'string', examples: ['/labs/optics'] });
+const documentOrNull = schema({ ...document, type: ['object', 'null'] });
+const namespace = schema({ type: 'string', examples: ['/labs/optics'] });
+
+/** An object with these properties and no others. */
+type Closed<Properties, Name extends string> = {
+  readonly title: string;
+  readonly type: 'object';
+  readonly required: readonly Name[];
+  readonly properties: Properties;
+  readonly additionalProperties: false;
+};
 
 /** `title` is its name in the description of the API. */
-function shapeOf<Value>(
+function closed<const Properties extends Readonly<Record<string, JsonSchema>>, const Name extends string = never>(
   title: string,
-  properties: Readonly<Record<string, object>>,
-  required: readonly string[] = [],
-): BodyShape<Value> {
-  const shape: ObjectSchema = { title, type: 'object', required, properties, additionalProperties: false };
-  return bodyShape<Value>(shape);
+  properties: Properties,
+  required: readonly Name[] = [],
+): Closed<Properties, Name> {
+  return Object.freeze({ title, type: 'object', required, properties, additionalProperties: false });
 }
 
-function creation(
-  title: string,
-  own: Readonly<Record<string, object>>,
-  required: readonly string[],
-): BodyShape<CreateBody> {
-  const properties = { namespace, name, description, properties: document, ...own };
-  return shapeOf(title, properties, ['namespace', ...required]);
-}
+const made = { namespace, name, description, properties: document } as const;
+const versioned = { ...made, version: schema({ ...version, type: 'string' }), schema: document } as const;
 
-const versioned = { version: { ...version, type: 'string' }, schema: document };
-
-export const CREATE_SHAPES: Readonly<Record<MadeFamily, BodyShape<CreateBody>>> = Object.freeze({
-  'resource-template': creation('NewResourceTemplate', versioned, ['name', 'version', 'schema']),
-  resource: creation('NewResource', { template }, ['name']),
-  'process-template': creation('NewProcessTemplate', { ...versioned, slots }, ['name', 'version', 'schema', 'slots']),
-  'process-run': creation('NewProcessRun', { name: nameOrNull, template, parameters: document, resources, state }, []),
+/** By the family that is created. */
+export const CREATE_SCHEMAS = Object.freeze({
+  'resource-template': closed('NewResourceTemplate', versioned, ['namespace', 'name', 'version', 'schema']),
+  resource: closed('NewResource', { ...made, template }, ['namespace', 'name']),
+  'process-template': closed('NewProcessTemplate', { ...versioned, slots }, [
+    ...(['namespace', 'name', 'version', 'schema', 'slots'] as const),
+  ]),
+  'process-run': closed(
+    'NewProcessRun',
+    { ...made, name: nameOrNull, template, parameters: document, resources, state },
+    ['namespace'],
+  ),
 });
 
-const changed = { description, properties: documentOrNull };
-const RECORD_PATCH = shapeOf<PatchBody>('RecordPatch', { name, ...changed });
+export const CREATE_SHAPES: Readonly<Record<MadeFamily, BodyShape<CreateBody>>> = Object.freeze({
+  'resource-template': bodyShape<CreateBody>(CREATE_SCHEMAS['resource-template']),
+  resource: bodyShape<CreateBody>(CREATE_SCHEMAS.resource),
+  'process-template': bodyShape<CreateBody>(CREATE_SCHEMAS['process-template']),
+  'process-run': bodyShape<CreateBody>(CREATE_SCHEMAS['process-run']),
+});
 
-export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
-  namespace: shapeOf<PatchBody>('NamespacePatch', changed),
+const changed = { description, properties: documentOrNull } as const;
+const RECORD_PATCH = closed('RecordPatch', { name, ...changed });
+
+/** By the family that is changed. */
+export const PATCH_SCHEMAS = Object.freeze({
+  namespace: closed('NamespacePatch', changed),
   'resource-template': RECORD_PATCH,
   resource: RECORD_PATCH,
   'process-template': RECORD_PATCH,
-  'process-run': shapeOf<PatchBody>('ProcessRunPatch', {
+  'process-run': closed('ProcessRunPatch', {
     ...changed,
     name: nameOrNull,
     parameters: documentOrNull,
@@ -92,18 +97,34 @@ export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Obje
   }),
 });
 
-const copied = { destination: namespace, properties: document };
+const RECORD_PATCH_SHAPE = bodyShape<PatchBody>(RECORD_PATCH);
 
-/** By the family that is copied. */
-export const COPY_SHAPES = Object.freeze({
-  resource: shapeOf<CopyBody>('ResourceCopy', { ...copied, name }, ['destination']),
-  'process-run': shapeOf<CopyBody>('ProcessRunCopy', { ...copied, name: nameOrNull }, ['destination']),
+export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
+  namespace: bodyShape<PatchBody>(PATCH_SCHEMAS.namespace),
+  'resource-template': RECORD_PATCH_SHAPE,
+  resource: RECORD_PATCH_SHAPE,
+  'process-template': RECORD_PATCH_SHAPE,
+  'process-run': bodyShape<PatchBody>(PATCH_SCHEMAS['process-run']),
 });
 
-export const PUT_SHAPE = shapeOf<RecordFields>('NewNamespace', { description, properties: document });
+const copied = { destination: namespace, properties: document } as const;
+
+/** By the family that is copied. */
+export const COPY_SCHEMAS = Object.freeze({
+  resource: closed('ResourceCopy', { ...copied, name }, ['destination']),
+  'process-run': closed('ProcessRunCopy', { ...copied, name: nameOrNull }, ['destination']),
+});
+
+export const COPY_SHAPES = Object.freeze({
+  resource: bodyShape<CopyBody>(COPY_SCHEMAS.resource),
+  'process-run': bodyShape<CopyBody>(COPY_SCHEMAS['process-run']),
+});
+
+export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
+export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
 
 /** For routes that take no body or an empty object. */
-export const EMPTY_SHAPE = shapeOf<object>('Nothing', {});
+export const EMPTY_SHAPE = bodyShape<object>(closed('Nothing', {}));
 
 const commands = Object.freeze({
   type: 'array',
@@ -124,7 +145,7 @@ const commands = Object.freeze({
   },
 });
 
-export const BATCH_SHAPE = shapeOf<BatchBody>('Batch', { commands }, ['commands']);
+export const BATCH_SHAPE = bodyShape<BatchBody>(closed('Batch', { commands }, ['commands']));
 
 /** The answer about a record, to an actor who may not read it. */
 const WRITTEN = schema({

@@ -3,6 +3,7 @@
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
+import { schema } from './schema.js';
 import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -41,31 +42,21 @@ export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'fai
 /** In characters. For a name also in bytes, because an index entry, which also has a path, cannot hold more. */
 export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, version: 255 });
 
-const uuid = Object.freeze({
-  type: 'string',
-  pattern: UUID_PATTERN,
-});
-const uuidOrNull = Object.freeze({ ...uuid, type: ['string', 'null'] });
-const object = Object.freeze({ type: 'object' });
-const textOrNull = (maxLength: number): object => ({ type: ['string', 'null'], minLength: 1, maxLength });
-
-function resourcesOf(id: object): object {
-  return {
-    type: 'object',
-    maxProperties: COMMAND_LIMITS.slots,
-    propertyNames: { pattern: NAME_PATTERN },
-    additionalProperties: id,
-  };
-}
+const uuid = schema({ type: 'string', pattern: UUID_PATTERN });
+const uuidOrNull = schema({ type: ['string', 'null'], pattern: UUID_PATTERN });
+/** Open, and said so: generators of clients take an object without the last member for an empty one. */
+const object = schema({ type: 'object', additionalProperties: true });
+const text = schema({ type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name });
+const slotted = { maxProperties: COMMAND_LIMITS.slots, propertyNames: { pattern: NAME_PATTERN } } as const;
 
 /** The schemas of what a record holds, by field; bodies of requests use them as well. */
 export const FIELD_SCHEMAS = Object.freeze({
-  name: Object.freeze({ type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name }),
-  nameOrNull: textOrNull(TEXT_LIMITS.name),
-  description: Object.freeze({ type: ['string', 'null'], maxLength: TEXT_LIMITS.description }),
+  name: text,
+  nameOrNull: schema({ ...text, type: ['string', 'null'] }),
+  description: schema({ type: ['string', 'null'], maxLength: TEXT_LIMITS.description }),
   document: object,
-  version: textOrNull(TEXT_LIMITS.version),
-  slots: Object.freeze({
+  version: schema({ type: ['string', 'null'], minLength: 1, maxLength: TEXT_LIMITS.version }),
+  slots: schema({
     type: 'array',
     maxItems: COMMAND_LIMITS.slots,
     items: {
@@ -80,10 +71,10 @@ export const FIELD_SCHEMAS = Object.freeze({
     },
   }),
   template: uuidOrNull,
-  resources: resourcesOf(uuid),
+  resources: schema({ type: 'object', ...slotted, additionalProperties: uuid }),
   /** For a merge patch: null removes a slot. */
-  resourcesPatch: { ...resourcesOf(uuidOrNull), type: ['object', 'null'] },
-  state: Object.freeze({ enum: RUN_STATES }),
+  resourcesPatch: schema({ type: ['object', 'null'], ...slotted, additionalProperties: uuidOrNull }),
+  state: schema({ enum: RUN_STATES }),
 });
 
 const COMMON = Object.freeze({
@@ -97,7 +88,7 @@ const COMMON = Object.freeze({
   archivedAt: { type: ['string', 'null'] },
 });
 
-const template = Object.freeze({ version: FIELD_SCHEMAS.version, schema: { type: ['object', 'null'] } });
+const template = Object.freeze({ version: FIELD_SCHEMAS.version, schema: { ...object, type: ['object', 'null'] } });
 
 const OWN: Readonly<Record<Family, { readonly properties: object; readonly required: readonly string[] }>> =
   Object.freeze({

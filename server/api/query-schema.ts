@@ -66,7 +66,6 @@ const QUERY_SCHEMAS = Object.freeze({
 
 /** The bodies after their shape has been checked. */
 export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
-export type CountEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['count']>;
 
 /** The same including the conditions, for editors and the API's description. */
 export const QUERY_DOCUMENTS = Object.freeze({

@@ -16,7 +16,8 @@ export function isRecordId(text: string): boolean {
 
 const text = schema({ type: 'string' });
 const textOrNull = schema({ type: ['string', 'null'] });
-const object = schema({ type: 'object' });
+/** Open, and said so: generators of clients take an object without the last member for an empty one. */
+const object = schema({ type: 'object', additionalProperties: true });
 const id = schema({
   title: 'RecordId',
   description: 'The id of a record: a UUID.',
@@ -52,7 +53,10 @@ const COMMON = Object.freeze({
   archivedAt: nullable(instant),
 });
 
-const template = Object.freeze({ version: textOrNull, schema: schema({ type: ['object', 'null'] }) });
+const template = Object.freeze({
+  version: textOrNull,
+  schema: schema({ type: ['object', 'null'], additionalProperties: true }),
+});
 const slot = { title: 'Slot', ...whole({ name: text, template: nullable(id), required: { type: 'boolean' } }) };
 
 const PROPERTIES = Object.freeze({

@@ -4,6 +4,9 @@ import { QUERY_LIMITS } from '../limits/queries.js';
 
 const value = { type: ['number', 'string', 'boolean'] };
 const ordered = { type: ['number', 'string'] };
+const GROUP = { $ref: '#/$defs/group' };
+const GROUPS = { type: 'array', items: GROUP };
+const OPERATORS = { $ref: '#/$defs/operators' };
 const listOf = (items: object): object => ({ type: 'array', maxItems: QUERY_LIMITS.listValues, items });
 
 export const WHERE_SCHEMA = Object.freeze({
@@ -12,12 +15,10 @@ export const WHERE_SCHEMA = Object.freeze({
       title: 'Conditions',
       type: 'object',
       description: 'All of these must hold. A key is a field, or and, or, not.',
-      properties: {
-        and: { type: 'array', items: { $ref: '#/$defs/group' } },
-        or: { type: 'array', items: { $ref: '#/$defs/group' } },
-        not: { $ref: '#/$defs/group' },
-      },
-      additionalProperties: { $ref: '#/$defs/operators' },
+      patternProperties: { '^(?:and|or)$': GROUPS, '^not$': GROUP, '^(?!(?:and|or|not)$)': OPERATORS },
+      // Nothing is left for it. Generators of clients read it and not the patterns, or make types of both that contradict
+      // each other if only the fields stand here.
+      additionalProperties: { anyOf: [OPERATORS, GROUP, GROUPS] },
     },
     operators: {
       title: 'Operators',

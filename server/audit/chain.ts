@@ -23,15 +23,12 @@ export interface Linked {
  * Only this function inserts it between the other members.
  */
 export function link(event: AuditEvent, log: string, { seq: last, hash: previous }: Head): Linked {
-  const { access, actor, address, cause, grants, grantsOmitted } = event;
-  const { id, items, key, kind, operation, outcome, records, requestId, snapshot, status, step, time, visibility } =
-    event;
   const seq = last + 1;
-  const before = JSON.stringify({ access, actor, address, cause, grants, grantsOmitted }).slice(0, -1);
-  const first = { id, items, key, kind, log, operation, outcome, previous, records, requestId, seq, snapshot };
-  const after = JSON.stringify({ ...first, status, step, time, visibility }).slice(1);
-  const digest = digestOf(`${before},${after}`);
-  return { line: `${before},"hash":"${digest}",${after}`, head: { seq, hash: digest } };
+  const members = Object.entries({ ...event, log, previous, seq }).sort(([one], [other]) => (one < other ? -1 : 1));
+  const texts = members.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+  const digest = digestOf(`{${texts.join(',')}}`);
+  const at = members.findIndex(([name]) => name > 'hash');
+  return { line: `{${texts.toSpliced(at, 0, `"hash":"${digest}"`).join(',')}}`, head: { seq, hash: digest } };
 }
 
 /** The parts of a log line that the chain depends on. */

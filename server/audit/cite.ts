@@ -8,6 +8,9 @@ import {
   type GrantRef,
   type Instant,
   type NamespacePath,
+  type RawActor,
+  type RawRequest,
+  type Request,
   type ResolvedActor,
   ROOT,
   type ScopeName,
@@ -15,8 +18,9 @@ import {
   visibilityAs,
   visibilityDigest,
 } from '../../engine/index.js';
+import { canonicalRequest } from '../about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import type { AccessAsked, CopyAsked, Operation } from './event.js';
+import { type AccessAsked, askedOf, type CopyAsked, eventSubject, type EventSubject, type Operation } from './event.js';
 
 /** What a request asks the policy, noted before anything is done about it. */
 export interface Judged {
@@ -25,6 +29,41 @@ export interface Judged {
   readonly record?: string;
   /** Null if there was nothing to decide about. */
   readonly asked: Asked | null;
+}
+
+/** What an actor was told that it holds in a namespace. */
+export interface ToldHeld {
+  readonly namespace: NamespacePath;
+  readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
+}
+
+/** What an asker was told about others. */
+export interface Told {
+  readonly operation: Extract<Operation, 'decide' | 'explain' | 'who-can' | 'what-can' | 'visible'>;
+  readonly subject?: EventSubject;
+  readonly access?: AccessAsked | CopyAsked;
+  readonly decision?: Decision;
+  readonly items?: number;
+  readonly visibility?: string;
+  /** The digest of the vocabulary in whose words it was asked. */
+  readonly vocabulary?: string;
+}
+
+/** One decision that an asker was told. Nothing was decided where a part of the question is no path or no scope. */
+export function toldDecision(
+  operation: Told['operation'],
+  { subject, request }: { readonly subject: RawActor; readonly request: RawRequest },
+  decision: Decision,
+): Told {
+  // A restriction of the subject that is no path also ends at the first step, and the event does not have its text.
+  const isRead = decision.decision === 'allow' || decision.step !== 'canonicalize';
+  const asked = isRead ? canonicalRequest(request) : null;
+  return {
+    operation,
+    subject: eventSubject(subject),
+    decision,
+    ...(asked === null ? {} : { access: askedOf(asked) }),
+  };
 }
 
 export interface Asked {
@@ -51,12 +90,16 @@ export function cite({ access, resolved, visibility }: Asked, at: Instant, diges
     const visible = visibility ?? visibilityAs(resolved, { request: { family, context, reach }, at });
     return citeVisibility(resolved, { family, visible, at, digest });
   }
+  return { decision: decideAs(resolved, { request: requestOf(access), at }) };
+}
+
+/** The question that was asked, unless it was about a visible set. */
+export function requestOf(access: AccessAsked | CopyAsked): Request {
+  if ('source' in access) return { kind: 'copy', source: access.source, destination: access.destination };
   const { creates, scope, context, target } = access;
-  const request =
-    creates === undefined
-      ? ({ kind: 'access', scope, context, target } as const)
-      : ({ kind: 'create-namespace', namespace: creates } as const);
-  return { decision: decideAs(resolved, { request, at }) };
+  return creates === undefined
+    ? { kind: 'access', scope, context, target }
+    : { kind: 'create-namespace', namespace: creates };
 }
 
 interface Seen {
@@ -84,6 +127,8 @@ function citeVisibility(actor: ResolvedActor, { family, visible, at, digest }: S
 /** For both families: read at the source first, then write at the destination. */
 function decideCopy(actor: ResolvedActor, { source, destination, family }: CopyAsked, at: Instant): Decision {
   const read = decideAt(actor, { scope: `${family}:read`, target: source }, at);
+  // It speaks of the actor and not of a side.
+  if (read.decision === 'deny' && read.step === 'exclusive') return read;
   if (read.decision === 'deny') return { decision: 'deny', step: 'source_read', cause: causeOf(read) };
   const write = decideAt(actor, { scope: `${family}:write`, target: destination }, at);
   if (write.decision === 'deny') return { decision: 'deny', step: 'destination_write', cause: causeOf(write) };

@@ -7,7 +7,16 @@ import type { Logger } from '../ports.js';
 import { type Head, readLine } from './chain.js';
 import { isStoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
-import { type Claimed, claimedBefore, claimedByOthers, claimEvents, noteHead, removeEvents } from './outbox.js';
+import {
+  type Claimed,
+  claimedBefore,
+  claimedByOthers,
+  claimEvents,
+  type LogPlace,
+  noteHead,
+  removeAppended,
+  removeEvents,
+} from './outbox.js';
 import { readFiles } from './read-log.js';
 import type { Writer } from './writer.js';
 
@@ -26,8 +35,9 @@ export interface DrainerOptions {
   readonly log: string;
   readonly writer: Writer;
   readonly logger: Logger;
-  /** Milliseconds between notes of the log's head, and between looks at what other logs have claimed. */
-  readonly headInterval?: number;
+  readonly place: LogPlace;
+  /** Milliseconds between looks at what other logs have claimed. */
+  readonly lookInterval?: number;
 }
 
 interface Pending extends Claimed {
@@ -36,7 +46,7 @@ interface Pending extends Claimed {
 }
 
 export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
-  const { db, folder, log, writer, logger, headInterval = AUDIT_LIMITS.headInterval } = options;
+  const { db, folder, log, writer, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
   let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
   let failing: number | null = null;
   let working: Promise<void> | null = null;
@@ -75,10 +85,13 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       for (const one of pending) one.isAdded ||= writer.add(one.event);
       await writer.sync();
       if (!pending.every(({ isAdded }) => isAdded)) continue;
-      await removeEvents(
+      const head = writer.head();
+      await removeAppended(
         db.knex,
         pending.map(({ position }) => position),
+        { ...place, ...head, log },
       );
+      noted = head;
       removed += pending.length;
       carriedAt = performance.now();
       pending = [];
@@ -95,7 +108,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const note = async (): Promise<void> => {
     const head = writer.head();
     if (head.seq === noted.seq) return;
-    await noteHead(db.knex, log, head);
+    await noteHead(db.knex, { ...place, ...head, log });
     noted = head;
     notedAt = performance.now();
   };
@@ -118,8 +131,8 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     try {
       await drain();
       await tidy();
-      if (performance.now() - notedAt >= headInterval) await note();
-      if (performance.now() - lookedAt >= headInterval) await look();
+      if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
+      if (performance.now() - lookedAt >= lookInterval) await look();
       failing = null;
     } catch (error) {
       if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be moved to the audit log');

@@ -29,6 +29,12 @@ const COPY = {
   properties: { destination: text, family: { enum: ['resource', 'process-run'] }, source: text },
 };
 
+const LOST = {
+  type: 'object',
+  required: ['hash', 'log', 'seq'],
+  properties: { hash: text, log: text, seq: { type: 'integer', minimum: 1 } },
+};
+
 export const EVENT_SCHEMA = Object.freeze({
   type: 'object',
   required: ['access', 'actor', 'id', 'kind', 'operation', 'outcome', 'requestId', 'snapshot', 'status', 'time'],
@@ -48,16 +54,21 @@ export const EVENT_SCHEMA = Object.freeze({
     },
     address: text,
     cause: text,
+    credential: { type: 'object', required: ['actor', 'identities'], properties: { actor: text, identities: texts } },
     grants: texts,
     grantsOmitted: count,
     hash: text,
+    held: texts,
     id: text,
     items: count,
     key: text,
     kind: { enum: ['command', 'query', 'refusal', 'authentication', 'admin'] },
     log: text,
+    lost: { type: 'array', items: LOST },
+    namespace: text,
     operation: text,
     outcome: { enum: ['allowed', 'denied', 'failed'] },
+    policy: { type: 'object' },
     previous: text,
     records: texts,
     requestId: text,
@@ -65,8 +76,18 @@ export const EVENT_SCHEMA = Object.freeze({
     snapshot: textOrNull,
     status: { type: ['integer', 'null'] },
     step: text,
+    subject: {
+      type: 'object',
+      required: ['credentialScopes', 'identities', 'namespaceRestrictions'],
+      properties: {
+        credentialScopes: { type: 'array', items: { enum: SCOPES } },
+        identities: texts,
+        namespaceRestrictions: { type: ['array', 'null'], items: text },
+      },
+    },
     time: text,
     visibility: text,
+    vocabulary: text,
   },
 });
 

@@ -5,6 +5,8 @@
 import {
   type AccessStep,
   type ActorKind,
+  ALL_SCOPES,
+  canonicalize,
   compareTexts,
   type Decision,
   type Family,
@@ -13,43 +15,61 @@ import {
   type GrantRef,
   type Instant,
   isFamily,
+  isScopeName,
   type NamespacePath,
   parentOf,
+  type RawActor,
   type Reach,
   type Request,
   ROOT,
   type ScopeName,
   scopeNames,
+  scopeSetOf,
   type Step,
   type VisibilityRequest,
 } from '../../engine/index.js';
-import type { AdminActor } from '../auth/admin-actor.js';
+import type { EventCredential } from './event-key.js';
+import type { EventPolicy } from './provenance.js';
+import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 
 export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
 export type Outcome = 'allowed' | 'denied' | 'failed';
 
-/** What was done or asked for. The list is closed, so no text of a request can get in. */
-export type Operation =
-  | `${Family}.${'query' | 'count' | 'read' | 'create' | 'change' | 'archive' | 'restore' | 'copy'}`
-  | 'key.create'
-  | 'key.revoke'
-  | 'snapshot.publish'
-  | 'snapshot.store'
-  | 'snapshot.activate'
-  | 'snapshot.rollback'
-  | 'shadow.begin'
-  | 'shadow.end'
-  | 'dataset.load'
-  | 'authenticate'
-  | 'request'
-  | 'gateway.start'
-  | 'gateway.stop'
-  | 'policy.activate'
-  | 'audit.cut'
-  | 'audit.release'
-  | 'audit.lost';
+/** What is done with records. */
+export const RECORD_ACTS = ['query', 'count', 'read', 'create', 'change', 'archive', 'restore', 'copy'] as const;
+
+/** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */
+export const OTHER_OPERATIONS = [
+  'permissions',
+  'decide',
+  'explain',
+  'who-can',
+  'what-can',
+  'visible',
+  'key.create',
+  'key.revoke',
+  'snapshot.publish',
+  'snapshot.store',
+  'snapshot.activate',
+  'snapshot.rollback',
+  'shadow.begin',
+  'shadow.end',
+  'dataset.load',
+  'authenticate',
+  'request',
+  'gateway.start',
+  'gateway.stop',
+  'policy.activate',
+  'policy.refuse',
+  'audit.cut',
+  'audit.release',
+  'audit.lost',
+  'audit.missing',
+] as const;
+
+export type Operation = `${Family}.${(typeof RECORD_ACTS)[number]}` | (typeof OTHER_OPERATIONS)[number];
 
 export interface EventActor {
   readonly credentialScopes: readonly ScopeName[];
@@ -57,9 +77,12 @@ export interface EventActor {
   readonly fingerprint: string | null;
   readonly id: string;
   readonly identities: readonly string[];
-  readonly kind: ActorKind | 'admin' | 'operator' | 'gateway' | 'anonymous';
+  readonly kind: ActorKind | 'admin' | 'monitor' | 'operator' | 'gateway' | 'anonymous';
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
+
+/** Of whom somebody asked what the policy says. */
+export type EventSubject = Pick<EventActor, 'credentialScopes' | 'identities' | 'namespaceRestrictions'>;
 
 /**
  * `reach` is present if the decision was about a visible set. The creation of a namespace is decided at its parent, the
@@ -80,6 +103,12 @@ export interface CopyAsked {
   readonly source: NamespacePath;
 }
 
+export interface LostLog {
+  readonly hash: string;
+  readonly log: string;
+  readonly seq: number;
+}
+
 declare const made: unique symbol;
 
 /** Frozen. The log adds `seq`, `log`, `previous` and `hash` when it appends the event. */
@@ -89,10 +118,14 @@ export interface AuditEvent {
   /** The client's address, if nobody was authenticated. */
   readonly address?: string;
   readonly cause?: AccessStep;
+  /** The key that was made or revoked, without its secret. */
+  readonly credential?: EventCredential;
   /** Ids of the grants that allowed it, sorted; at most `AUDIT_LIMITS.grants` of them. */
   readonly grants?: readonly string[];
   /** How many more grants there were. */
   readonly grantsOmitted?: number;
+  /** The scopes that the actor was told it holds in `namespace`. */
+  readonly held?: readonly ScopeName[];
   /** The event's own id. The event is appended only once, however often that is tried. */
   readonly id: string;
   /** How many records were returned or written. */
@@ -100,8 +133,13 @@ export interface AuditEvent {
   /** The id of the key that was made or revoked. */
   readonly key?: string;
   readonly kind: EventKind;
+  /** Logs that the store knows and that are not where they were, with their last noted heads. */
+  readonly lost?: readonly LostLog[];
+  readonly namespace?: NamespacePath;
   readonly operation: Operation;
   readonly outcome: Outcome;
+  /** Where the policy of `snapshot` came from, and who stands behind it. */
+  readonly policy?: EventPolicy;
   readonly records?: readonly string[];
   readonly requestId: string;
   /** The digest of the snapshot that decided; null if none did. */
@@ -109,9 +147,13 @@ export interface AuditEvent {
   /** The status of the HTTP answer; null if there was none. */
   readonly status: number | null;
   readonly step?: Step;
+  /** Whom the actor asked about; absent if the actor acted itself. */
+  readonly subject?: EventSubject;
   /** The instant of the decision. */
   readonly time: string;
   readonly visibility?: string;
+  /** The digest of the vocabulary in whose words it was asked. */
+  readonly vocabulary?: string;
   readonly [made]: true;
 }
 
@@ -125,16 +167,22 @@ export interface EventParts {
   readonly outcome: Outcome;
   /** Optional, like everything below. */
   readonly access?: AccessAsked | CopyAsked;
+  readonly subject?: EventSubject;
   readonly status?: number;
   /** The engine's decision. */
   readonly decision?: Decision;
   /** Digests of the snapshot and of the visible set. */
   readonly snapshot?: string;
   readonly visibility?: string;
+  readonly vocabulary?: string;
   readonly records?: readonly string[];
   readonly items?: number;
   readonly key?: string;
   readonly address?: string;
+  readonly lost?: readonly LostLog[];
+  readonly credential?: EventCredential;
+  readonly policy?: EventPolicy;
+  readonly held?: { readonly namespace: NamespacePath; readonly scopes: readonly ScopeName[] };
 }
 
 export function makeEvent(parts: EventParts): AuditEvent {
@@ -144,20 +192,27 @@ export function makeEvent(parts: EventParts): AuditEvent {
     actor: actorInOrder(parts.actor),
     ...(parts.address === undefined ? {} : { address: checked(parts.address, ADDRESS) }),
     ...(decision?.decision === 'deny' && decision.cause !== undefined ? { cause: decision.cause } : {}),
+    ...(parts.credential === undefined ? {} : { credential: parts.credential }),
     ...(decision?.decision === 'allow' ? citedGrants(decision.grants) : {}),
+    ...(parts.held === undefined ? {} : { held: parts.held.scopes }),
     id: checked(parts.id, ID),
     ...(parts.items === undefined ? {} : { items: parts.items }),
     ...(parts.key === undefined ? {} : { key: checked(parts.key, ID) }),
     kind: parts.kind,
+    ...(parts.lost === undefined ? {} : { lost: parts.lost.map(({ hash, log, seq }) => ({ hash, log, seq })) }),
+    ...(parts.held === undefined ? {} : { namespace: parts.held.namespace }),
     operation: parts.operation,
     outcome: parts.outcome,
+    ...(parts.policy === undefined ? {} : { policy: parts.policy }),
     ...(records === undefined ? {} : { records: records.map((record) => checked(record, RECORD)) }),
     requestId: checked(parts.requestId, ID),
     snapshot: parts.snapshot === undefined ? null : checked(parts.snapshot, DIGEST),
     status: parts.status ?? null,
     ...(decision?.decision === 'deny' ? { step: decision.step } : {}),
+    ...(parts.subject === undefined ? {} : { subject: subjectInOrder(parts.subject) }),
     time: formatInstant(parts.at),
     ...(parts.visibility === undefined ? {} : { visibility: checked(parts.visibility, DIGEST) }),
+    ...(parts.vocabulary === undefined ? {} : { vocabulary: checked(parts.vocabulary, DIGEST) }),
   };
   return Object.freeze(event) as AuditEvent;
 }
@@ -179,6 +234,10 @@ function accessInOrder(access: AuditEvent['access']): AuditEvent['access'] {
 function actorInOrder(actor: EventActor): EventActor {
   const { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions } = actor;
   return { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions };
+}
+
+function subjectInOrder({ credentialScopes, identities, namespaceRestrictions }: EventSubject): EventSubject {
+  return { credentialScopes, identities, namespaceRestrictions };
 }
 
 /** At most 32 characters, which is shorter than any secret of ours. */
@@ -213,8 +272,25 @@ export function eventActor(actor: RequestActor): EventActor {
   };
 }
 
-/** No policy decides about an admin. */
-export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor): EventActor {
+/** A restriction that is no path is left out: with it, everything is denied at the first step. */
+export function eventSubject(subject: RawActor): EventSubject {
+  if (subject.kind === 'local') throw new TypeError('nobody asks about the local actor');
+  const { identities, credentialScopes, namespaceRestrictions } = subject;
+  return {
+    credentialScopes: scopeNames(
+      credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes.filter(isScopeName)),
+    ),
+    identities: identities.map(formatIdentity).sort(compareTexts),
+    namespaceRestrictions:
+      namespaceRestrictions?.flatMap((restriction) => {
+        const read = canonicalize(restriction);
+        return read.ok ? [read.path] : [];
+      }) ?? null,
+  };
+}
+
+/** No policy decides about an admin, or about monitoring. */
+export function eventAdmin({ kind, id, credentialFingerprint }: AdminActor | MonitorActor): EventActor {
   return { ...nobody(), fingerprint: credentialFingerprint, id, kind };
 }
 

@@ -20,11 +20,17 @@ export function logFilePath(folder: string, log: string, first: number): string 
 export async function listLogs(folder: string): Promise<ReadonlyMap<string, readonly LogFile[]>> {
   const logs = new Map<string, LogFile[]>();
   for (const name of (await readdir(folder)).sort()) {
-    const [, log, first] = NAME.exec(name) ?? [];
-    if (log === undefined) continue;
-    const files = logs.get(log) ?? [];
-    files.push({ log, first: Number(first), path: join(folder, name) });
-    logs.set(log, files);
+    const named = parseLogFileName(name);
+    if (named === null) continue;
+    const files = logs.get(named.log) ?? [];
+    files.push({ ...named, path: join(folder, name) });
+    logs.set(named.log, files);
   }
   return logs;
+}
+
+/** Null if no file of a log has such a name. */
+export function parseLogFileName(name: string): Omit<LogFile, 'path'> | null {
+  const [, log, first] = NAME.exec(name) ?? [];
+  return log === undefined ? null : { log, first: Number(first) };
 }

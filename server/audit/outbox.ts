@@ -2,6 +2,7 @@
 // records. So every committed change has its event, and no other change has one.
 import type { Knex } from 'knex';
 import { type Fragment, rowsOf, sql } from '../db/sql.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Head } from './chain.js';
 import type { AuditEvent } from './event.js';
 import { isEvent } from './event-schema.js';
@@ -90,21 +91,48 @@ export async function removeEvents(knex: Knex, positions: readonly string[]): Pr
   await rowsOf(knex, sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);
 }
 
-/** The log's head when it was last noted; null if it never was. */
-export async function notedHead(knex: Knex, log: string): Promise<Head | null> {
-  const [row] = await rowsOf<{ readonly seq: string; readonly hash: string }>(
-    knex,
-    sql`SELECT seq::text AS seq, hash FROM audit_heads WHERE log = ${log}::text`,
-  );
-  return row === undefined ? null : { seq: Number(row.seq), hash: row.hash };
-}
-
-export async function noteHead(knex: Knex, log: string, { seq, hash }: Head): Promise<void> {
+/** The same, and notes the head of the log that has them: a log that loses its end right afterwards is found out. */
+export async function removeAppended(knex: Knex, positions: readonly string[], noted: NotedHead): Promise<void> {
   await rowsOf(
     knex,
-    sql`INSERT INTO audit_heads AS h (log, seq, hash) VALUES (${log}::text, ${seq}::bigint, ${hash}::text)
-      ON CONFLICT (log) DO UPDATE SET seq = EXCLUDED.seq, hash = EXCLUDED.hash WHERE h.seq < EXCLUDED.seq`,
+    sql`WITH noted AS (${noteStatement(noted)}) DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`,
   );
+}
+
+/** Where a log is. */
+export interface LogPlace {
+  readonly host: string;
+  readonly folder: string;
+}
+
+export interface NotedHead extends Head, LogPlace {
+  readonly log: string;
+}
+
+/** A log of the store, with its last noted head. Logs of earlier releases have no place. */
+export interface KnownLog extends Head {
+  readonly log: string;
+  readonly host: string | null;
+  readonly folder: string | null;
+}
+
+export async function knownLogs(knex: Knex): Promise<readonly KnownLog[]> {
+  const rows = await rowsOf<Omit<KnownLog, 'seq'> & { readonly seq: string }>(
+    knex,
+    sql`SELECT log, seq::text AS seq, hash, host, folder FROM audit_heads ORDER BY log LIMIT ${AUDIT_LIMITS.knownLogs}::integer`,
+  );
+  return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+}
+
+export async function noteHead(knex: Knex, noted: NotedHead): Promise<void> {
+  await rowsOf(knex, noteStatement(noted));
+}
+
+function noteStatement({ log, seq, hash, host, folder }: NotedHead): Fragment {
+  return sql`INSERT INTO audit_heads AS h (log, seq, hash, host, folder)
+      VALUES (${log}::text, ${seq}::bigint, ${hash}::text, ${host}::text, ${folder}::text)
+      ON CONFLICT (log) DO UPDATE SET seq = EXCLUDED.seq, hash = EXCLUDED.hash, host = EXCLUDED.host, folder = EXCLUDED.folder
+      WHERE h.seq <= EXCLUDED.seq`;
 }
 
 function toClaimed({ position, event: text }: Row): Claimed {

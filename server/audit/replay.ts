@@ -6,6 +6,7 @@ import {
   type ActorKind,
   canonicalize,
   type Decision,
+  decideAs,
   type Identity,
   parseIdentity,
   parseInstant,
@@ -16,9 +17,10 @@ import {
   scopeSetOf,
   unrestrictedPolicy,
 } from '../../engine/index.js';
+import { boundsOf, decideWithin, mayAskOf } from '../about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { makeRecent, type Recent } from '../recent.js';
-import { cite } from './cite.js';
+import { cite, requestOf } from './cite.js';
 import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from './event.js';
 import type { StoredEvent } from './event-schema.js';
 import { readSnapshot } from './snapshots.js';
@@ -129,10 +131,22 @@ function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | N
  * Parses every text of the event again, because the file may hold anything. Null if a gateway would never write one of
  * them.
  */
-function decideAgain(ground: Ground, { access, actor, time }: StoredEvent): Decided | null {
+function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEvent): Decided | null {
   const at = parseInstant(time);
-  const resolved = resolvedIn(ground, actor);
+  const resolved = resolvedIn(ground, { ...actor, ...subject });
   if (access === null || at === null || resolved === null || !pathsOf(access).every(isCanonical)) return null;
+  if (subject !== undefined) {
+    const asker = actorOf(actor);
+    if (asker === null) return null;
+    if ('reach' in access) {
+      if (!mayAskOf(asker, access.scope)) return { decision: 'deny', step: 'credential_scope' };
+      const seen = cite({ access, resolved }, at);
+      return decidedOf(seen.decision, seen.visibility);
+    }
+    const request = requestOf(access);
+    const decide = (): Decision => decideAs(resolved, { request, at });
+    return decidedOf(decideWithin(boundsOf(asker), { request, at }, decide), undefined);
+  }
   const { decision, visibility } = cite({ access, resolved }, at);
   return decidedOf(decision, visibility);
 }
@@ -191,8 +205,17 @@ function decidedOf(decision: Decision, visibility: string | undefined): Decided 
   return { decision: 'deny', step, ...(cause === undefined ? {} : { cause }), ...digest };
 }
 
-function recordedOf({ access, step, cause, grants, grantsOmitted, visibility }: StoredEvent): Decided | null {
-  if (access === null) return null;
+function recordedOf({
+  access,
+  operation,
+  step,
+  cause,
+  grants,
+  grantsOmitted,
+  visibility,
+}: StoredEvent): Decided | null {
+  // Who may is a list, which no event holds.
+  if (access === null || operation === 'who-can') return null;
   return {
     decision: step === undefined ? 'allow' : 'deny',
     ...(step === undefined ? {} : { step }),

@@ -1,6 +1,7 @@
 // Finds events by who, where, what and when (docs/audit.md "Searching"). Streams, so the memory it takes does not grow
 // with the log.
 import { type Instant, isWithin, type NamespacePath, parseInstant, canonicalize } from '../../engine/index.js';
+import { readLine } from './chain.js';
 import type { EventKind, Outcome } from './event.js';
 import { isStoredEvent, type StoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
@@ -8,7 +9,7 @@ import { readFiles } from './read-log.js';
 
 /** All given parts must match. A list matches if any of its values does. */
 export interface Search {
-  /** Ids of actors, identities or fingerprints. */
+  /** Ids of actors, identities or fingerprints. An identity finds the questions about it, too. */
   readonly actors: readonly string[];
   /** Only events that may have touched records there or below. */
   readonly namespace: NamespacePath | null;
@@ -25,13 +26,22 @@ export interface FoundLine {
   readonly event: StoredEvent;
   /** The line exactly as in the log. */
   readonly line: string;
+  /** Why the line does not verify; null if it does, as far as it and the line before it show. */
+  readonly fault: LineFault | null;
 }
+
+/** `edited`: it does not match its own hash. `broken`: it does not follow the line before it. */
+export type LineFault = 'edited' | 'broken';
 
 export interface SearchReport {
   readonly events: number;
   readonly found: number;
   /** Lines that are not events. */
   readonly malformed: number;
+  /** If a record was asked for: events of lists that may have shown it, and do not say which records they showed. */
+  readonly lists: number;
+  /** Events that were found and do not verify. */
+  readonly unverified: number;
 }
 
 /** Calls `onFound` with the events in the order of the logs. Rejects if the folder cannot be read. */
@@ -41,8 +51,11 @@ export async function searchLogs(
   onFound: (found: readonly FoundLine[]) => Promise<void>,
 ): Promise<SearchReport> {
   const matches = makeMatch(search);
-  let [events, total, malformed] = [0, 0, 0];
-  for (const files of (await listLogs(folder)).values()) {
+  const mayHaveShown = search.record === null ? () => false : makeMatch({ ...search, record: null });
+  let [events, total, malformed, unverified, lists] = [0, 0, 0, 0, 0];
+  for (const [log, files] of await listLogs(folder)) {
+    // The first line is taken as it is: older files may be elsewhere.
+    let before: StoredEvent | null = null;
     for await (const { lines, torn } of readFiles(files)) {
       const found: FoundLine[] = [];
       for (const line of lines) {
@@ -50,15 +63,37 @@ export async function searchLogs(
         if (line === null || event === null) malformed += 1;
         else {
           events += 1;
-          if (matches(event)) found.push({ event, line });
+          if (isList(event) && mayHaveShown(event)) lists += 1;
+          if (matches(event)) found.push({ event, line, fault: faultOf(line, { event, before, log }) });
+          before = event;
         }
       }
       if (torn > 0) malformed += 1;
       total += found.length;
+      unverified += found.filter(({ fault }) => fault !== null).length;
       if (found.length > 0) await onFound(found);
     }
   }
-  return { events, found: total, malformed };
+  return { events, found: total, malformed, lists, unverified };
+}
+
+/** Whether the event is about records that were shown together, without their ids. */
+function isList({ kind, outcome, access, items, records, subject }: StoredEvent): boolean {
+  if (kind !== 'query' || outcome !== 'allowed' || subject !== undefined || items === 0) return false;
+  return access !== null && 'reach' in access && records === undefined;
+}
+
+interface Place {
+  readonly event: StoredEvent;
+  readonly before: StoredEvent | null;
+  readonly log: string;
+}
+
+function faultOf(line: string, { event, before, log }: Place): LineFault | null {
+  const read = readLine(line);
+  if (read === null || read.digest !== read.hash) return 'edited';
+  const follows = before === null || (event.previous === before.hash && event.seq === before.seq + 1);
+  return follows && event.log === log ? null : 'broken';
 }
 
 /** The event of a line, whatever its place in the chain; null if the line is not an event. */
@@ -81,10 +116,10 @@ function makeMatch({
   until,
 }: Search): (event: StoredEvent) => boolean {
   const [who, how, what] = [new Set(actors), new Set(outcomes), new Set(kinds)];
-  const isNamed = ({ actor }: StoredEvent): boolean =>
+  const isNamed = ({ actor, subject }: StoredEvent): boolean =>
     who.has(actor.id) ||
     (actor.fingerprint !== null && who.has(actor.fingerprint)) ||
-    actor.identities.some((one) => who.has(one));
+    [...actor.identities, ...(subject?.identities ?? [])].some((one) => who.has(one));
   const isInTime = ({ time }: StoredEvent): boolean => {
     if (since === null && until === null) return true;
     const at = parseInstant(time);
@@ -96,7 +131,7 @@ function makeMatch({
     (what.size === 0 || what.has(event.kind)) &&
     (record === null || event.records?.includes(record) === true) &&
     isInTime(event) &&
-    (namespace === null || touches(event, namespace));
+    (namespace === null || touches(event, namespace) || isAtOrBelow(event.namespace ?? '', namespace));
 }
 
 /** A query in a namespace below may show what is published above, and a query of a subtree whatever is below. */

@@ -9,15 +9,16 @@ import { syncFolder } from './file-layer.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;
 
-function pathOf(folder: string, digest: string): string {
+/** Null if the text is not the digest of a snapshot. */
+export function pathOfSnapshot(folder: string, digest: string): string | null {
   const hex = HEX.exec(digest)?.[1];
-  if (hex === undefined) throw new TypeError('not the digest of a snapshot');
-  return join(folder, 'snapshots', `${hex}.json`);
+  return hex === undefined ? null : join(folder, 'snapshots', `${hex}.json`);
 }
 
 /** Keeps a snapshot. It is on the disk when this resolves. Call this before the first event that names the snapshot. */
 export async function keepSnapshot(folder: string, digest: string, bytes: Uint8Array): Promise<void> {
-  const path = pathOf(folder, digest);
+  const path = pathOfSnapshot(folder, digest);
+  if (path === null) throw new TypeError('not the digest of a snapshot');
   if (await isKept(path)) return;
   const snapshots = join(folder, 'snapshots');
   await mkdir(snapshots, { recursive: true, mode: 0o700 });
@@ -42,15 +43,14 @@ export type KeptSnapshot =
   { readonly kind: 'read'; readonly policy: Policy } | { readonly kind: 'missing' | 'damaged' };
 
 export async function readSnapshot(folder: string, digest: string): Promise<KeptSnapshot> {
-  if (!HEX.test(digest)) return { kind: 'missing' };
-  const path = pathOf(folder, digest);
-  if (!(await isKept(path))) return { kind: 'missing' };
+  const path = pathOfSnapshot(folder, digest);
+  if (path === null || !(await isKept(path))) return { kind: 'missing' };
   if ((await stat(path)).size > POLICY_LIMITS.snapshotBytes) return { kind: 'damaged' };
   const loaded = loadSnapshot(await readFile(path));
   return loaded.ok && loaded.policy.digest === digest ? { kind: 'read', policy: loaded.policy } : { kind: 'damaged' };
 }
 
-async function isKept(path: string): Promise<boolean> {
+export async function isKept(path: string): Promise<boolean> {
   try {
     await access(path);
     return true;

@@ -1,5 +1,7 @@
 // The audit log of one process: events of the answers that it gives, events from the outbox, and what happens while
 // they cannot be written (docs/audit.md "When it cannot be written").
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Database } from '../db/database.js';
 import type { Clock, IdSource, Logger } from '../ports.js';
 import { ApiProblem } from '../problem.js';
@@ -9,8 +11,10 @@ import { makeDrainer } from './drainer.js';
 import { type AuditEvent, type EventParts, GATEWAY, makeEvent, type Operation } from './event.js';
 import { type FileLayer, systemFiles } from './file-layer.js';
 import { listLogs } from './log-files.js';
-import { notedHead } from './outbox.js';
+import { isFrom, missingFrom } from './missing-logs.js';
+import { type KnownLog, knownLogs } from './outbox.js';
 import { type OwnedLog, ownLog } from './own-log.js';
+import { eventPolicy, type Provenance } from './provenance.js';
 import { readFiles } from './read-log.js';
 import { makeWriter } from './writer.js';
 
@@ -36,7 +40,9 @@ export interface Recorder {
   /** Queues an event about an answer. Nobody waits for the disk. */
   readonly record: (parts: NewEvent) => void;
   /** Like `record`, for what the gateway does on its own. */
-  readonly recordOwn: (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => void;
+  readonly recordOwn: (operation: OwnOperation, more?: OwnParts) => void;
+  /** Counts events that did not get here. */
+  readonly noteLost: (events: number) => void;
   /** Throws `audit.unavailable` if a query cannot be recorded now and the settings refuse such queries. */
   readonly checkQueries: () => void;
   /** Throws `audit.unavailable` if commands could not be recorded for longer than `limits.auditLag`. */
@@ -45,15 +51,23 @@ export interface Recorder {
   readonly wake: () => void;
   /** Counts of events since the start. */
   readonly counts: () => { readonly written: number; readonly lost: number };
-  /** For how many milliseconds the log could not be written; 0 while it can. */
-  readonly lag: () => number;
+  /** Whether queries and commands are answered, as far as recording them goes. */
+  readonly canRecord: () => boolean;
+  /** What the log waits for. */
+  readonly lags: () => AuditLags;
+}
+
+/** For how many milliseconds something has failed; 0 while it works. */
+export interface AuditLags {
+  /** Writing the files of the log. */
+  readonly file: number;
+  /** Taking events from the outbox in the store, while the files can be written. */
+  readonly store: number;
 }
 
 export interface AuditTrail extends Recorder {
   /** Like `record`, for an event that another process of this gateway has made. */
   readonly add: (event: AuditEvent) => void;
-  /** Counts events that were dropped on their way here. */
-  readonly noteLost: (events: number) => void;
   readonly state: () => TrailState;
   /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
@@ -73,7 +87,7 @@ export interface TrailOptions extends AuditSettings {
   readonly files?: FileLayer;
   readonly fileBytes?: number;
   readonly retryDelay?: number;
-  readonly headInterval?: number;
+  readonly lookInterval?: number;
 }
 
 /** Throws `AuditError` if the log cannot be continued. */
@@ -83,9 +97,12 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const owned = await ownLog(folder);
   const { log } = owned;
   try {
-    await checkNoted(db, owned);
+    const known = await knownLogs(db.knex);
+    await checkNoted(known, owned);
+    const place = { host: hostname(), folder: resolve(folder) };
+    const missing = await missingFrom(folder, known.filter(isFrom(place, db.kind)));
     const writer = makeWriter({ ...rest, ...owned, files, logger });
-    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger });
+    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger, place });
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;
@@ -93,17 +110,24 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       lost += events;
       lostEver += events;
     };
-    const lag = (): number => {
+    const lags = (): AuditLags => {
       const now = performance.now();
-      return now - Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
+      const [file, store] = [now - (writer.failingSince() ?? now), now - (drainer.failingSince() ?? now)];
+      // Without its files, the log takes nothing from the store either.
+      return { file, store: file > 0 ? 0 : store };
     };
-    const state = (): TrailState => ({ isWriting: writer.failingSince() === null, isBehind: lag() > longest });
+    const state = (): TrailState => {
+      const now = performance.now();
+      const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
+      return { isWriting: writer.failingSince() === null, isBehind: now - since > longest };
+    };
     const add = (event: AuditEvent): void => {
       if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
       if (!writer.add(event)) lose(1);
     };
     const own: MakeOwn = (operation, more = {}) =>
       makeEvent({
+        outcome: 'allowed',
         ...more,
         id: nextId(),
         requestId: nextId(),
@@ -111,8 +135,12 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
         kind: 'admin',
         actor: GATEWAY,
         operation,
-        outcome: 'allowed',
       });
+    if (missing.length > 0) {
+      const lost = missing.map(({ hash, log: name, seq }) => ({ hash, log: name, seq }));
+      logger.error({ log, lost }, 'audit logs that the store knows are missing: see `bailiwick audit verify`');
+      writer.add(own('audit.missing', { lost }));
+    }
     if (owned.torn !== null) {
       logger.warn({ log, kept: owned.torn }, 'an incomplete line at the end of the audit log was cut off');
       writer.add(own('audit.cut'));
@@ -131,7 +159,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       },
       ...makeChecks({ queries, onFailure }, state),
       counts: () => ({ written: writer.head().seq - begun, lost: lostEver }),
-      lag,
+      lags,
       wake: drainer.wake,
       at: () => ({ log, head: writer.head() }),
       close: async () => {
@@ -150,36 +178,47 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
 export function makeChecks(
   { queries, onFailure }: Pick<AuditSettings, 'queries' | 'onFailure'>,
   state: () => TrailState,
-): Pick<Recorder, 'checkQueries' | 'checkCommands'> {
+): Pick<Recorder, 'checkQueries' | 'checkCommands' | 'canRecord'> {
+  const mayQuery = (): boolean => onFailure !== 'refuse' || queries !== 'all' || state().isWriting;
+  const mayCommand = (): boolean => !state().isBehind;
   return {
     checkQueries: () => {
-      if (onFailure === 'refuse' && queries === 'all' && !state().isWriting) throw unavailable();
+      if (!mayQuery()) throw unavailable();
     },
     checkCommands: () => {
-      if (state().isBehind) throw unavailable();
+      if (!mayCommand()) throw unavailable();
     },
+    canRecord: () => mayQuery() && mayCommand(),
   };
 }
 
 type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
-type MakeOwn = (operation: OwnOperation, more?: Pick<EventParts, 'items' | 'snapshot'>) => AuditEvent;
+type OwnParts = Partial<Pick<EventParts, 'items' | 'lost' | 'outcome' | 'policy' | 'snapshot'>>;
+type MakeOwn = (operation: OwnOperation, more?: OwnParts) => AuditEvent;
 
 /** Records that a gateway starts and by which policies it decides. Returns a function that records that it stops. */
 export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policies): () => void {
-  const snapshot = (): string => policies.current().policy.digest;
-  trail.recordOwn('gateway.start', { snapshot: snapshot() });
-  policies.subscribe(() => {
-    trail.recordOwn('policy.activate', { snapshot: snapshot() });
+  const partsOf = ({ policy, ...rest }: InForce, reason?: string): OwnParts => ({
+    snapshot: policy.digest,
+    policy: eventPolicy({ ...rest, ...(reason === undefined ? {} : { reason }) }),
+  });
+  trail.recordOwn('gateway.start', partsOf(policies.current()));
+  policies.subscribe(({ to, reason }) => {
+    trail.recordOwn('policy.activate', partsOf(to, reason));
   });
   return () => {
-    trail.recordOwn('gateway.stop', { snapshot: snapshot() });
+    trail.recordOwn('gateway.stop', { snapshot: policies.current().policy.digest });
   };
+}
+
+interface InForce extends Pick<Provenance, 'askedBy' | 'generation' | 'signers' | 'source' | 'statement'> {
+  readonly policy: { readonly digest: string };
 }
 
 /** The part of the active policy that is recorded. */
 interface Policies {
-  readonly current: () => { readonly policy: { readonly digest: string } };
-  readonly subscribe: (listener: () => void) => () => void;
+  readonly current: () => InForce;
+  readonly subscribe: (listener: (change: { readonly to: InForce; readonly reason: string }) => void) => () => void;
 }
 
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
@@ -188,9 +227,9 @@ const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retr
  * The store has noted the head of each log. A log that ends before its noted head, or has a different event there, is
  * not continued as if it were intact.
  */
-async function checkNoted(db: Database, { folder, log, head }: OwnedLog): Promise<void> {
-  const noted = await notedHead(db.knex, log);
-  if (noted === null) return;
+async function checkNoted(known: readonly KnownLog[], { folder, log, head }: OwnedLog): Promise<void> {
+  const noted = known.find((one) => one.log === log);
+  if (noted === undefined) return;
   const there = noted.seq === head.seq ? head.hash : await hashAt(folder, log, noted.seq);
   if (there === noted.hash) return;
   const how = there === null ? 'has lost its end' : 'was written anew';

@@ -1,19 +1,14 @@
-// Whether the logs of a folder are intact: every event unchanged and in its place, and none missing, as far as the logs
-// themselves show (docs/audit.md "Verifying"). A head that was noted elsewhere shows whether the end was cut off.
+// Whether the logs of a folder are intact: every event unchanged and in its place, none missing, and every snapshot
+// beside them (docs/audit.md "Verifying"). Heads that were noted elsewhere, by people or by the store, show whether the
+// end was cut off, or a whole log removed.
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { BEGINNING, type ChainLine, type Head, readLine } from './chain.js';
-import { listLogs, type LogFile } from './log-files.js';
+import { BEGINNING, type ChainLine, type Head } from './chain.js';
+import { type ChainCheck, checkChain, type Fault } from './check-chain.js';
+import type { Checkpoint } from './checkpoint.js';
+import { findParts, type Part, skippedTo } from './log-parts.js';
+import { leafHash, makeTree } from './merkle.js';
+import { makeNamedSnapshots } from './named-snapshots.js';
 import { readFiles } from './read-log.js';
-
-export type FaultKind = 'malformed' | 'edited' | 'missing' | 'order' | 'broken' | 'foreign' | 'torn' | 'head';
-
-export interface Fault {
-  readonly log: string;
-  /** The number of the event that is wrong or missing, as far as it is known. */
-  readonly seq: number;
-  readonly kind: FaultKind;
-  readonly text: string;
-}
 
 export interface LogReport {
   readonly log: string;
@@ -29,128 +24,183 @@ export interface VerifyReport {
   /** The first thousand faults; `count` counts all of them. */
   readonly faults: readonly Fault[];
   readonly count: number;
+  /** Names of archived files that nobody has looked at. */
+  readonly unread: readonly string[];
+}
+
+/** A head of one log, as the store has noted it. */
+export interface NamedHead extends Head {
+  readonly log: string;
 }
 
 export interface VerifyOptions {
   /** Heads that were noted elsewhere: each must be in one of the logs. */
   readonly heads?: readonly Head[];
+  /** The logs that should be here, and a head of each. */
+  readonly known?: readonly NamedHead[];
+  /** Checkpoints that were kept elsewhere: each log must have grown from there. */
+  readonly checkpoints?: readonly Checkpoint[];
   /** The head at which a log begins, if its older files are kept elsewhere. */
   readonly after?: Head;
+  /** The folder to which older files were moved. */
+  readonly archive?: string;
   readonly onProgress?: (events: number) => void;
 }
 
 /** Rejects if the folder cannot be read. */
 export async function verifyLogs(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const heads = options.heads ?? [];
+  const { known = [], checkpoints = [], after = BEGINNING, archive = null } = options;
   const faults: Fault[] = [];
   const logs: LogReport[] = [];
-  const seen = new Map<Head, 'found' | 'other' | 'absent'>(heads.map((head) => [head, 'absent']));
+  const wanted = makeWanted(options.heads ?? [], known);
   let count = 0;
   let events = 0;
   const report = (fault: Fault): void => {
     count += 1;
     if (faults.length < AUDIT_LIMITS.keptFaults) faults.push(fault);
   };
-  for (const [log, files] of await listLogs(folder)) {
-    const check = makeCheck(log, { report, after: options.after ?? BEGINNING });
+  const snapshots = makeNamedSnapshots();
+  const { parts, unread } = await findParts(folder, { archive, report });
+  for (const [log, files] of parts) {
+    const check = checkChain(log, { report, after });
+    const growth = checkGrowth(
+      checkpoints.filter((one) => one.log === log),
+      after.seq > 0 || files.some((part) => 'skipTo' in part),
+    );
     const found = await verifyLog(files, {
       ...check,
-      see: ({ seq, hash }) => {
-        for (const head of heads) {
-          if (head.seq !== seq) continue;
-          if (head.hash === hash) seen.set(head, 'found');
-          else if (seen.get(head) === 'absent') seen.set(head, 'other');
-        }
+      take: growth.take,
+      see: (line) => {
+        snapshots.see(line);
+        wanted.see(log, line);
       },
       onProgress: (more) => options.onProgress?.(events + more),
     });
+    growth.check(report);
     events += found;
     logs.push({ log, events: found, head: check.head() });
   }
-  for (const [{ seq }, how] of seen) {
-    if (how === 'found') continue;
-    const text =
-      how === 'other'
-        ? `event ${String(seq)} is not the one that was noted: the log was written anew`
-        : `there is no event ${String(seq)}, which was noted as the end of the log: its end was cut off`;
-    report({ log: logs[0]?.log ?? '', seq, kind: 'head', text });
+  for (const { log, seq } of known) {
+    if (parts.has(log)) continue;
+    const text = `the log is missing: the store knows it up to event ${String(seq)}`;
+    report({ log, seq, kind: 'gone', text });
   }
-  return { ok: count === 0, events, logs, faults, count };
+  for (const { log, size } of checkpoints) {
+    if (parts.has(log)) continue;
+    report({ log, seq: size, kind: 'checkpoint', text: 'the log of the checkpoint is missing' });
+  }
+  wanted.check((fault) => {
+    const only = logs.length === 1 ? (logs[0]?.log ?? null) : null;
+    const isArchived = fault.log !== null && fault.seq <= skippedTo(parts.get(fault.log) ?? []);
+    if ((fault.log === null || parts.has(fault.log)) && !isArchived) report({ ...fault, log: fault.log ?? only });
+  });
+  await snapshots.check(folder, (fault) => {
+    report({ ...fault, kind: 'snapshot' });
+  });
+  if (events === 0) {
+    const text = `there is no event in ${folder}: the log was removed, or it is in another folder`;
+    report({ log: null, seq: 1, kind: 'absent', text });
+  }
+  return { ok: count === 0, events, logs, faults, count, unread };
 }
 
-interface Check {
-  /** Takes the next line of the log. */
-  readonly line: (text: string | null) => ChainLine | null;
-  readonly torn: (file: LogFile, bytes: number) => void;
-  readonly head: () => Head | null;
+interface Wanted {
+  readonly see: (log: string, line: ChainLine) => void;
+  readonly check: (onFault: (fault: Fault) => void) => void;
 }
 
-interface CheckOptions {
-  readonly report: (fault: Fault) => void;
-  readonly after: Head;
+interface WantedHead extends Head {
+  readonly log: string | null;
+  how: 'found' | 'other' | 'absent';
 }
 
-function makeCheck(log: string, { report, after }: CheckOptions): Check {
-  let last = after.seq;
-  /** Null after a line that is not an event. */
-  let previous: string | null = after.hash;
-  let head: Head | null = null;
-  const fault = (seq: number, kind: FaultKind, text: string): void => {
-    report({ log, seq, kind, text });
-  };
-  const judge = (line: ChainLine): void => {
-    const { seq } = line;
-    if (line.digest !== line.hash) fault(seq, 'edited', `event ${String(seq)} was changed: its hash does not match`);
-    if (line.log !== log) fault(seq, 'foreign', `event ${String(seq)} belongs to another log`);
-    if (seq > last + 1) {
-      const missing =
-        seq === last + 2 ? `event ${String(last + 1)} is` : `events ${String(last + 1)} to ${String(seq - 1)} are`;
-      fault(last + 1, 'missing', `${missing} missing`);
-    } else if (seq <= last) fault(seq, 'order', `event ${String(seq)} comes after event ${String(last)}`);
-    else if (previous !== null && line.previous !== previous) {
-      fault(seq, 'broken', `event ${String(seq)} does not follow the event before it: one of them was replaced`);
-    }
-  };
+/** Heads that must be among the lines. Those of people may be in any log. */
+function makeWanted(heads: readonly Head[], known: readonly NamedHead[]): Wanted {
+  const all = [...heads.map((head) => ({ ...head, log: null })), ...known].map((head): WantedHead => {
+    return { ...head, how: 'absent' };
+  });
+  const bySeq = new Map<number, readonly WantedHead[]>();
+  for (const head of all) bySeq.set(head.seq, [...(bySeq.get(head.seq) ?? []), head]);
   return {
-    line: (text) => {
-      const line = text === null ? null : readLine(text);
-      if (line === null) {
-        fault(last + 1, 'malformed', `the line after event ${String(last)} is not an event`);
-        // A line that is not an event still takes the place of one, so the events after it do not count as missing.
-        last += 1;
-        previous = null;
-        return null;
+    see: (log, { seq, hash }) => {
+      for (const head of bySeq.get(seq) ?? []) {
+        if (head.log !== null && head.log !== log) continue;
+        if (head.hash === hash) head.how = 'found';
+        else if (head.how === 'absent') head.how = 'other';
       }
-      judge(line);
-      // Later events are compared with what is really there, so that one fault is reported only once.
-      last = line.seq;
-      previous = line.digest;
-      head = { seq: line.seq, hash: line.hash };
-      return line;
     },
-    torn: (file, bytes) => {
-      fault(last + 1, 'torn', `${file.path} ends with an incomplete line (${String(bytes)} bytes)`);
+    check: (onFault) => {
+      for (const { log, seq, how } of all) {
+        if (how === 'found') continue;
+        const by = log === null ? '' : ' by the store';
+        const text =
+          how === 'other'
+            ? `event ${String(seq)} is not the one that was noted${by}: the log was written anew`
+            : `there is no event ${String(seq)}, which was noted${by} as the end of the log: its end was cut off`;
+        onFault({ log, seq, kind: 'head', text });
+      }
     },
-    head: () => head,
   };
 }
 
-interface Watch extends Check {
+interface Growth {
+  /** Takes the next line. */
+  readonly take: (text: string | null) => void;
+  readonly check: (report: (fault: Fault) => void) => void;
+}
+
+/** Compares the lines with the roots of checkpoints, each when the log has its size. */
+function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Growth {
+  const tree = makeTree();
+  const left = new Map<Checkpoint, 'shorter' | 'other'>(checkpoints.map((one) => [one, 'shorter']));
+  return {
+    take: (text) => {
+      if (left.size === 0) return;
+      tree.push(leafHash(text ?? ''));
+      for (const one of checkpoints) {
+        if (one.size !== tree.size()) continue;
+        if (tree.root().equals(one.root)) left.delete(one);
+        else left.set(one, 'other');
+      }
+    },
+    check: (report) => {
+      for (const [{ log, size }, how] of left) {
+        const events = `the first ${String(size)} events`;
+        const text = isPartial
+          ? `${events} cannot be compared with the checkpoint, because older files are elsewhere: name their folder with --archive`
+          : how === 'other'
+            ? `${events} are not those of the checkpoint: the log was written anew, or one of them was changed`
+            : `the checkpoint is about ${events}, and the log has fewer: its end was cut off`;
+        if (size > 0) report({ log, seq: size, kind: 'checkpoint', text });
+      }
+    },
+  };
+}
+
+interface Watch extends ChainCheck {
+  readonly take: (text: string | null) => void;
   readonly see: (line: ChainLine) => void;
   readonly onProgress: (events: number) => void;
 }
 
-async function verifyLog(files: readonly LogFile[], { line, torn, see, onProgress }: Watch): Promise<number> {
+async function verifyLog(parts: readonly Part[], { line, torn, skip, take, see, onProgress }: Watch): Promise<number> {
   let events = 0;
-  for await (const group of readFiles(files)) {
-    for (const text of group.lines) {
-      const found = line(text);
-      if (found === null) continue;
-      events += 1;
-      see(found);
+  for (const part of parts) {
+    if ('skipTo' in part) {
+      skip(part.skipTo);
+      continue;
     }
-    if (group.torn > 0) torn(group.file, group.torn);
-    onProgress(events);
+    for await (const group of readFiles([part])) {
+      for (const text of group.lines) {
+        take(text);
+        const found = line(text);
+        if (found === null) continue;
+        events += 1;
+        see(found);
+      }
+      if (group.torn > 0) torn(group.file.path, group.torn);
+      onProgress(events);
+    }
   }
   return events;
 }

@@ -1,6 +1,7 @@
-// Who administers the gateway. Admins are frozen, made only here, and of a different type than the actor of a query. So
-// an admin is never taken for an actor that a policy decides about, or the reverse.
+// Who administers the gateway, and who only watches it. Both are frozen, made only here, and of a different type than the
+// actor of a query. So an admin is never taken for an actor that a policy decides about, or the reverse.
 declare const minted: unique symbol;
+declare const watches: unique symbol;
 
 /** The brand keeps every other file from making one. */
 export interface AdminActor {
@@ -13,8 +14,24 @@ export interface AdminActor {
   readonly [minted]: true;
 }
 
-export function adminOfKey(holder: { readonly id: string; readonly credentialFingerprint: string }): AdminActor {
-  const { id, credentialFingerprint } = holder;
+/** Sees status and metrics. Every admin may do that, too. */
+export interface MonitorActor {
+  readonly kind: 'monitor';
+  readonly id: string;
+  readonly credentialFingerprint: string;
+  readonly [watches]: true;
+}
+
+interface Holder {
+  readonly id: string;
+  readonly credentialFingerprint: string;
+}
+
+export function monitorOfKey({ id, credentialFingerprint }: Holder): MonitorActor {
+  return Object.freeze({ kind: 'monitor', id, credentialFingerprint }) as MonitorActor;
+}
+
+export function adminOfKey({ id, credentialFingerprint }: Holder): AdminActor {
   return Object.freeze({ kind: 'admin', id, credentialFingerprint }) as AdminActor;
 }
 

@@ -26,10 +26,15 @@ export interface NewKey {
   readonly restrictions: readonly NamespacePath[] | null;
   readonly expires: Instant | null;
   readonly admin: boolean;
+  /** Whether it may ask what others may do, within its scopes and restrictions, instead of using identities. */
+  readonly decide?: boolean;
+  /** Sees what runs, and nothing else. Absent means false. */
+  readonly monitor?: boolean;
 }
 
 export interface ApiKey extends NewKey {
   readonly id: string;
+  readonly monitor: boolean;
   readonly createdAt: Instant;
   readonly revokedAt: Instant | null;
   readonly lastUsedAt: Instant | null;
@@ -43,8 +48,8 @@ export interface StoredKey extends ApiKey {
 type Store = Pick<Database, 'knex'>;
 
 /** An earlier release could make keys that were both for data and for admins. Each door refuses them. */
-export function isOfBothKinds({ admin, identities, scopes, restrictions }: NewKey): boolean {
-  return admin && (identities.length > 0 || scopes !== null || restrictions !== null);
+export function isOfBothKinds({ admin, monitor, identities, scopes, restrictions }: ApiKey): boolean {
+  return (admin || monitor) && (identities.length > 0 || scopes !== null || restrictions !== null);
 }
 
 /** Stores a new key. `text` is the only place where its secret is ever seen. */
@@ -54,7 +59,7 @@ export async function createKey(
   now: Instant,
 ): Promise<{ readonly text: string; readonly key: ApiKey }> {
   const parts = makeKeyText();
-  const key: ApiKey = { ...fields, id: parts.id, createdAt: now, revokedAt: null, lastUsedAt: null };
+  const key: ApiKey = { monitor: false, ...fields, id: parts.id, createdAt: now, revokedAt: null, lastUsedAt: null };
   await db.knex(TABLES.apiKeys).insert({
     id: key.id,
     actor: key.actor,
@@ -63,6 +68,8 @@ export async function createKey(
     scopes: key.scopes === null ? null : JSON.stringify(scopeNames(key.scopes)),
     restrictions: key.restrictions === null ? null : JSON.stringify(key.restrictions),
     admin: key.admin,
+    decide: key.decide === true,
+    monitor: key.monitor,
     created_at: new Date(now),
     expires_at: key.expires === null ? null : new Date(key.expires),
   });
@@ -81,14 +88,31 @@ export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
   });
 }
 
+/** When a key was revoked, and what it was; null if its row cannot be read. */
+export interface RevokedKey {
+  readonly at: Instant;
+  readonly key: NewKey | null;
+}
+
 /** Revokes a key forever. A key that was revoked before keeps its first instant. Null if there is no such key. */
-export async function revokeKey(db: Store, id: string, now: Instant): Promise<Instant | null> {
+export async function revokeKey(db: Store, id: string, now: Instant): Promise<RevokedKey | null> {
   const rows: readonly unknown[] = await db
     .knex(TABLES.apiKeys)
     .where({ id })
     .update({ revoked_at: db.knex.raw('coalesce(revoked_at, ?)', [new Date(now)]) })
-    .returning(['revoked_at']);
-  return rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
+    .returning('*');
+  const at = rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
+  return at === null ? null : { at, key: readableKey(rows[0]) };
+}
+
+/** A row that is no key can be revoked nevertheless. */
+function readableKey(row: unknown): NewKey | null {
+  try {
+    return decodeKey(row);
+  } catch (error) {
+    if (error instanceof KeyRowError) return null;
+    throw error;
+  }
 }
 
 /** The key of an id; null if there is none. Throws `KeyRowError` for a row that is not a key. */
@@ -97,8 +121,8 @@ export type FoundKeys = (id: string) => StoredKey | null;
 /** The keys of these ids as they are stored now. */
 export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
   const rows = await db.vital<{ readonly id: string }>(
-    sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, created_at, expires_at, revoked_at,
-      last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
+    sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, decide, monitor, created_at, expires_at,
+      revoked_at, last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   // A row that cannot be decoded fails its own request, not the other requests of this look-up.
@@ -126,6 +150,8 @@ const COLUMNS = [
   'scopes',
   'restrictions',
   'admin',
+  'decide',
+  'monitor',
   'created_at',
   'expires_at',
   'revoked_at',
@@ -141,8 +167,8 @@ function decodeKey(row: unknown): StoredKey {
   const fields = fieldsOf(row);
   const secretHash = fields.get('secret_hash');
   const createdAt = instantOrNull(fields.get('created_at'));
-  const admin = fields.get('admin');
-  if (!(secretHash instanceof Uint8Array) || createdAt === null || typeof admin !== 'boolean')
+  const [admin, decide, monitor] = ['admin', 'decide', 'monitor'].map((name) => isTrue(fields.get(name)));
+  if (!(secretHash instanceof Uint8Array) || createdAt === null || [admin, decide, monitor].filter(Boolean).length > 1)
     throw new KeyRowError('unreadable');
   return {
     id: textOf(fields.get('id')),
@@ -151,12 +177,19 @@ function decodeKey(row: unknown): StoredKey {
     identities: listOf(fields.get('identities')).map(identityOf),
     scopes: narrowed(fields.get('scopes'), scopesOf),
     restrictions: narrowed(fields.get('restrictions'), (list) => list.map(pathOf)),
-    admin,
+    admin: admin === true,
+    decide: decide === true,
+    monitor: monitor === true,
     createdAt,
     expires: instantOrNull(fields.get('expires_at')),
     revokedAt: instantOrNull(fields.get('revoked_at')),
     lastUsedAt: instantOrNull(fields.get('last_used_at')),
   };
+}
+
+function isTrue(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new KeyRowError('not true or false');
+  return value;
 }
 
 function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {

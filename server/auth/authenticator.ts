@@ -2,6 +2,7 @@
 // responsible. Each way to authenticate is one authenticator. Nothing else in the gateway knows how many there are.
 import type { X509Certificate } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
+import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem, type AuthenticationFault } from '../problem.js';
 import type { TraceHeaders } from '../trace.js';
@@ -11,8 +12,8 @@ export interface Evidence {
   readonly bearer: string | null;
   /** The client's certificate, if the listener has verified it. */
   readonly certificate: X509Certificate | null;
-  /** Null for a Unix socket, or if there is no socket at all. */
-  readonly address: string | null;
+  /** The client's address as limits count it. */
+  readonly address: string;
   /** Passed on in requests to issuers about the credential. */
   readonly trace?: TraceHeaders;
 }
@@ -35,7 +36,7 @@ export interface Authenticator<Actor> {
 export interface Credential<Actor> {
   /** Whether judging it needs a look-up, because it has not been accepted before. Decides nothing. */
   readonly isUnproven: boolean;
-  /** Throws `auth.invalid` for every reason alike. */
+  /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be asked. */
   readonly authenticate: (at: Instant) => Promise<Actor>;
 }
 
@@ -106,10 +107,17 @@ export function notValid(fault: AuthenticationFault, reason: string): ApiProblem
   return new ApiProblem('auth.invalid', { fault, reason });
 }
 
+/** The answer for a credential that its issuer could not be asked about, so nobody knows whether it is valid. */
+export function notJudged(reason: string): ApiProblem {
+  return new ApiProblem('auth.unavailable', { reason, retryAfter: TOKEN_LIMITS.issuerRetryAfter });
+}
+
 /** The token of `Bearer <token>`, or an empty string. The scheme's name is case-insensitive (RFC 9110). */
 export function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined) return null;
   if (authorization.length > HTTP_LIMITS.credentialCharacters) return '';
   const cut = authorization.indexOf(' ');
-  return cut > 0 && authorization.slice(0, cut).toLowerCase() === 'bearer' ? authorization.slice(cut + 1) : '';
+  return cut > 0 && authorization.slice(0, cut).toLowerCase() === 'bearer'
+    ? authorization.slice(cut).replace(/^ +/, '')
+    : '';
 }

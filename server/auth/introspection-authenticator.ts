@@ -1,17 +1,19 @@
 // Opaque tokens as evidence: their issuer is asked whose they are (RFC 7662), at most once in a short while for each
-// token. An answer that is not clearly yes means no. A token that the issuer cannot be asked about is refused.
+// token. An answer that is not clearly yes means no. A token that the issuer cannot be asked about is not accepted, and its
+// client is told to try again.
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../outgoing.js';
 import { makeRecent } from '../recent.js';
-import { type Authenticator, notValid } from './authenticator.js';
+import { type Authenticator, type Evidence, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
 import type { TraceHeaders } from '../trace.js';
 import { type Claims, isCompact, readCompactToken } from './compact-token.js';
 import { isKeyText } from './key-text.js';
 import type { AuthenticatorTools } from './oidc-authenticator.js';
+import { makePlaces } from './places.js';
 import { KeySetError, readDocument } from './public-keys.js';
 import { actorOf, type RequestActor } from './request-actor.js';
 import { audiencesOf, boundCertificate, type ClaimNames, holderOf, timeOf } from './token-claims.js';
@@ -58,6 +60,7 @@ export function makeIntrospectionAuthenticator(
   const { setting, clock, log, fingerprint, leavesSigned } = options;
   const answers = makeRecent<Answered>(Infinity, TOKEN_LIMITS.verified);
   const asking = new Map<string, Promise<Answered>>();
+  const places = makePlaces(TOKEN_LIMITS.introspections);
   let secret: string | null = null;
   let trouble: string | null = null;
 
@@ -68,9 +71,12 @@ export function makeIntrospectionAuthenticator(
       trouble = null;
       return claims;
     } catch (error) {
-      trouble = troubleOf(error);
-      log.warn({ setting, reason: trouble, error }, 'the introspection endpoint could not be asked');
-      throw notValid('issuer', `the introspection endpoint ${trouble}`);
+      const found = troubleOf(error);
+      // Said once, not for each token.
+      if (trouble !== found)
+        log.warn({ setting, reason: found, error }, 'the introspection endpoint could not be asked');
+      trouble = found;
+      throw notJudged(`the introspection endpoint ${found}`);
     }
   };
   const judge = async (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
@@ -82,12 +88,16 @@ export function makeIntrospectionAuthenticator(
     return answered;
   };
   /** Requests with the same token share the answer while it is being asked for. */
-  const judgeOnce = (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
+  const judgeOnce = (token: string, digest: string, { address, trace }: Evidence): Promise<Answered> => {
     const underWay = asking.get(digest);
     if (underWay !== undefined) return underWay;
-    if (asking.size >= TOKEN_LIMITS.introspections)
-      return Promise.reject(notValid('issuer', 'too many tokens are asked about'));
-    const judged = judge(token, digest, trace).finally(() => asking.delete(digest));
+    const judged = places
+      .hold(address, () => judge(token, digest, trace))
+      .then((held) => {
+        if (held === null) throw notJudged('too many tokens are asked about at the introspection endpoint');
+        return held.done;
+      })
+      .finally(() => asking.delete(digest));
     asking.set(digest, judged);
     return judged;
   };
@@ -104,13 +114,14 @@ export function makeIntrospectionAuthenticator(
 
   return {
     name: 'introspection',
-    credentialOf: ({ bearer: token, certificate, trace }) => {
+    credentialOf: (evidence) => {
+      const { bearer: token, certificate } = evidence;
       if (token === null || !isOurs(token)) return null;
       const digest = digestOf(token);
       const authenticate = async (at: Instant): Promise<RequestActor> => {
         // Another spelling of the same token would escape a revocation of it.
         if (isCompact(token)) readCompactToken(token);
-        const found = recall(digest, at) ?? (await judgeOnce(token, digest, trace));
+        const found = recall(digest, at) ?? (await judgeOnce(token, digest, evidence));
         if (at >= found.until) throw notValid('expired', 'expired');
         if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
           throw notValid('misdirected', 'bound to another certificate');

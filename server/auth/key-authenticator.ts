@@ -1,12 +1,12 @@
-// API keys as evidence. There are two kinds, one for the API and one for the admin listener, and neither listener
-// accepts the other kind. Why a key is refused is only in the operator's log: every reason gives the same answer, after
+// API keys as evidence. There are three kinds: for the API, for admins, and for monitoring, which sees a part of what
+// admins see. No door accepts another kind. Why a key is refused is only in the operator's log: every reason gives the same answer, after
 // the same work.
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
-import { adminOfKey, type AdminActor } from './admin-actor.js';
+import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
 import { isOfBothKinds, noteKeyUse, type StoredKey } from './api-keys.js';
 import { type Authenticator, type Credential, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -23,6 +23,8 @@ export interface KeyAuthenticatorOptions {
 export interface KeyAuthenticators {
   readonly actors: Authenticator<RequestActor>;
   readonly admins: Authenticator<AdminActor>;
+  /** For what admins and monitoring see. */
+  readonly watchers: Authenticator<AdminActor | MonitorActor>;
 }
 
 export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuthenticators {
@@ -38,8 +40,8 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     if (isOfBothKinds(stored)) throw notValid('unusable', 'a key for data and for admins');
-    if (stored.admin !== (door === 'admins'))
-      throw notValid('misdirected', stored.admin ? 'an admin key' : 'not an admin key');
+    const kind = kindOf(stored);
+    if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}`);
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;
@@ -60,14 +62,28 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     close: uses.settled,
   });
   return {
-    actors: forDoor('actors', ({ actor: id, identities, scopes, restrictions }, credentialFingerprint) =>
-      actorOf('key', { id, identities, scopes, restrictions, credentialFingerprint }),
+    actors: forDoor('actors', ({ actor: id, identities, scopes, restrictions, decide }, credentialFingerprint) =>
+      actorOf('key', { id, identities, scopes, restrictions, credentialFingerprint, mayAsk: decide === true }),
     ),
     admins: forDoor('admins', ({ actor: id }, credentialFingerprint) => adminOfKey({ id, credentialFingerprint })),
+    watchers: forDoor('watchers', ({ actor: id, admin }, credentialFingerprint) =>
+      admin ? adminOfKey({ id, credentialFingerprint }) : monitorOfKey({ id, credentialFingerprint }),
+    ),
   };
 }
 
 type Door = keyof KeyAuthenticators;
+type Kind = 'data' | 'admins' | 'monitoring';
+
+const KINDS: Readonly<Record<Door, readonly Kind[]>> = {
+  actors: ['data'],
+  admins: ['admins'],
+  watchers: ['admins', 'monitoring'],
+};
+
+function kindOf({ admin, monitor }: StoredKey): Kind {
+  return admin ? 'admins' : monitor ? 'monitoring' : 'data';
+}
 
 interface Presented {
   readonly id: string;

@@ -25,6 +25,8 @@ export interface KeyRequest {
   readonly restrictions: readonly string[] | null;
   readonly expires: string | null;
   readonly admin: boolean;
+  readonly decide: boolean;
+  readonly monitor: boolean;
 }
 
 export interface KeyFault {
@@ -47,6 +49,8 @@ export function readNewKey(request: KeyRequest, now: Instant): KeyReading {
     restrictions: readRestrictions(request, faults),
     expires: readExpiry(request, now, faults),
     admin: request.admin,
+    decide: request.decide,
+    monitor: request.monitor,
   };
   return faults.length === 0 ? { ok: true, key } : { ok: false, faults };
 }
@@ -69,20 +73,25 @@ const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function readIdentities(
-  { identities, admin, scopes, restrictions }: KeyRequest,
+  { identities, admin, decide, monitor, scopes, restrictions }: KeyRequest,
   faults: KeyFault[],
 ): readonly Identity[] {
   const fault = (index: number | null, message: string): void => {
     faults.push({ field: 'identities', index, message });
   };
-  if (admin && (identities.length > 0 || scopes !== null || restrictions !== null)) {
+  if ((admin || monitor) && (identities.length > 0 || scopes !== null || restrictions !== null)) {
     faults.push({
-      field: 'admin',
+      field: admin ? 'admin' : 'monitor',
       index: null,
-      message: 'a key for administration has no identities, scopes or namespaces',
+      message: `a key for ${admin ? 'administration' : 'monitoring'} has no identities, scopes or namespaces`,
     });
   }
-  if (identities.length === 0 && !admin) {
+  if (decide && (admin || identities.length > 0)) {
+    const message = admin ? 'a key is of one kind' : 'a key that asks about others has no identities of its own';
+    faults.push({ field: 'decide', index: null, message });
+  }
+  if (monitor && (admin || decide)) faults.push({ field: 'monitor', index: null, message: 'a key is of one kind' });
+  if (identities.length === 0 && !admin && !decide && !monitor) {
     fault(null, 'at least one is needed, as `provider:subject`; a key without one can do nothing');
   }
   if (identities.length > KEY_LIMITS.identities) fault(null, `more than ${String(KEY_LIMITS.identities)}`);

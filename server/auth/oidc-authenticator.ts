@@ -9,7 +9,7 @@ import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Clock, Logger } from '../ports.js';
 import type { TraceHeaders } from '../trace.js';
 import { makeRecent } from '../recent.js';
-import { type Authenticator, type CredentialIssuer, notValid } from './authenticator.js';
+import { type Authenticator, type CredentialIssuer, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { type Claims, type CompactToken, isCompact, readCompactToken } from './compact-token.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -80,7 +80,12 @@ export function makeOidcAuthenticator(
     if (!algorithms.some((allowed) => allowed === algorithm))
       throw notValid('unusable', 'an algorithm that is not allowed');
     const key = await issuer.keys.find(keyId, algorithm, trace);
-    if (key === null) throw notValid('unknown', 'no such key of the issuer');
+    if (key === null) {
+      const { failure } = issuer.keys.state();
+      throw failure === null
+        ? notValid('unknown', 'no such key of the issuer')
+        : notJudged(`no such key of the issuer, whose keys cannot be fetched: ${failure.message}`);
+    }
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });
     } catch {

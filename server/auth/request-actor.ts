@@ -22,6 +22,8 @@ export interface RequestActor extends Actor {
   readonly id: string;
   /** Names the credential in the audit log without revealing it (fingerprint.ts). */
   readonly credentialFingerprint: string;
+  /** Whether it may ask what others may do, within its own scopes and restrictions. */
+  readonly mayAsk: boolean;
   readonly [minted]: true;
 }
 
@@ -36,6 +38,8 @@ export interface CredentialHolder {
   /** Null means unrestricted. The empty list allows nothing. */
   readonly restrictions: readonly NamespacePath[] | null;
   readonly credentialFingerprint: string;
+  /** Defaults to no. */
+  readonly mayAsk?: boolean;
 }
 
 export function actorOf(kind: CredentialKind, holder: CredentialHolder): RequestActor {
@@ -46,12 +50,13 @@ export function actorOf(kind: CredentialKind, holder: CredentialHolder): Request
     credentialScopes: holder.scopes ?? ALL_SCOPES,
     namespaceRestrictions: holder.restrictions === null ? null : Object.freeze([...holder.restrictions]),
     credentialFingerprint: holder.credentialFingerprint,
+    mayAsk: holder.mayAsk === true,
   });
 }
 
 /** The unrestricted single user of local execution. */
 export function localActor(credentialFingerprint: string): RequestActor {
-  return mint({ ...LOCAL_ACTOR, kind: 'local', id: 'local', credentialFingerprint });
+  return mint({ ...LOCAL_ACTOR, kind: 'local', id: 'local', credentialFingerprint, mayAsk: false });
 }
 
 function mint(fields: Omit<RequestActor, typeof minted>): RequestActor {

@@ -13,6 +13,8 @@ export interface ShownKey {
   readonly scopes: readonly string[] | null;
   readonly restrictions: readonly string[] | null;
   readonly admin: boolean;
+  readonly decide: boolean;
+  readonly monitor: boolean;
   readonly status: KeyStatus;
   readonly expires: string | null;
   readonly revokedAt: string | null;
@@ -31,6 +33,8 @@ export function showKey(key: ApiKey, now: Instant, fingerprint: Fingerprinter): 
     scopes: key.scopes === null ? null : scopeNames(key.scopes),
     restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
     admin: key.admin,
+    decide: key.decide === true,
+    monitor: key.monitor,
     status: statusOf(key, now),
     expires: instant(key.expires),
     revokedAt: instant(key.revokedAt),

@@ -24,6 +24,8 @@ export interface ClaimNames {
   readonly provider: string;
   readonly scopeClaim: string | null;
   readonly groupsClaim: string | null;
+  /** What stands between the groups of a claim that is one string. Null: such a string is one group. */
+  readonly groupsSeparator: string | null;
   readonly restrictionsClaim: string | null;
 }
 
@@ -31,9 +33,9 @@ export type ClaimedHolder = Omit<CredentialHolder, 'credentialFingerprint'>;
 
 /** Throws `auth.invalid` if the claims name no holder. */
 export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
-  const { provider, scopeClaim, groupsClaim, restrictionsClaim } = names;
+  const { provider, scopeClaim, groupsClaim, groupsSeparator, restrictionsClaim } = names;
   const own = identityOf(provider, claims.get('sub'), '`sub`');
-  const groups = groupsClaim === null ? [] : groupsOf(claims.get(groupsClaim));
+  const groups = groupsClaim === null ? [] : groupsOf(claims.get(groupsClaim), groupsSeparator);
   const named = groups.map((group) => identityOf(`${provider}-group`, group, 'the groups claim'));
   return {
     id: formatIdentity(own),
@@ -49,12 +51,14 @@ function identityOf(provider: string, subject: unknown, claim: string): Identity
   return made.identity;
 }
 
-/** An absent claim means no groups. */
-function groupsOf(value: unknown): readonly unknown[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value) || value.length > TOKEN_LIMITS.groups)
-    throw notValid('unusable', 'the groups claim is not a short list');
-  return [...new Set<unknown>(value)];
+/** An absent claim and an empty string mean no groups. */
+function groupsOf(value: unknown, separator: string | null): readonly unknown[] {
+  if (value === undefined || value === '') return [];
+  const groups: unknown = typeof value !== 'string' ? value : separator === null ? [value] : value.split(separator);
+  if (!Array.isArray(groups)) throw notValid('unusable', 'the groups claim is neither a list nor a string');
+  if (groups.length > TOKEN_LIMITS.groups)
+    throw notValid('unusable', `the groups claim has more than ${String(TOKEN_LIMITS.groups)} groups`);
+  return [...new Set<unknown>(groups)];
 }
 
 /** A configured claim that is absent carries no scope. */

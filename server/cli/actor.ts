@@ -18,11 +18,13 @@ import {
 } from '../../engine/index.js';
 import { usage } from './failure.js';
 import { collect, requiredOption } from './options.js';
+import { identitiesOf, type NamedPolicy, personWith } from './people.js';
 import { escapeText } from './render/escape.js';
 
 /** The values that commander gives: repeated flags in their order. */
 export interface ActorOptions {
-  readonly as: readonly string[];
+  readonly as?: readonly string[];
+  readonly person?: string;
   readonly credentialScopes?: readonly string[];
   readonly restrict?: readonly string[];
 }
@@ -30,9 +32,15 @@ export interface ActorOptions {
 export function withActorOptions(command: Command): Command {
   return command
     .addOption(
-      requiredOption('--as <identity>', 'who asks, as `provider:subject`; repeat it for several identities').argParser(
-        collect,
-      ),
+      requiredOption(
+        '--as <identity>',
+        'who asks, as `provider:subject`; repeat it for several identities',
+        'person',
+      ).argParser(collect),
+    )
+    .option(
+      '--person <name>',
+      'who asks: a person of the policy, with all identities; `--as` adds more, such as groups',
     )
     .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all ten; "" for none)', collect)
     .option(
@@ -43,6 +51,8 @@ export function withActorOptions(command: Command): Command {
 }
 
 export interface AskingActor {
+  /** Whose identities these are, if the policy says so. */
+  readonly person?: string;
   readonly identities: readonly Identity[];
   /** Null means all ten. */
   readonly credentialScopes: readonly ScopeName[] | null;
@@ -50,14 +60,25 @@ export interface AskingActor {
   readonly namespaceRestrictions: readonly string[] | null;
 }
 
-/** Throws `CliFailure` with exit status 2 for something that is not an identity or not a scope. */
+/**
+ * Without the identities of `--person`, which the policy knows (`completeActor`). Throws `CliFailure` with exit status 2
+ * for something that is not an identity or not a scope.
+ */
 export function readActor(options: ActorOptions): AskingActor {
-  const { as, credentialScopes, restrict } = options;
+  const { as = [], credentialScopes, restrict } = options;
   return {
     identities: as.map(readIdentity),
     credentialScopes: credentialScopes === undefined ? null : splitList(credentialScopes).map(readScope),
     namespaceRestrictions: restrict === undefined ? null : splitList(restrict),
   };
+}
+
+/** The actor with the identities of the person, or with the name of whoever has them. Throws `CliFailure` 2. */
+export function completeActor(actor: AskingActor, { person }: ActorOptions, policy: NamedPolicy): AskingActor {
+  const whole = person === undefined ? [] : identitiesOf(person, policy);
+  const identities = [...whole, ...actor.identities];
+  const name = person ?? personWith(identities, policy.set);
+  return { ...actor, identities, ...(name === undefined ? {} : { person: name }) };
 }
 
 /** Scopes and namespaces may be joined by commas, because neither contains one. */

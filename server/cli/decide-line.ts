@@ -2,18 +2,9 @@
 // paths or scopes, so that a bad one is denied with its step. A line that is no question at all is an error of the
 // line.
 import { isUtf8 } from 'node:buffer';
-import {
-  type Identity,
-  type Instant,
-  isScopeName,
-  makeIdentity,
-  nearest,
-  parseIdentity,
-  parseInstant,
-  type RawActor,
-  type RawRequest,
-} from '../../engine/index.js';
-import { parseStrictJson, pointerTo } from '../json.js';
+import { type Instant, parseInstant } from '../../engine/index.js';
+import { fields, isObject, type Question, QuestionFault, readQuestion } from '../decide-question.js';
+import { parseStrictJson } from '../json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 
 export type LineId = string | number | null;
@@ -24,13 +15,7 @@ export interface LineError {
 }
 
 export type DecideLine =
-  | {
-      readonly ok: true;
-      readonly id: LineId;
-      readonly actor: RawActor;
-      readonly request: RawRequest;
-      readonly at: Instant | null;
-    }
+  | (Question & { readonly ok: true; readonly id: LineId; readonly at: Instant | null })
   | { readonly ok: false; readonly id: LineId; readonly error: LineError };
 
 /**
@@ -57,15 +42,11 @@ export function parseDecideLine(bytes: Uint8Array): DecideLine {
   try {
     return { ok: true, id, ...decodeLine(parsed.value) };
   } catch (error) {
-    if (!(error instanceof LineFault)) throw error;
-    return { ok: false, id, error: { code: 'request.schema', message: error.message } };
+    if (!(error instanceof QuestionFault)) throw error;
+    const where = error.pointer === '' ? 'the line' : `\`${error.pointer}\``;
+    return { ok: false, id, error: { code: 'request.schema', message: `${where} ${error.message}` } };
   }
 }
-
-/** Ends the decoding of one line; never leaves this file. */
-class LineFault extends Error {}
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function idOf(value: unknown): LineId {
   if (!isObject(value) || !Object.hasOwn(value, 'id')) return null;
@@ -92,119 +73,20 @@ function parseLoosely(bytes: Uint8Array): unknown {
   }
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function decodeLine(value: unknown): { actor: RawActor; request: RawRequest; at: Instant | null } {
+function decodeLine(value: unknown): Question & { readonly at: Instant | null } {
   const line = fields(value, '', ['id', 'actor', 'request', 'at']);
   const { id, at } = line;
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') throw fault('/id', 'must be a string');
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
+    throw new QuestionFault('/id', 'must be a string');
   return {
-    actor: decodeActor(line['actor']),
-    request: decodeRequest(line['request']),
+    ...readQuestion(line),
     at: at === undefined ? null : decodeInstant(at),
   };
 }
 
 function decodeInstant(value: unknown): Instant {
   const instant = parseInstant(value);
-  if (instant === null) throw fault('/at', 'must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`');
+  if (instant === null)
+    throw new QuestionFault('/at', 'must be an RFC 3339 instant with offset, such as `2027-01-01T00:00:00Z`');
   return instant;
-}
-
-function decodeActor(value: unknown): RawActor {
-  if (value === 'local') return { kind: 'local' };
-  if (!isObject(value)) throw fault('/actor', 'must be an object, or `"local"`');
-  const actor = fields(value, '/actor', ['identities', 'credentialScopes', 'namespaceRestrictions']);
-  const restrictions = actor['namespaceRestrictions'] ?? null;
-  return {
-    kind: 'request',
-    identities: list(actor['identities'], '/actor/identities').map((item, i) =>
-      decodeIdentity(item, pointerTo('/actor/identities', i)),
-    ),
-    credentialScopes: decodeScopes(actor['credentialScopes']),
-    namespaceRestrictions:
-      restrictions === null
-        ? null
-        : list(restrictions, '/actor/namespaceRestrictions').map((item, i) =>
-            text(item, pointerTo('/actor/namespaceRestrictions', i)),
-          ),
-  };
-}
-
-function decodeIdentity(value: unknown, pointer: string): Identity {
-  let result;
-  if (typeof value === 'string') result = parseIdentity(value);
-  else {
-    const { provider, subject } = fields(value, pointer, ['provider', 'subject']);
-    result = makeIdentity(text(provider, `${pointer}/provider`), text(subject, `${pointer}/subject`));
-  }
-  if (!result.ok) throw fault(pointer, `is not an identity (${result.fault.replaceAll('_', ' ')})`);
-  return result.identity;
-}
-
-/** Absent means all ten. Null is malformed, because nothing empty may ever mean all. */
-function decodeScopes(value: unknown): readonly string[] | null {
-  if (value === undefined) return null;
-  return list(value, '/actor/credentialScopes').map((item, i) => {
-    if (!isScopeName(item)) throw fault(pointerTo('/actor/credentialScopes', i), 'is not a scope');
-    return item;
-  });
-}
-
-function decodeRequest(value: unknown): RawRequest {
-  const kind = fields(value, '/request', null)['kind'];
-  switch (kind) {
-    case 'access': {
-      const request = fields(value, '/request', ['kind', 'scope', 'context', 'target']);
-      const target = text(request['target'], '/request/target');
-      const context = request['context'] === undefined ? target : text(request['context'], '/request/context');
-      return { kind, scope: text(request['scope'], '/request/scope'), context, target };
-    }
-    case 'create-namespace': {
-      const request = fields(value, '/request', ['kind', 'namespace']);
-      return { kind, namespace: text(request['namespace'], '/request/namespace') };
-    }
-    case 'copy': {
-      const request = fields(value, '/request', ['kind', 'source', 'destination']);
-      const missing = ['source', 'destination'].filter((key) => request[key] === undefined);
-      if (missing.length > 0) throw fault('/request', `lacks ${missing.map((key) => `\`${key}\``).join(' and ')}`);
-      return {
-        kind,
-        source: text(request['source'], '/request/source'),
-        destination: text(request['destination'], '/request/destination'),
-      };
-    }
-    default:
-      throw fault('/request/kind', 'must be `access`, `create-namespace` or `copy`');
-  }
-}
-
-/** An object with only these keys (null: any keys). A misspelled key must not pass for an absent one. */
-function fields(value: unknown, pointer: string, keys: readonly string[] | null): Fields {
-  if (!isObject(value)) throw fault(pointer, 'must be an object');
-  if (keys === null) return value;
-  const unknown = Object.keys(value).find((key) => !keys.includes(key));
-  if (unknown !== undefined) {
-    const known = keys.map((key) => `\`${key}\``).join(', ');
-    const meant = nearest(unknown, keys);
-    const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
-    throw fault(pointerTo(pointer, unknown), `is not a known field; ${hint}known here: ${known}`);
-  }
-  return value;
-}
-
-function list(value: unknown, pointer: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw fault(pointer, 'must be a list');
-  return value;
-}
-
-function text(value: unknown, pointer: string): string {
-  if (typeof value !== 'string') throw fault(pointer, 'must be a string');
-  return value;
-}
-
-function fault(pointer: string, message: string): LineFault {
-  return new LineFault(`${pointer === '' ? 'the line' : `\`${pointer}\``} ${message}`);
 }

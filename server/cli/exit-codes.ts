@@ -13,6 +13,7 @@ export const EXIT = Object.freeze({
   differences: 7,
   integrity: 8,
   stale: 9,
+  away: 10,
 } as const);
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
@@ -29,6 +30,7 @@ export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus
   [EXIT.differences, 'differences found'],
   [EXIT.integrity, 'integrity or signature failure'],
   [EXIT.stale, 'stale'],
+  [EXIT.away, 'store or port not available now; try again'],
 ]);
 
 const VERDICTS: Readonly<Record<Verdict, ExitStatus>> = Object.freeze({

@@ -1,5 +1,5 @@
-// The addresses of a gateway, taken before there is anything to serve: the API, the admin listener, and the Unix socket
-// for commands of the same user.
+// The addresses of a gateway, found to be free before there is anything to serve: the API, the admin listener, and the
+// Unix socket for commands of the same user.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AdminDoors, bindTcp, TlsIdentity } from '../compose.js';
@@ -49,13 +49,16 @@ type Bound = Awaited<ReturnType<typeof bindTcp>>;
 
 /** All TCP addresses, or none of them. */
 export async function takeAddresses(
-  { listen, adminListen }: Pick<Config, 'listen' | 'adminListen'>,
+  { listen, adminListen, ...config }: Pick<Config, 'listen' | 'adminListen' | 'limits' | 'trustProxy'>,
   tls: TlsIdentity | null,
 ): Promise<Addresses> {
-  const api = await takeAddress('--listen', listen, tls);
+  const { connectionLimits } = await import('../compose.js');
+  const api = await takeAddress('--listen', listen, { tls, connections: connectionLimits(config) });
   try {
     const admin =
-      adminListen === null ? null : await takeAddress('--admin-listen', adminListen, adminTls(adminListen, tls));
+      adminListen === null
+        ? null
+        : await takeAddress('--admin-listen', adminListen, { tls: adminTls(adminListen, tls) });
     const close = async (): Promise<void> => {
       await Promise.all([api.close(), admin?.close()]);
     };
@@ -73,20 +76,31 @@ export function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentit
 
 type AddressFlag = '--listen' | '--admin-listen';
 
-async function takeAddress(flag: AddressFlag, { host, port }: Address, tls: TlsIdentity | null): Promise<Bound> {
+async function takeAddress(
+  flag: AddressFlag,
+  { host, port }: Address,
+  options: NonNullable<Parameters<typeof bindTcp>[1]>,
+): Promise<Bound> {
   const compose = await import('../compose.js');
-  try {
-    return await compose.bindTcp({ host, port }, { tls });
-  } catch (error) {
+  const fail = (error: unknown): never => {
     const reason = LISTEN_FAULTS.get(systemCodeOf(error));
     if (reason === undefined) throw error;
     const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     throw new CliFailure(
-      EXIT.precondition,
+      systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
       { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
       { help: HELP[flag], cause: error },
     );
-  }
+  };
+  const bound = await compose.bindTcp({ host, port }, options).catch(fail);
+  return {
+    ...bound,
+    get at() {
+      return bound.at;
+    },
+    // Somebody else may have taken it since.
+    serve: (service) => bound.serve(service).catch(fail),
+  };
 }
 
 const HELP: Readonly<Record<AddressFlag, string>> = {

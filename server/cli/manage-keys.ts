@@ -1,6 +1,7 @@
 // What `keys create|list|revoke` do in the store: turning flags into the request for a new key, and printing keys. This
 // file does not know how the commands are declared.
 import { formatInstant, type Instant, nearest, SCOPES } from '../../engine/index.js';
+import { eventCredential } from '../audit/event-key.js';
 import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
 import { type Fingerprinter, makeFingerprinter } from '../auth/fingerprint.js';
 import { isKeyId } from '../auth/key-text.js';
@@ -8,28 +9,32 @@ import { type KeyFault, type KeyRequest, readNewKey } from '../auth/new-key.js';
 import { showKey, type ShownKey } from '../auth/shown-key.js';
 import { readSecrets } from '../db/secrets.js';
 import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { openStore, type OpenStoreOptions } from './open-store.js';
+import { openNamedStore, type OpenStoreOptions } from './open-store.js';
 import { configOf, type Format } from './options.js';
 import type { SettingFlags } from '../config/index.js';
+import { unknownPerson } from './people.js';
 import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
-import { doubtsOf, type KeyDoubt } from '../policy/one-person.js';
+import { askPerson, judgeIdentities, type KeyDoubt } from '../policy/one-person.js';
 import { systemClock } from '../ports.js';
 
 /** As commander gives them. */
 export interface KeyFlags {
   readonly actor: string;
   readonly identity?: readonly string[];
+  readonly person?: string;
   readonly scope?: readonly string[];
   readonly scopeNone?: true;
   readonly restrict?: readonly string[];
   readonly restrictNone?: true;
   readonly expires?: string;
   readonly admin?: true;
+  readonly decide?: true;
+  readonly monitor?: true;
 }
 
 /** Throws `CliFailure` 2 with every fault. */
@@ -41,6 +46,8 @@ export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
     restrictions: flags.restrictNone === true ? [] : (flags.restrict?.flatMap((list) => list.split(',')) ?? null),
     expires: flags.expires ?? null,
     admin: flags.admin === true,
+    decide: flags.decide === true,
+    monitor: flags.monitor === true,
   };
   const read = readNewKey(request, now);
   if (read.ok) return read.key;
@@ -60,6 +67,8 @@ const FLAGS: Readonly<Record<keyof KeyRequest, string>> = {
   restrictions: '--restrict',
   expires: '--expires',
   admin: '--admin',
+  decide: '--decide',
+  monitor: '--monitor',
 };
 
 function faultText({ field, index, message }: KeyFault, request: KeyRequest): string {
@@ -78,14 +87,20 @@ export type KeysOptions = SettingFlags & { readonly format: Format };
 
 export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
   const now = systemClock.now();
-  const fields = readKeyFlags(options, now);
   const config = await configOf(io, options);
-  const doubts = await doubtsOf(fields.identities, config.policy);
+  const own = options.person === undefined ? [] : await identitiesOfPerson(options.person, config.policy);
+  const fields = readKeyFlags({ ...options, identity: [...own, ...(options.identity ?? [])] }, now);
+  const { refusal, doubts } = await judgeIdentities(fields.identities, config.policy);
+  if (refusal !== null)
+    throw new CliFailure(EXIT.precondition, { code: 'keys.identities', message: refusal.text }, { help: refusal.help });
   const record = makeOperatorRecorder(now);
   const { text, shown } = await withStore(io, { options }, async (db) => {
     const made = await db.transaction(async (transaction) => {
       const stored = await createKey({ knex: transaction }, fields, now);
-      await record(transaction, { operation: 'key.create', key: stored.key.id });
+      await record(transaction, {
+        ...{ operation: 'key.create', key: stored.key.id },
+        credential: eventCredential(stored.key),
+      });
       return stored;
     });
     return { text: made.text, shown: showKey(made.key, now, await fingerprinterOf(db)) };
@@ -98,6 +113,22 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   }
   await write(io.stdout, `${text}\n`);
   await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown only this once: keep it like a password.\n`);
+}
+
+/** Throws `CliFailure` 2 unless the policy folder names the person. */
+async function identitiesOfPerson(person: string, policy: string | null): Promise<readonly string[]> {
+  if (policy === null) throw usage('`--person` needs the policy that names people', 'name its folder with `--policy`');
+  const answer = await askPerson(person, policy);
+  switch (answer.kind) {
+    case 'person':
+      return answer.identities;
+    case 'unknown':
+      throw unknownPerson(person, answer.known);
+    case 'nameless':
+      throw usage(`the snapshot \`${policy}\` does not name people`, 'name the policy folder with `--policy`');
+    case 'unusable':
+      throw usage(`the policy \`${policy}\` cannot be used`, '`bailiwick check` says what is wrong with it');
+  }
 }
 
 function warning({ text, help }: KeyDoubt): string {
@@ -129,17 +160,19 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
     );
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
-  const revokedAt = await withStore(io, { options, asItIs: true }, (db) =>
+  const revoked = await withStore(io, { options, asItIs: true }, (db) =>
     db.transaction(async (transaction) => {
-      const at = await revokeKey({ knex: transaction }, id, now);
-      if (at !== null) await record(transaction, { operation: 'key.revoke', key: id });
-      return at;
+      const done = await revokeKey({ knex: transaction }, id, now);
+      if (done === null) return null;
+      const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
+      await record(transaction, { ...credential, operation: 'key.revoke', key: id });
+      return done;
     }),
   );
-  if (revokedAt === null)
+  if (revoked === null)
     throw new CliFailure(EXIT.usage, { code: 'keys.unknown', message: `there is no key \`${id}\`` }, { help });
-  if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revokedAt) });
-  else await write(io.stdout, `revoked ${id}, ${formatInstant(revokedAt)}\n`);
+  if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revoked.at) });
+  else await write(io.stdout, `revoked ${id}, ${formatInstant(revoked.at)}\n`);
 }
 
 async function fingerprinterOf(db: Database): Promise<Fingerprinter> {
@@ -155,7 +188,7 @@ async function withStore<T>(
   { options, ...opening }: Opening,
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const db = await openStore(io, await configOf(io, options), opening);
+  const db = await openNamedStore(io, await configOf(io, options), opening);
   try {
     return await work(db);
   } finally {
@@ -169,14 +202,13 @@ const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES'
 const SHORT = 12;
 
 function rowOf(key: ShownKey): readonly string[] {
-  // Only keys for data have scopes and namespaces.
-  const isAdmin = key.admin && key.identities.length === 0;
+  const other = key.identities.length > 0 ? null : key.admin ? 'admin' : key.monitor ? 'monitor' : null;
   return [
     key.id,
     key.actor,
-    isAdmin ? '(admin)' : key.identities.join(','),
-    isAdmin ? '-' : key.scopes === null ? 'all' : key.scopes.join(',') || 'none',
-    isAdmin ? '-' : key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
+    other !== null ? `(${other})` : key.decide ? '(decide)' : key.identities.join(','),
+    other !== null ? '-' : key.scopes === null ? 'all' : key.scopes.join(',') || 'none',
+    other !== null ? '-' : key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
     key.expires ?? 'never',
     key.lastUsedAt ?? 'never',
     key.status === 'replace' ? 'replace: for admin and for data' : key.status,
@@ -185,13 +217,16 @@ function rowOf(key: ShownKey): readonly string[] {
 }
 
 function summary(key: ShownKey): string {
+  // Only keys for data have identities, scopes and namespaces.
+  const isForData = !key.admin && !key.monitor;
   const lines: readonly (readonly [string, string | null])[] = [
     ['id', key.id],
     ['actor', key.actor],
-    ['identities', key.identities.join(', ') || 'none'],
-    ['scopes', key.scopes === null ? 'all' : key.scopes.join(', ') || 'none'],
-    ['namespaces', key.restrictions === null ? 'all' : key.restrictions.join(', ') || 'none'],
-    ['admin', key.admin ? 'yes' : null],
+    ['opens', isForData ? null : key.admin ? 'the admin listener' : '`/metrics` and status of the admin listener'],
+    ['identities', isForData ? key.identities.join(', ') || 'none' : null],
+    ['scopes', isForData ? (key.scopes === null ? 'all' : key.scopes.join(', ') || 'none') : null],
+    ['namespaces', isForData ? (key.restrictions === null ? 'all' : key.restrictions.join(', ') || 'none') : null],
+    ['decide', key.decide ? 'yes' : null],
     ['created', key.createdAt],
     ['expires', key.expires],
     ['revoked', key.revokedAt],

@@ -1,9 +1,11 @@
 // Opens the audit log for a gateway: the snapshot that decides is kept beside it, and failures are reported with an
 // exit status.
+import { eventPolicy } from '../audit/provenance.js';
 import type { AuditTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import { type Logger, makeIdSource, systemClock } from '../ports.js';
+import type { FollowOptions } from '../policy/follow-source.js';
 import type { Started } from '../policy/start-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -20,6 +22,13 @@ export interface OpenAudit {
   readonly trail: AuditTrail;
   /** Keeps a snapshot beside the log, before it decides anything. */
   readonly keep: (digest: string, bytes: Uint8Array) => Promise<void>;
+}
+
+/** Records what a source offered that was not taken. */
+export function refusalsTo(trail: Pick<AuditTrail, 'recordOwn'>): NonNullable<FollowOptions['onRefused']> {
+  return ({ from }, { code: fault, message: reason }) => {
+    trail.recordOwn('policy.refuse', { outcome: 'failed', policy: eventPolicy({ source: from, fault, reason }) });
+  };
 }
 
 /** Throws `CliFailure`: 6 if the folder cannot be used, 8 if the log is damaged or has lost its end. */

@@ -1,6 +1,7 @@
 // Policies as verbs name them: opened or checked with progress on a terminal, and failures reported with an exit
 // status.
 import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
 import type { PolicySet } from '../../engine/compiler.js';
 import {
   groupDigits,
@@ -14,9 +15,10 @@ import {
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CheckReport, CheckRequest, Phase } from '../policy/check-policy.js';
 import type { OpenResult, Purpose } from '../policy/open-policy.js';
+import { atPolicy } from './at-policy.js';
 import { EXIT, statusOf } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import { type CliIo, pathOf, write } from './io.js';
+import { type CliIo, write } from './io.js';
 import { pathFailure } from './files.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
@@ -28,6 +30,8 @@ export interface OpenedPolicy {
   readonly policy: Policy;
   /** The declarations of the folder; null for a snapshot. */
   readonly set: PolicySet | null;
+  /** The texts of the folder's files; none of a snapshot. */
+  readonly sources: ReadonlyMap<string, string>;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
   readonly source: 'folder' | 'file' | 'stdin';
@@ -45,16 +49,19 @@ export async function checkVisibly(
     const onPhase = (phase: Phase): void => {
       progress.phase(phaseText(phase));
     };
-    const result = await checkPolicy({ folder: pathOf(io, dir), onPhase, ...options });
-    if (result.kind === 'path') throw pathFailure(result.fault, dir);
-    return result.report;
+    return await atPolicy(io, dir, async (content) => {
+      if (content.kind === 'parts') throw pathFailure({ kind: 'not_a_folder' }, dir);
+      const result = await checkPolicy({ folder: content.path, onPhase, ...options });
+      if (result.kind === 'path') throw pathFailure(result.fault, dir);
+      return result.report;
+    });
   } finally {
     progress.done();
   }
 }
 
 /**
- * Opens the policy that the user named as `path`; `-` is a snapshot on stdin. Warnings of a folder go to stderr.
+ * Opens the policy that the user named as `path`; `-` is a snapshot on stdin, `<revision>:<path>` is in git. Warnings of a folder go to stderr.
  * Throws `CliFailure`: 2 missing or unreadable, 3, and for use 4 and 5, as `check`, 8 a snapshot that is not intact.
  */
 export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
@@ -63,7 +70,11 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
     case 'opened':
       if (opened.report !== null && (opened.report.verdict !== 'ok' || opened.report.diagnostics.length > 0))
         await write(io.stderr, (await renderReport(io, opened.report)).text);
-      return { ...opened, set: opened.report?.compiled?.set ?? null };
+      return {
+        ...opened,
+        set: opened.report?.compiled?.set ?? null,
+        sources: opened.report?.sources ?? new Map<string, string>(),
+      };
     case 'refused': {
       const { text, error, report } = await renderReport(io, opened.report);
       const message = `the policy \`${path}\` cannot be used: ${error.message}`;
@@ -122,7 +133,7 @@ function folderHelp(path: string): string {
 /** For people: a note if the time asked about is past, because the policy is the one that the folder holds today. */
 export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { asked: boolean; at: Instant }): string {
   if (!asked || source !== 'folder' || at >= Date.now()) return '';
-  return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot\n`;
+  return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot or \`<revision>:<folder>\`\n`;
 }
 
 async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {
@@ -139,9 +150,16 @@ async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<O
     },
   };
   try {
-    return path === '-'
-      ? await policies.openSnapshot(io.stdin, { source: 'stdin', purpose }, watcher)
-      : await policies.openPolicy(pathOf(io, path), purpose, watcher);
+    if (path === '-') return await policies.openSnapshot(io.stdin, { source: 'stdin', purpose }, watcher);
+    return await atPolicy(io, path, (content) =>
+      content.kind === 'parts'
+        ? policies.openSnapshot(
+            Readable.from(content.parts.map((part) => Buffer.from(part.buffer))),
+            { source: 'file', purpose },
+            watcher,
+          )
+        : policies.openPolicy(content.path, purpose, watcher),
+    );
   } finally {
     progress.done();
   }

@@ -2,8 +2,10 @@
 // is ours to do.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
+import type { Logger } from '../ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write } from './io.js';
@@ -19,7 +21,7 @@ export interface OpenStoreOptions {
 /**
  * Opens the store that the configuration names, at this version's schema: the embedded one is migrated, an external one
  * belongs to its operator and is refused until `bailiwick migrate` was run. A wait for the process that holds the store
- * is announced on stderr. Throws `CliFailure` (2, 6 or 8).
+ * is announced on stderr. Throws `CliFailure` (2, 6, 8 or 10).
  */
 export async function openStore(
   io: CliIo,
@@ -27,7 +29,7 @@ export async function openStore(
   { asItIs, ...options }: OpenStoreOptions = {},
 ): Promise<Database> {
   const store = storeOf(config);
-  if (asItIs === true && store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noStore(store);
+  if (asItIs === true && store.kind === 'embedded' && !hasStore(store)) throw noStore(store);
   const [{ openDatabase }, { migrate, pendingMigrations }] = await Promise.all([
     import('../db/database.js'),
     import('../db/migrate.js'),
@@ -43,6 +45,77 @@ export async function openStore(
     throw error;
   }
 }
+
+/**
+ * The same for verbs other than those that run a gateway. It says on stderr which store that is, and chooses none by
+ * default where a gateway is configured: a gateway gets its store from elsewhere there, and a new one beside it would
+ * look like an empty one. Throws `CliFailure` (2, 6, 8 or 10).
+ */
+export async function openNamedStore(io: CliIo, config: Config, options: OpenStoreOptions = {}): Promise<Database> {
+  const say = announceStore(io, config);
+  const db = await openStore(io, config, options);
+  await say();
+  return db;
+}
+
+/**
+ * Throws `CliFailure` 2 if nothing names the store of a gateway. Call it before the store is opened, and what it
+ * returns after that.
+ */
+export function announceStore(io: CliIo, config: Config): () => Promise<void> {
+  if (config.storeNamedBy === null && config.otherSetting !== null) throw storeNotNamed(config.otherSetting);
+  const store = storeOf(config);
+  if (store.kind === 'external') {
+    return async () => {
+      const { placeOfUrl } = await import('../db/external.js');
+      await write(io.stderr, `store: PostgreSQL at ${escapeText(placeOfUrl(store.url))}\n`);
+    };
+  }
+  const made = hasStore(store) ? '' : ' (made by this command)';
+  return () => write(io.stderr, `store: embedded, in ${escapeText(store.dataDir)}${made}\n`);
+}
+
+function storeNotNamed({ key, place }: NonNullable<Config['otherSetting']>): CliFailure {
+  const message = `settings of a gateway are given (\`${key}\` by ${place}), and none of them names its store`;
+  return new CliFailure(
+    EXIT.usage,
+    { code: 'store.not_named', message },
+    {
+      help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
+    },
+  );
+}
+
+function hasStore({ dataDir }: { readonly dataDir: string }): boolean {
+  return existsSync(join(dataDir, 'store'));
+}
+
+export interface Waiting {
+  readonly log: Logger;
+  /** Resolves when the process is told to end. */
+  readonly ended: Promise<unknown>;
+}
+
+/** Like `openStore`, but waits for a store that is away. Null if the process is told to end meanwhile. */
+export async function awaitStore(io: CliIo, config: Config, { log, ended }: Waiting): Promise<Database | null> {
+  const isOver = ended.then(() => true);
+  for (let since: number | null = null; ; since ??= performance.now()) {
+    try {
+      const db = await openStore(io, config);
+      const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
+      if (seconds !== null) log.info({ seconds }, 'the store is there');
+      return db;
+    } catch (error) {
+      if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
+      const { code, message: reason } = error;
+      if (since === null) log.warn({ code, reason }, 'the store is not there yet: waiting for it');
+    }
+    if (await Promise.race([isOver, sleep(WAIT, false, { ref: true })])) return null;
+  }
+}
+
+/** Milliseconds between two attempts. */
+const WAIT = 1_000;
 
 /** Says what it waits for, so that a waiting start is not mistaken for one that hangs. */
 export function sayWait(io: CliIo): OnWait {
@@ -71,13 +144,18 @@ export async function storeFailure(error: unknown, next: string | null = null): 
   const status = STATUSES.get(failure.code) ?? EXIT.precondition;
   // A failure with help of its own happened at the start.
   const after = next ?? (failure === error ? null : 'run the command again');
-  const help = after === null || status !== EXIT.precondition ? failure.help : `${failure.help}; then ${after}`;
+  const isToRepeat = status === EXIT.precondition || status === EXIT.away;
+  const help = after === null || !isToRepeat ? failure.help : `${failure.help}; then ${after}`;
   return new CliFailure(status, { code: failure.code, message: failure.message }, { help, cause: error });
 }
+
+/** What mends itself, so that a supervisor may try again. */
+const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'failed', 'locked'].map((name) => `store.${name}`);
 
 const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['store.url', EXIT.usage],
   ['store.corrupt', EXIT.integrity],
+  ...TRANSIENT.map((code) => [code, EXIT.away] as const),
   ['store.not_committed', EXIT.unexpected],
 ]);
 

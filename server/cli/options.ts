@@ -57,8 +57,8 @@ export async function instantOption(text: string | undefined, flag = '--at'): Pr
  * all at once.
  */
 export class RuledOption extends Option {
-  /** Whether the verb needs the option. A name means that the option with that name can replace it. */
-  needed: 'always' | 'never' | { readonly unless: string } = 'never';
+  /** Whether the verb needs the option. Names mean that one of the options with these names can replace it. */
+  needed: 'always' | 'never' | { readonly unless: readonly string[] } = 'never';
   /** Options that it excludes, by commander's names. */
   excludes: readonly string[] = [];
 
@@ -68,10 +68,10 @@ export class RuledOption extends Option {
   }
 }
 
-/** An option that the verb needs, always or unless another option is given. */
-export function requiredOption(flags: string, description: string, unless?: string): RuledOption {
+/** An option that the verb needs, always or unless one of others is given. */
+export function requiredOption(flags: string, description: string, ...unless: readonly string[]): RuledOption {
   const option = new RuledOption(flags, description).helpGroup('Required options:');
-  option.needed = unless === undefined ? 'always' : { unless };
+  option.needed = unless.length === 0 ? 'always' : { unless };
   return option;
 }
 

@@ -14,7 +14,7 @@ import { makeUrlSource } from '../policy/sources/url-source.js';
 import { verifyOffer } from '../policy/verify-offer.js';
 import { type Logger, systemClock } from '../ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, usage } from './failure.js';
 import type { CliIo } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { storeFailure } from './open-store.js';
@@ -119,6 +119,12 @@ interface NamedPath {
 }
 
 async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<PolicyAtStart> {
+  if (shown.includes(':') && !existsSync(path)) {
+    throw usage(
+      `there is no folder or snapshot \`${shown}\`, and a gateway does not serve a revision: it follows what it serves`,
+      'to serve a branch or a tag, name its repository with `--policy-git`',
+    );
+  }
   // Made before the policy is read, so that any change from here on is noticed.
   const followed = shown === '-' ? null : await makePathSource(path);
   const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
@@ -169,6 +175,7 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['statement.generation', EXIT.precondition],
   ['statement.not_yet_issued', EXIT.precondition],
   ['statement.expired', EXIT.stale],
+  ['source.forged', EXIT.integrity],
 ]);
 const INTEGRITY = /^(?:snapshot|signature|statement)\./;
 

@@ -189,7 +189,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'audit',
-        'the audit log: verify that it is intact, and search it',
+        'the audit log: verify that it is intact, search it, and move old files away',
         async () => (await import('./commands/audit.js')).defineAudit,
       ],
       [
@@ -306,7 +306,7 @@ function refuseMisuse(verb: Command): void {
 type IsGiven = (name: string) => boolean;
 
 function isNeeded({ needed }: RuledOption, isGiven: IsGiven): boolean {
-  return needed === 'always' || (needed !== 'never' && !isGiven(needed.unless));
+  return needed === 'always' || (needed !== 'never' && !needed.unless.some(isGiven));
 }
 
 function clashes(verb: Command, { flags, excludes }: RuledOption, isGiven: IsGiven): readonly string[] {

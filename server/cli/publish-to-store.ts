@@ -1,4 +1,5 @@
 // Publishes into the store of gateways: the snapshot once, under its digest, and the activation that all of them follow.
+import { eventPolicy } from '../audit/provenance.js';
 import type { Config } from '../config/index.js';
 import { storedActivations } from '../policy/activations.js';
 import { storedSnapshots } from '../policy/stored-snapshots.js';
@@ -6,7 +7,7 @@ import { systemClock } from '../ports.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
-import { openStore } from './open-store.js';
+import { openNamedStore } from './open-store.js';
 import type { Publication } from './read-publication.js';
 import { accountName, makeOperatorRecorder } from './record-operator.js';
 
@@ -23,15 +24,19 @@ export async function publishToStore(
 ): Promise<PublishedToStore> {
   const at = systemClock.now();
   const record = makeOperatorRecorder(at);
-  const db = await openStore(io, config, { asItIs: true });
+  const db = await openNamedStore(io, config, { asItIs: true });
   try {
     const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
     // Its labels were checked when it was opened.
     await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });
-    const statement = signed === null || envelope === null ? null : { says: signed.statement, envelope };
+    const statement = signed === null || envelope === null ? null : { says: signed.statement, envelope, signers: [] };
     const recorded = await storedActivations(db).record(
       { kind: 'offered', policy, statement, reason: 'published', askedBy: `operator ${accountName()}`, at },
-      (transaction) => record(transaction, { operation: 'snapshot.publish', snapshot: policy.digest }),
+      (transaction, generation) =>
+        record(transaction, {
+          ...{ operation: 'snapshot.publish', snapshot: policy.digest },
+          policy: eventPolicy({ generation, reason: 'published', statement: signed?.statement ?? null }),
+        }),
     );
     switch (recorded.kind) {
       case 'recorded':

@@ -2,52 +2,73 @@
 import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type Instant, type NamespacePath } from '../../engine/index.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type FoundLine, type Search, searchLogs } from '../audit/search.js';
+import { type FoundLine, type LineFault, type Search, searchLogs } from '../audit/search.js';
 import { type VerifyReport, verifyLogs } from '../audit/verify.js';
 import { auditFolderOf, type SettingFlags } from '../config/index.js';
 import type { QueryFlags, SearchFlags, VerifyFlags } from './commands/audit.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
+import { type NotedLogs, notedLogs } from './noted-logs.js';
 import { configOf, instantOption } from './options.js';
+import { readCheckpoint } from './read-checkpoint.js';
 import { escapeJson, escapeText } from './render/escape.js';
 import { startProgress } from './render/terminal.js';
 import { count } from './render/text.js';
 
 export async function verifyCommand(io: CliIo, given: string | undefined, flags: VerifyFlags): Promise<void> {
-  const folder = await folderOf(io, given, flags);
+  const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
+  const { head = [], after, archive, checkpoint = [], publicKey, lost = [] } = flags;
+  const checkpoints = await Promise.all(checkpoint.map((file) => readCheckpoint(io, file, publicKey)));
+  // Before the log is read, because a gateway may go on writing it.
+  const noted = await notedLogs(io, folder, flags);
   const progress = startProgress(io);
-  const { head = [], after } = flags;
   const report = await verifyLogs(folder, {
     heads: head,
+    checkpoints,
+    known: noted.asked ? noted.here.filter(({ log }) => !lost.includes(log)) : [],
     ...(after === undefined ? {} : { after }),
+    ...(archive === undefined ? {} : { archive: pathOf(io, archive) }),
     onProgress: (events) => {
       progress.update(`${groupDigits(events)} events`);
     },
   });
   progress.done();
   if (!report.ok) io.setStatus(EXIT.integrity);
-  if (flags.format === 'json') await writeJson(io, toJson(report));
-  else await write(io.stdout, verifyText(report));
+  if (flags.format === 'json') await writeJson(io, toJson(report, noted));
+  else await write(io.stdout, verifyText(report, noted));
 }
 
-function toJson({ ok, events, logs, faults, count: all }: VerifyReport): object {
+function toJson({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): object {
   const [only, ...others] = logs;
   const head = others.length === 0 ? (only?.head ?? null) : null;
   const message = `${count(all, 'fault')} in the audit log`;
-  return { ok, events, head, faults, logs, ...(ok ? {} : { error: { code: 'audit.faults', message } }) };
+  const store = noted.asked ? { asked: true, elsewhere: noted.elsewhere } : noted;
+  return { ok, events, head, faults, logs, store, unread, ...(ok ? {} : { error: { code: 'audit.faults', message } }) };
 }
 
-function verifyText({ ok, events, logs, faults, count: all }: VerifyReport): string {
+function verifyText({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): string {
   const lines = [
-    ...faults.map(({ log, seq, kind, text }) => `${log}: ${String(seq)}: ${kind}: ${text}`),
+    ...faults.map(({ log, seq, kind, text }) => `${log === null ? '' : `${log}: ${String(seq)}: `}${kind}: ${text}`),
     ...(all > faults.length ? [`and ${count(all - faults.length, 'more fault')}`] : []),
     ...logs.map(({ log, events: n, head }) =>
       head === null ? `${log}: no events` : `${log}: ${count(n, 'event')}, head ${String(head.seq)}:${head.hash}`,
     ),
-    `${ok ? 'whole' : count(all, 'fault')}: ${count(events, 'event')} in ${count(logs.length, 'log')}`,
+    ...(unread.length === 0
+      ? []
+      : [`not read: ${count(unread.length, 'archived file')}; name their folder with --archive`]),
+    ...storeLines(noted),
+    `${ok ? 'intact: ' : `${count(all, 'fault')} in `}${count(events, 'event')} of ${count(logs.length, 'log')}`,
   ];
   return lines.map((line) => `${escapeText(line)}\n`).join('');
+}
+
+function storeLines(noted: NotedLogs): readonly string[] {
+  if (!noted.asked) return [`not compared with the store: ${noted.why}`];
+  return noted.elsewhere.map(({ log, host, folder, seq }) => {
+    const place = host === null ? 'an unknown place' : `${host}:${folder ?? ''}`;
+    return `${log}: not here: the store knows it in ${place}, up to event ${String(seq)}`;
+  });
 }
 
 /** Throws `CliFailure` for a bad instant or path. */
@@ -65,12 +86,46 @@ export async function searchOf(flags: SearchFlags): Promise<Search> {
 
 export async function queryCommand(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
   const search = await searchOf(flags);
-  const folder = await folderOf(io, given, flags);
+  const folder = await folderOf(io, given, { flags });
   const show = flags.format === 'json' ? ({ line }: FoundLine): string => escapeJson(line) : eventText;
-  const { malformed } = await searchLogs(folder, search, async (found) => {
+  const {
+    malformed,
+    lists,
+    unverified,
+    found: total,
+    events,
+  } = await searchLogs(folder, search, async (found) => {
     await write(io.stdout, found.map((one) => `${show(one)}\n`).join(''));
+    if (flags.format === 'json') await write(io.stderr, found.map(warningOf).join(''));
   });
+  // Without this, a name that was mistyped looks like somebody who did nothing.
+  if (flags.format === 'text' || total === 0) {
+    await write(io.stderr, `${groupDigits(total)} of ${count(events, 'event')}\n`);
+  }
+  if (lists > 0) {
+    const help = 'to see them, search with `--namespace` and where the record was';
+    await write(
+      io.stderr,
+      `note: ${count(lists, 'list')} may have shown the record: events of lists do not name what they showed\n  help: ${help}\n`,
+    );
+  }
   if (malformed > 0) throw malformedLines(malformed);
+  if (unverified > 0) throw unverifiedLines(unverified);
+}
+
+/** The line itself stays as it is in the log. */
+function warningOf({ event: { log, seq }, fault }: FoundLine): string {
+  return fault === null ? '' : escapeText(`warning: [${log} ${String(seq)}] ${UNVERIFIED[fault]}\n`);
+}
+
+const UNVERIFIED: Readonly<Record<LineFault, string>> = Object.freeze({
+  edited: 'DOES NOT VERIFY: it was changed after it was written',
+  broken: 'DOES NOT VERIFY: it does not follow the event before it',
+});
+
+function unverifiedLines(unverified: number): CliFailure {
+  const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
+  return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
 }
 
 export function malformedLines(malformed: number): CliFailure {
@@ -85,7 +140,7 @@ export function malformedLines(malformed: number): CliFailure {
 }
 
 /** One line: when, outcome, who, what, where, and by which grants or at which step. */
-function eventText({ event }: FoundLine): string {
+function eventText({ event, fault }: FoundLine): string {
   const {
     time,
     outcome,
@@ -117,6 +172,7 @@ function eventText({ event }: FoundLine): string {
     ...(key === undefined ? [] : [`key ${key}`]),
     ...(address === undefined ? [] : [`from ${address}`]),
     `[${log} ${String(seq)}]`,
+    ...(fault === null ? [] : [UNVERIFIED[fault]]),
   ];
   return escapeText(parts.join('  '));
 }
@@ -128,15 +184,15 @@ export function placesOf({ access }: StoredEvent): readonly string[] {
 }
 
 /** Where the log is. Throws `CliFailure` if there is none. */
-export async function folderOf(io: CliIo, given: string | undefined, flags: SettingFlags): Promise<string> {
+export async function folderOf(
+  io: CliIo,
+  given: string | undefined,
+  { flags, absent = EXIT.usage }: { readonly flags: SettingFlags; readonly absent?: ExitStatus },
+): Promise<string> {
   const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
   if (existsSync(folder)) return folder;
   const help = given === undefined ? 'name its folder, or the data folder with --data-dir' : 'check the path';
-  throw new CliFailure(
-    EXIT.usage,
-    { code: 'audit.absent', message: `there is no audit log in \`${folder}\`` },
-    { help },
-  );
+  throw new CliFailure(absent, { code: 'audit.absent', message: `there is no audit log in \`${folder}\`` }, { help });
 }
 
 function namespaceOf(text: string | undefined): NamespacePath | null {

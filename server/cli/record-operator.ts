@@ -9,7 +9,7 @@ import { makeIdSource } from '../ports.js';
 /** Records one act of this run in the transaction that does it. */
 export type OperatorRecorder = (
   transaction: Knex.Transaction,
-  act: Pick<EventParts, 'operation' | 'key' | 'items' | 'snapshot'>,
+  act: Pick<EventParts, 'operation' | 'credential' | 'key' | 'items' | 'policy' | 'snapshot'>,
 ) => Promise<void>;
 
 export function makeOperatorRecorder(at: Instant): OperatorRecorder {

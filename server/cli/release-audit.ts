@@ -5,7 +5,7 @@ import type { ReleaseFlags } from './commands/audit.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { openStore } from './open-store.js';
+import { openNamedStore } from './open-store.js';
 import { configOf } from './options.js';
 import { folderOf } from './read-audit.js';
 import { makeOperatorRecorder } from './record-operator.js';
@@ -18,8 +18,8 @@ export async function releaseCommand(io: CliIo, given: string | undefined, flags
   if ((given === undefined) === (lost === undefined))
     throw usage('name either the folder of the log or `--lost <log>`');
   if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
-  const folder = given === undefined ? null : await folderOf(io, given, flags);
-  const db = await openStore(io, await configOf(io, flags), { asItIs: true });
+  const folder = given === undefined ? null : await folderOf(io, given, { flags });
+  const db = await openNamedStore(io, await configOf(io, flags), { asItIs: true });
   try {
     const recorder = makeOperatorRecorder(instantOf(Date.now()));
     const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });

@@ -20,7 +20,7 @@ import { count } from './render/text.js';
 export async function replayCommand(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
   const search = await searchOf(flags);
-  const folder = await folderOf(io, given, flags);
+  const folder = await folderOf(io, given, { flags });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
   const tally = makeTally();
   const progress = startProgress(io);

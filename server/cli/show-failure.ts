@@ -1,12 +1,13 @@
 // How a failure of any verb is shown: in one style for people, with the verb's own fields in JSON, and as a report if a
 // report was asked for. Mistakes that commander found are reported in our words.
 import { type Command, CommanderError } from 'commander';
-import { sqlStateOf } from '../db/failures.js';
+import { sqlStateOf, toldText } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { programVersion } from '../version.js';
 import { storeFailure } from './open-store.js';
+import { PEER_VERBS } from './peer-verbs.js';
 import { didYouMean, makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';
 
@@ -62,7 +63,7 @@ const NOTHING_CHECKED = {
   policy: null,
   diagnostics: [],
   tests: { passed: 0, failed: 0, failures: [] },
-  guardrails: { held: 0, violated: 0, violations: [] },
+  guardrails: { held: 0, violated: 0, violations: [], reliesOn: [] },
 };
 
 /**
@@ -117,10 +118,10 @@ async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailur
   );
 }
 
-/** The database's own messages quote SQL and values, so they are never shown. */
+/** Messages of the database that quote SQL or values are never shown. */
 function messageOf(error: unknown): string {
   const state = sqlStateOf(error);
-  if (state !== null) return `the database refused a statement (SQLSTATE ${state})`;
+  if (state !== null) return `the database refused a statement (${toldText(state, error)})`;
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -141,7 +142,8 @@ async function usageFailure(
   const meant = (names: readonly string[]): Promise<string> => didYouMean(first, names, see);
   switch (code) {
     case 'commander.unknownCommand':
-      return usage(`there is no verb \`${path === '' ? first : `${path} ${first}`}\``, await meant(verbsOf(command)));
+      if (path !== '') return usage(`there is no verb \`${path} ${first}\``, await meant(verbsOf(command)));
+      return usage(`there is no verb \`${first}\``, ourVerb(first) ?? (await meant(verbsOf(command))));
     case 'commander.unknownOption':
       return usage(`there is no option \`${first}\``, await meant(optionsOf(command)));
     case 'commander.optionMissingArgument':
@@ -160,6 +162,11 @@ async function usageFailure(
     default:
       return usage(message.replace(/^error: /, ''), see);
   }
+}
+
+function ourVerb(typed: string): string | null {
+  const verb = PEER_VERBS.get(typed);
+  return verb === undefined ? null : `\`bailiwick ${verb}\` does that`;
 }
 
 const verbsOf = (command: Command): readonly string[] => command.commands.map((verb) => verb.name());

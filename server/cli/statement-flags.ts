@@ -7,6 +7,7 @@ import {
   parseInstant,
   type PublicationStatement,
   STATEMENT_LIMITS,
+  type StatementSource,
 } from '../../engine/index.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -95,4 +96,9 @@ export async function asFailure<T>(work: Promise<T>): Promise<T> {
 /** A statement as JSON output shows it. */
 export function statementJson({ issued, expires, ...statement }: PublicationStatement): object {
   return { ...statement, issued: formatInstant(issued), expires: formatInstant(expires) };
+}
+
+/** Where a snapshot comes from, for people. */
+export function sourceText({ commit, repository }: StatementSource): string {
+  return repository === null ? commit : `${commit} of ${repository}`;
 }

@@ -1,75 +1,121 @@
 // The calls of the API as functions, over any transport: the same over HTTP and in this process.
-import type { CountEnvelope, QueryEnvelope } from '../api/query-schema.js';
-import { AnswerError, problemIn, readJson } from './errors.js';
+import { type BatchBuilder, makeBatch } from './batch.js';
+import { AnswerError } from './errors.js';
 import {
   type AnswerOf,
   type Arguments,
   type AskedOf,
-  type Family,
-  type Operation,
+  type At,
+  type Copied,
+  type CopyTo,
+  type Made,
+  nameOf,
+  NAMES,
+  type NamespaceThere,
+  type NewNamespace,
+  type NewRecord,
   type OperationName,
   OPERATIONS,
-  type Records,
+  type Patch,
+  type Written,
 } from './operations.js';
-import type { Sent, Transport } from './transport.js';
+import type { CountEnvelope, Family, FieldOf, ItemOf, PageOf, QueryEnvelope, Records } from './queries.js';
+import { type Answer, type CallOptions, type KeyedOptions, sendBy } from './send.js';
+import type { Transport } from './transport.js';
 
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  /** An id of yours, which the answer and the gateway's log repeat. */
-  readonly requestId?: string;
+type Selected<F extends Family> = readonly FieldOf<F>[] | undefined;
+
+interface Reads {
+  /** One page. */
+  readonly query: <F extends Family, const S extends Selected<F> = undefined>(
+    query: QueryEnvelope<F, S>,
+    options?: CallOptions,
+  ) => Promise<PageOf<ItemOf<F, S>>>;
+  /** Page after page. Each is requested only when it is needed. `page.next` of one goes on from there later. */
+  readonly pages: <F extends Family, const S extends Selected<F> = undefined>(
+    query: QueryEnvelope<F, S>,
+    options?: CallOptions,
+  ) => AsyncGenerator<PageOf<ItemOf<F, S>>, void>;
+  /** The records of all pages. */
+  readonly records: <F extends Family, const S extends Selected<F> = undefined>(
+    query: QueryEnvelope<F, S>,
+    options?: CallOptions,
+  ) => AsyncGenerator<ItemOf<F, S>, void>;
+  readonly count: <F extends Family>(query: CountEnvelope<F>, options?: CallOptions) => Promise<number>;
+  /** A record by its id, a namespace by its path. */
+  readonly get: <F extends Family>(family: F, name: string, options?: CallOptions) => Promise<Records[F]>;
+  readonly whoami: (options?: CallOptions) => Promise<AnswerOf<'whoami'>>;
 }
 
-/** With `select`, the named parts of a record; otherwise all of it. */
-export type ItemOf<Q extends QueryEnvelope> = Q extends { readonly select: readonly string[] }
-  ? Partial<Records[Q['family']]>
-  : Records[Q['family']];
+/** An actor who may not read what it writes gets the id and the revision alone. */
+interface Writes {
+  /** Creates a namespace, or finds that it is there as described. */
+  readonly putNamespace: (path: string, body?: NewNamespace, options?: CallOptions) => Promise<NamespaceThere>;
+  readonly create: <F extends Made>(family: F, body: NewRecord<F>, options?: KeyedOptions) => Promise<Written<F>>;
+  /** Changes the record as it was at that revision. If it has changed since, rejects with `record.precondition`. */
+  readonly change: <F extends Family>(
+    family: F,
+    at: At<F>,
+    patch: Patch<F>,
+    options?: CallOptions,
+  ) => Promise<Written<F>>;
+  readonly archive: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
+  readonly restore: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
+  readonly copy: <F extends Copied>(
+    family: F,
+    id: string,
+    to: CopyTo<F>,
+    options?: KeyedOptions,
+  ) => Promise<Written<F>>;
+  /** Collects writes that are all done, or none of them. */
+  readonly batch: () => BatchBuilder;
+}
 
-export type PageOf<Q extends QueryEnvelope> = Omit<AnswerOf<'queryRecords'>, 'items'> & {
-  readonly items: readonly ItemOf<Q>[];
-};
-
-export interface Client {
+export interface Client extends Reads, Writes {
   /** Any operation of the API by its name. Rejects with `ProblemError` if the gateway refuses. */
   readonly call: <Name extends OperationName>(
     name: Name,
     asked: AskedOf<Name>,
     options?: CallOptions,
   ) => Promise<AnswerOf<Name>>;
-  /** One page. */
-  readonly query: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => Promise<PageOf<Q>>;
-  /** Page after page. Each is requested only when it is needed. */
-  readonly pages: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => AsyncGenerator<PageOf<Q>, void>;
-  /** The records of all pages. */
-  readonly records: <const Q extends QueryEnvelope>(query: Q, options?: CallOptions) => AsyncGenerator<ItemOf<Q>, void>;
-  readonly count: (query: CountEnvelope, options?: CallOptions) => Promise<number>;
-  /** A record by its id, a namespace by its path. */
-  readonly get: <F extends Family>(family: F, name: string, options?: CallOptions) => Promise<Records[F]>;
-  readonly whoami: (options?: CallOptions) => Promise<AnswerOf<'whoami'>>;
-}
-
-export function makeClient(transport: Transport): Client {
-  const call = async <Name extends OperationName>(
+  /** As `call`, with what the headers of the answer say. */
+  readonly answer: <Name extends OperationName>(
     name: Name,
     asked: AskedOf<Name>,
-    options: CallOptions = {},
-  ): Promise<AnswerOf<Name>> => {
-    const operation = OPERATIONS[name];
-    const { status, type, text } = await transport(toSent(operation, asked, options));
-    if (status < 200 || status >= 300)
-      throw problemIn(text) ?? new AnswerError(status, 'the answer does not come from a gateway');
-    const value = type.startsWith('application/json') ? readJson(text) : undefined;
-    if (!isAnswer<Name>(value)) throw new AnswerError(status, 'the answer is not JSON');
-    return value;
-  };
-  const query = async <Q extends QueryEnvelope>(asked: Q, options?: CallOptions): Promise<PageOf<Q>> => {
-    const page = await call('queryRecords', { body: asked }, options);
-    if (!isPageOf(page, asked)) throw new AnswerError(200, 'the answer is to another query');
+    options?: CallOptions,
+  ) => Promise<Answer<AnswerOf<Name>>>;
+}
+
+/** Any call, with the body that the operation is known to answer. */
+type Ask = <Body>(name: OperationName, asked: Arguments, options?: CallOptions) => Promise<Body>;
+
+export function makeClient(transport: Transport): Client {
+  const send = sendBy(transport);
+  const ask: Ask = async <Body>(name: OperationName, asked: Arguments, options?: CallOptions) =>
+    (await send<Body>(OPERATIONS[name], asked, options)).body;
+  return Object.freeze({
+    call: <Name extends OperationName>(name: Name, asked: AskedOf<Name>, options?: CallOptions) =>
+      ask<AnswerOf<Name>>(name, asked, options),
+    answer: <Name extends OperationName>(name: Name, asked: AskedOf<Name>, options?: CallOptions) =>
+      send<AnswerOf<Name>>(OPERATIONS[name], asked, options),
+    ...readsBy(ask),
+    ...writesBy(ask),
+  });
+}
+
+function readsBy(ask: Ask): Reads {
+  const query = async <F extends Family, S extends Selected<F>>(
+    asked: QueryEnvelope<F, S>,
+    options?: CallOptions,
+  ): Promise<PageOf<ItemOf<F, S>>> => {
+    const page = await ask<PageOf<ItemOf<F, S>>>('queryRecords', { body: asked }, options);
+    if (page.family !== asked.family) throw new AnswerError(200, 'the answer is to another query');
     return page;
   };
-  const pages = async function* <Q extends QueryEnvelope>(
-    asked: Q,
+  const pages = async function* <F extends Family, S extends Selected<F>>(
+    asked: QueryEnvelope<F, S>,
     options?: CallOptions,
-  ): AsyncGenerator<PageOf<Q>, void> {
+  ): AsyncGenerator<PageOf<ItemOf<F, S>>, void> {
     for (let after = asked.page?.after ?? null; ;) {
       const page = await query({ ...asked, page: { ...asked.page, after } }, options);
       yield page;
@@ -77,83 +123,37 @@ export function makeClient(transport: Transport): Client {
       after = page.page.next;
     }
   };
-  const records = async function* <Q extends QueryEnvelope>(
-    asked: Q,
-    options?: CallOptions,
-  ): AsyncGenerator<ItemOf<Q>, void> {
-    for await (const page of pages(asked, options)) yield* page.items;
-  };
-  const recordOf = (family: Family, name: string, options?: CallOptions): Promise<Records[Family]> =>
-    family === 'namespace'
-      ? call('getNamespace', { path: name }, options)
-      : call(GETTERS[family], { id: name }, options);
   const get = async <F extends Family>(family: F, name: string, options?: CallOptions): Promise<Records[F]> => {
-    const record = await recordOf(family, name, options);
-    if (!isOfFamily(record, family)) throw new AnswerError(200, 'the answer is another record');
+    const asked = family === 'namespace' ? { path: name } : { id: name };
+    const record = await ask<Records[F]>(`get${NAMES[family]}`, asked, options);
+    if (record.family !== family) throw new AnswerError(200, 'the answer is another record');
     return record;
   };
-  return Object.freeze({
-    call,
+  return {
     query,
     pages,
-    records,
-    count: async (asked: CountEnvelope, options?: CallOptions) =>
-      (await call('countRecords', { body: asked }, options)).count,
-    get,
-    whoami: (options?: CallOptions) => call('whoami', {}, options),
-  });
-}
-
-/** The gateway's tests check what an answer contains. Here it only has to be an object. */
-function isAnswer<Name extends OperationName>(value: unknown): value is AnswerOf<Name> {
-  return typeof value === 'object' && value !== null;
-}
-
-function isPageOf<Q extends QueryEnvelope>(
-  page: AnswerOf<'queryRecords'>,
-  query: Q,
-): page is AnswerOf<'queryRecords'> & PageOf<Q> {
-  return page.family === query.family;
-}
-
-function isOfFamily<F extends Family>(record: Records[Family], family: F): record is Records[F] {
-  return record.family === family;
-}
-
-const GETTERS = Object.freeze({
-  'resource-template': 'getResourceTemplate',
-  resource: 'getResource',
-  'process-template': 'getProcessTemplate',
-  'process-run': 'getProcessRun',
-} as const satisfies Readonly<Record<Exclude<Family, 'namespace'>, OperationName>>);
-
-function toSent({ method, path, again }: Operation<Arguments, unknown>, asked: Arguments, options: CallOptions): Sent {
-  const { body, revision, idempotencyKey } = asked;
-  const { signal = null, requestId } = options;
-  return {
-    method,
-    path: targetOf(path, asked),
-    headers: {
-      accept: 'application/json',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(revision === undefined ? {} : { 'if-match': `"${String(revision)}"` }),
-      ...(again === 'keyed' ? { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() } : {}),
-      ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
+    records: async function* (asked, options) {
+      for await (const page of pages(asked, options)) yield* page.items;
     },
-    body: body === undefined ? null : JSON.stringify(body),
-    isRepeatable: again !== 'once',
-    signal,
+    count: async (asked, options) =>
+      (await ask<AnswerOf<'countRecords'>>('countRecords', { body: asked }, options)).count,
+    get,
+    whoami: (options) => ask('whoami', {}, options),
   };
 }
 
-/** A value that is put into a path cannot lead out of its segment. */
-function targetOf(path: string, { id = '', path: namespace = '', query = {} }: Arguments): string {
-  if (path.includes('{id}') && id === '') throw new TypeError('the id is empty');
-  if (path.includes('{path}') && !namespace.startsWith('/'))
-    throw new TypeError('the path of a namespace begins with a slash');
-  const filled = path
-    .replace('{id}', () => encodeURIComponent(id))
-    .replace('{path}', () => namespace.split('/').map(encodeURIComponent).join('/'));
-  const parameters = new URLSearchParams(query).toString();
-  return parameters === '' ? filled : `${filled}?${parameters}`;
+function writesBy(ask: Ask): Writes {
+  return {
+    putNamespace: (path, body = {}, options) => ask('putNamespace', { path, body }, options),
+    create: (family, body, options = {}) => ask(`create${NAMES[family]}`, { body, ...keyOf(options) }, options),
+    change: (family, at, body, options) => ask(`change${NAMES[family]}`, { ...nameOf(family, at), body }, options),
+    archive: (family, at, options) => ask(`archive${NAMES[family]}`, nameOf(family, at), options),
+    restore: (family, at, options) => ask(`restore${NAMES[family]}`, nameOf(family, at), options),
+    copy: (family, id, body, options = {}) => ask(`copy${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
+    batch: () => makeBatch((body, options = {}) => ask('runBatch', { body, ...keyOf(options) }, options)),
+  };
+}
+
+function keyOf({ idempotencyKey }: KeyedOptions): Pick<Arguments, 'idempotencyKey'> {
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
 }

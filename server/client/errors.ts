@@ -17,19 +17,28 @@ export class ProblemError extends Error {
   readonly requestId: string;
   /** The step of the decision that failed. */
   readonly step: string | null;
+  /** Of a refused copy: the step at which the side that `step` names failed. */
+  override readonly cause: string | null;
+  /** Of a refused batch: the position of the command that was refused, from 0. */
+  readonly command: number | null;
   /** Each mistake in the body, with a JSON pointer. */
   readonly errors: NonNullable<Problem['errors']>;
   /** Seconds. */
   readonly retryAfter: number | null;
 
-  constructor({ status, code, title, requestId, step, errors, retryAfter }: Problem) {
+  constructor({ status, code, title, requestId, step, cause, command, errors, retryAfter }: Problem) {
     const where = (errors ?? []).map(({ pointer, message }) => ` ${pointer} ${message}`).join(';');
-    super(`${code}: ${title}${step === undefined ? '' : ` (${step})`}${where === '' ? '' : `:${where}`}`);
+    const details = [step, cause, command === undefined ? undefined : `command ${String(command)}`]
+      .filter((detail) => detail !== undefined)
+      .join(', ');
+    super(`${code}: ${title}${details === '' ? '' : ` (${details})`}${where === '' ? '' : `:${where}`}`);
     this.status = status;
     this.code = code;
     this.title = title;
     this.requestId = requestId;
     this.step = step ?? null;
+    this.cause = cause ?? null;
+    this.command = command ?? null;
     this.errors = errors ?? [];
     this.retryAfter = retryAfter ?? null;
   }

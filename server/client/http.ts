@@ -42,7 +42,7 @@ function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: Connec
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
     return {
       status: response.status,
-      type: response.headers.get('content-type') ?? '',
+      header: (name) => response.headers.get(name),
       text: await response.text(),
       retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
     };

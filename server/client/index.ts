@@ -1,5 +1,31 @@
 // `bailiwick/client`: the API of a gateway for programs, typed. It loads nothing but itself.
 export { connect, type ConnectOptions } from './http.js';
-export type { CallOptions, Client, ItemOf, PageOf } from './client.js';
+export type { BatchAnswers, BatchBuilder, Queued, QueuedRecord } from './batch.js';
+export type { Client } from './client.js';
 export { AnswerError, type ProblemCode, ProblemError } from './errors.js';
-export type { AnswerOf, AskedOf, Family, OperationName, Records } from './operations.js';
+export type {
+  AnswerOf,
+  AskedOf,
+  At,
+  Copied,
+  CopyTo,
+  Made,
+  NamespaceThere,
+  NewNamespace,
+  NewRecord,
+  OperationName,
+  Patch,
+  Written,
+} from './operations.js';
+export type {
+  Conditions,
+  CountEnvelope,
+  Family,
+  FieldOf,
+  ItemOf,
+  OrderOf,
+  PageOf,
+  QueryEnvelope,
+  Records,
+} from './queries.js';
+export type { Answer, CallOptions, KeyedOptions } from './send.js';

@@ -1,11 +1,12 @@
 // `bailiwick/local`: the same client on a store of this process, without a gateway, a socket or a credential: local
 // mode. Anybody who can open the folder may do everything in it.
 import { makeServices } from '../compose.js';
-import { openDatabase } from '../db/database.js';
+import { type Database, openDatabase } from '../db/database.js';
+import { migrate } from '../db/migrate.js';
 import { type App, handle, makeApp } from '../http/app.js';
 import { NO_CORS } from '../http/cors.js';
 import { anyHost } from '../http/host-guard.js';
-import type { Outgoing } from '../http/message.js';
+import { type Outgoing, peerWithoutConnection } from '../http/message.js';
 import { ApiProblem } from '../problem.js';
 import { type Client, makeClient } from './client.js';
 import type { Transport } from './transport.js';
@@ -24,6 +25,16 @@ const silent = (): void => undefined;
 
 export async function openLocal({ dataDir }: LocalOptions): Promise<LocalClient> {
   const db = await openDatabase({ kind: 'embedded', dataDir });
+  try {
+    await migrate(db);
+    return await overStore(db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+async function overStore(db: Database): Promise<LocalClient> {
   const services = await makeServices({
     mode: { kind: 'local' },
     db,
@@ -41,7 +52,7 @@ export async function openLocal({ dataDir }: LocalOptions): Promise<LocalClient>
 }
 
 /** A transport that calls the pipeline of a gateway directly. */
-export function inProcess(app: App): Transport {
+function inProcess(app: App): Transport {
   return async ({ method, path, headers, body, signal }) => {
     signal?.throwIfAborted();
     const bytes = Buffer.from(body ?? '');
@@ -50,8 +61,7 @@ export function inProcess(app: App): Transport {
       method,
       url: path,
       rawHeaders: Object.entries(all).flat(),
-      peer: { address: null, certificate: null, certificateFault: null },
-      unread: 0,
+      peer: peerWithoutConnection(null),
       gone: signal ?? new AbortController().signal,
       readBody: (most) =>
         bytes.length > most ? Promise.reject(new ApiProblem('request.too_large')) : Promise.resolve(bytes),
@@ -61,7 +71,7 @@ export function inProcess(app: App): Transport {
     signal?.throwIfAborted();
     return {
       status: outgoing.status,
-      type: headerOf(outgoing, 'content-type') ?? '',
+      header: (name) => headerOf(outgoing, name),
       text: outgoing.text,
       retryAfter: null,
     };

@@ -1,19 +1,29 @@
 // The operations of the API as the client knows them, one line each. The types of their arguments and answers come from
 // the same schemas that the routes use. These are imported only as types, so nothing of the server is loaded.
 import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../api/answer-schemas.js';
+import type { DecideBody, DECIDED_SCHEMA } from '../api/ask-schema.js';
 import type {
   BatchBody,
   BATCH_SCHEMA,
-  CopyBody,
-  CreateBody,
-  PatchBody,
+  COPY_SCHEMAS,
+  CREATE_SCHEMAS,
+  MadeFamily,
+  PATCH_SCHEMAS,
+  PUT_BODY_SCHEMA,
   PUT_SCHEMA,
   WrittenSchema,
 } from '../api/command-schema.js';
-import type { RecordFields } from '../api/dataset-schema.js';
-import type { CountEnvelope, QueryEnvelope } from '../api/query-schema.js';
-import type { RECORD_SCHEMAS } from '../api/record-schema.js';
+import type { EXPLAINED_SCHEMA } from '../api/explain-schema.js';
+import type {
+  HELD_SCHEMA,
+  HOLDERS_SCHEMA,
+  VISIBLE_SCHEMA,
+  VisibleBody,
+  WhatCanBody,
+  WhoCanBody,
+} from '../api/held-schema.js';
 import type { TypeOf } from '../api/schema.js';
+import type { CountEnvelope, Family, QueryEnvelope, Records } from './queries.js';
 
 /**
  * The arguments of an operation: the open part of its path, its query parameters, its body, and what its headers say.
@@ -54,12 +64,26 @@ function operation<Asked extends Arguments, Answer>(
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
 
-/** Records by family, with all their fields. */
-export type Records = { readonly [F in keyof typeof RECORD_SCHEMAS]: TypeOf<(typeof RECORD_SCHEMAS)[F]> };
-export type Family = keyof Records;
-
 /** An actor who may write a record but not read it gets its id and revision. */
-type Written<F extends Family> = TypeOf<WrittenSchema<F>>;
+export type Written<F extends Family> = TypeOf<WrittenSchema<F>>;
+/** The families whose records are made in a namespace and found by id. */
+export type Made = MadeFamily;
+export type Copied = keyof typeof COPY_SCHEMAS;
+/** The bodies of writes, by family. */
+export type NewRecord<F extends Made> = TypeOf<(typeof CREATE_SCHEMAS)[F]>;
+export type Patch<F extends Family> = TypeOf<(typeof PATCH_SCHEMAS)[F]>;
+export type CopyTo<F extends Copied> = TypeOf<(typeof COPY_SCHEMAS)[F]>;
+export type NewNamespace = TypeOf<typeof PUT_BODY_SCHEMA>;
+export type NamespaceThere = TypeOf<typeof PUT_SCHEMA>;
+
+/** How the names of operations call the families. */
+export const NAMES = Object.freeze({
+  namespace: 'Namespace',
+  'resource-template': 'ResourceTemplate',
+  resource: 'Resource',
+  'process-template': 'ProcessTemplate',
+  'process-run': 'ProcessRun',
+} as const satisfies Readonly<Record<Family, string>>);
 
 interface ById {
   readonly id: string;
@@ -85,21 +109,18 @@ export const OPERATIONS = Object.freeze({
   getResource: operation<ById, Records['resource']>('GET /api/v1/resources/{id}', 'safe'),
   getProcessTemplate: operation<ById, Records['process-template']>('GET /api/v1/process-templates/{id}', 'safe'),
   getProcessRun: operation<ById, Records['process-run']>('GET /api/v1/process-runs/{id}', 'safe'),
-  putNamespace: operation<ByPath & With<RecordFields>, TypeOf<typeof PUT_SCHEMA>>(
-    'PUT /api/v1/namespaces{path}',
-    'safe',
-  ),
-  changeNamespace: operation<ByPath & Revised & With<PatchBody>, Written<'namespace'>>(
+  putNamespace: operation<ByPath & With<NewNamespace>, NamespaceThere>('PUT /api/v1/namespaces{path}', 'safe'),
+  changeNamespace: operation<ByPath & Revised & With<Patch<'namespace'>>, Written<'namespace'>>(
     'PATCH /api/v1/namespaces{path}',
     'once',
   ),
   archiveNamespace: operation<ByPath & Revised, Written<'namespace'>>('POST /api/v1/namespaces{path}/archive', 'once'),
   restoreNamespace: operation<ByPath & Revised, Written<'namespace'>>('POST /api/v1/namespaces{path}/restore', 'once'),
-  createResourceTemplate: operation<With<CreateBody> & Keyed, Written<'resource-template'>>(
+  createResourceTemplate: operation<With<NewRecord<'resource-template'>> & Keyed, Written<'resource-template'>>(
     'POST /api/v1/resource-templates',
     'keyed',
   ),
-  changeResourceTemplate: operation<ById & Revised & With<PatchBody>, Written<'resource-template'>>(
+  changeResourceTemplate: operation<ById & Revised & With<Patch<'resource-template'>>, Written<'resource-template'>>(
     'PATCH /api/v1/resource-templates/{id}',
     'once',
   ),
@@ -111,22 +132,25 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resource-templates/{id}/restore',
     'once',
   ),
-  createResource: operation<With<CreateBody> & Keyed, Written<'resource'>>('POST /api/v1/resources', 'keyed'),
-  changeResource: operation<ById & Revised & With<PatchBody>, Written<'resource'>>(
+  createResource: operation<With<NewRecord<'resource'>> & Keyed, Written<'resource'>>(
+    'POST /api/v1/resources',
+    'keyed',
+  ),
+  changeResource: operation<ById & Revised & With<Patch<'resource'>>, Written<'resource'>>(
     'PATCH /api/v1/resources/{id}',
     'once',
   ),
   archiveResource: operation<ById & Revised, Written<'resource'>>('POST /api/v1/resources/{id}/archive', 'once'),
   restoreResource: operation<ById & Revised, Written<'resource'>>('POST /api/v1/resources/{id}/restore', 'once'),
-  copyResource: operation<ById & With<CopyBody> & Keyed, Written<'resource'>>(
+  copyResource: operation<ById & With<CopyTo<'resource'>> & Keyed, Written<'resource'>>(
     'POST /api/v1/resources/{id}/copies',
     'keyed',
   ),
-  createProcessTemplate: operation<With<CreateBody> & Keyed, Written<'process-template'>>(
+  createProcessTemplate: operation<With<NewRecord<'process-template'>> & Keyed, Written<'process-template'>>(
     'POST /api/v1/process-templates',
     'keyed',
   ),
-  changeProcessTemplate: operation<ById & Revised & With<PatchBody>, Written<'process-template'>>(
+  changeProcessTemplate: operation<ById & Revised & With<Patch<'process-template'>>, Written<'process-template'>>(
     'PATCH /api/v1/process-templates/{id}',
     'once',
   ),
@@ -138,8 +162,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/process-templates/{id}/restore',
     'once',
   ),
-  createProcessRun: operation<With<CreateBody> & Keyed, Written<'process-run'>>('POST /api/v1/process-runs', 'keyed'),
-  changeProcessRun: operation<ById & Revised & With<PatchBody>, Written<'process-run'>>(
+  createProcessRun: operation<With<NewRecord<'process-run'>> & Keyed, Written<'process-run'>>(
+    'POST /api/v1/process-runs',
+    'keyed',
+  ),
+  changeProcessRun: operation<ById & Revised & With<Patch<'process-run'>>, Written<'process-run'>>(
     'PATCH /api/v1/process-runs/{id}',
     'once',
   ),
@@ -151,7 +178,7 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/process-runs/{id}/restore',
     'once',
   ),
-  copyProcessRun: operation<ById & With<CopyBody> & Keyed, Written<'process-run'>>(
+  copyProcessRun: operation<ById & With<CopyTo<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs/{id}/copies',
     'keyed',
   ),
@@ -161,7 +188,23 @@ export const OPERATIONS = Object.freeze({
     'GET /api/v1/permissions',
     'safe',
   ),
+  decide: operation<With<DecideBody>, TypeOf<typeof DECIDED_SCHEMA>>('POST /api/v1/decide', 'safe'),
+  explain: operation<With<DecideBody>, TypeOf<typeof EXPLAINED_SCHEMA>>('POST /api/v1/explain', 'safe'),
+  listHolders: operation<With<WhoCanBody>, TypeOf<typeof HOLDERS_SCHEMA>>('POST /api/v1/who-can', 'safe'),
+  listHeld: operation<With<WhatCanBody>, TypeOf<typeof HELD_SCHEMA>>('POST /api/v1/what-can', 'safe'),
+  listVisible: operation<With<VisibleBody>, TypeOf<typeof VISIBLE_SCHEMA>>('POST /api/v1/visible', 'safe'),
 });
+
+/** A record as it was read: its id, or the path of a namespace, and its revision. A record itself is one. */
+export type At<F extends Family> = {
+  readonly revision: number;
+} & (F extends 'namespace' ? { readonly namespace: string } : { readonly id: string });
+
+export function nameOf(family: Family, at: At<Family>): Arguments {
+  const { revision } = at;
+  if (family === 'namespace') return { path: 'namespace' in at ? at.namespace : '', revision };
+  return { id: 'id' in at ? at.id : '', revision };
+}
 
 export type Operations = typeof OPERATIONS;
 export type OperationName = keyof Operations;

@@ -14,7 +14,8 @@ export interface Sent {
 
 export interface Answered {
   readonly status: number;
-  readonly type: string;
+  /** A header by its name in lower case; null if there is none. */
+  readonly header: (name: string) => string | null;
   readonly text: string;
   /** The value of `Retry-After` in seconds; null if there is none. */
   readonly retryAfter: number | null;

@@ -157,16 +157,13 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
 }
 
 /**
- * What the patch is merged into. For an actor who may not read the record, this is a record without properties and
- * parameters, so the patch replaces them. The result of a merge would reveal them.
+ * What the patch is merged into. For an actor who may not read the record, this is a record without properties,
+ * parameters and resources, so the patch replaces them. The result of a merge, or its size, would reveal them.
  */
 function documentsFor(session: Session, { family, namespace }: Place, patch: RecordPatch): readonly Fragment[] {
   const { properties, parameters, resources } = patch;
-  const isTold = mayRead(session.judge, family, namespace);
-  if (isTold && (properties !== undefined || parameters !== undefined || resources !== undefined)) {
-    return [sql`x.properties, x.parameters, x.resources`];
-  }
-  return resources === undefined ? [] : [sql`x.resources`];
+  if (properties === undefined && parameters === undefined && resources === undefined) return [];
+  return mayRead(session.judge, family, namespace) ? [sql`x.properties, x.parameters, x.resources`] : [];
 }
 
 function merged(stored: unknown, patch: Json | null): unknown {

@@ -6,8 +6,7 @@ import type { Family, Instant, NamespacePath, Request, Verdict } from '../../eng
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
-import type { Recent } from '../recent.js';
-import type { TemplateResult } from '../templates/template-schema.js';
+import type { Judgements } from '../templates/judgements.js';
 
 export type Operation = `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy'}`;
 
@@ -27,8 +26,8 @@ export interface Session {
   readonly hold: (rule: Rule) => void;
   /** Reads in the transaction, once there is one. */
   readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
-  /** Templates that were read before, by id and revision; null if a template has no schema. */
-  readonly templates: Recent<TemplateResult | null>;
+  /** Judges by templates. */
+  readonly judgements: Judgements;
 }
 
 /** A record that a command changes, by its id or (for a namespace) by its path. */

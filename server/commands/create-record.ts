@@ -40,7 +40,7 @@ async function create(session: Session, creation: Creation, ground: Ground): Pro
   assertOpen(ground, namespace);
   assertRoom(fields);
   holdReferences(session, references, { ...ground, namespace });
-  if (fields.schema !== undefined && fields.schema !== null) assertUsable(fields.schema);
+  if (fields.schema !== undefined && fields.schema !== null) assertUsable(session, fields.schema);
   const template = ground.records.get(fields.template?.toLowerCase() ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)] ?? {};

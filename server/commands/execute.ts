@@ -9,12 +9,11 @@ import { recordStatement } from '../audit/outbox.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
-import type { Writing } from '../db/writing.js';
+import type { Spent, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
-import { makeRecent } from '../recent.js';
-import type { TemplateResult } from '../templates/template-schema.js';
+import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js';
 import {
   type Command,
   type Done,
@@ -86,17 +85,17 @@ export interface ExecutorOptions {
 }
 
 export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
-  const templates = makeRecent<TemplateResult | null>(
-    COMMAND_LIMITS.knownTemplateCharacters,
-    COMMAND_LIMITS.knownTemplates,
-  );
-  const tools: Tools = { db, keepFor, templates, nextId: makeIdSource() };
+  const judging = makeJudging();
+  const nextId = makeIdSource();
   return async (asking, order) => {
+    const spent = { time: 0 };
+    const judgements = judging(asking.actor.id);
     for (let times = 0; ; times += 1) {
       try {
-        return await once(asking, order, tools);
+        return await once(asking, order, { db, keepFor, nextId, judgements, spent });
       } catch (error) {
-        const isStale = error instanceof Moved || isOvertaken(error);
+        if (error instanceof PutOff) await judgements.settle();
+        const isStale = error instanceof Moved || error instanceof PutOff || isOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
         throw isStale || isGivenUp(error) ? new ApiProblem('record.conflict', { cause: error }) : error;
       }
@@ -115,11 +114,12 @@ function isGivenUp(error: unknown): boolean {
 
 interface Tools extends ExecutorOptions {
   readonly nextId: IdSource;
-  readonly templates: Session['templates'];
+  readonly judgements: Judgements;
+  readonly spent: Spent;
 }
 
 async function once(asking: Asking, order: Order, tools: Tools): Promise<Executed> {
-  const { db, keepFor } = tools;
+  const { db, keepFor, spent } = tools;
   const [first, ...others] = order.commands(() => null);
   if (first === undefined) throw new TypeError('an order without commands');
   const before = sessionOf(asking, tools, {
@@ -138,7 +138,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
       confirm(session, asking);
       return { shown: ran.done.map(({ shown }) => shown), replayed: ran.replayed };
     },
-    { retry: COMMAND_LIMITS.retry },
+    { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent },
   );
 }
 
@@ -171,13 +171,19 @@ async function run(session: Judging, running: Running): Promise<Ran> {
     return replay(session, { first, order, done: kept.done });
   }
   await lockInOrder(session, [first, ...others]);
-  const recorded = [await perform(session, first, looked)];
-  for (const command of others) recorded.push(await perform(session, await authorize(session, command), null));
+  const recorded: Recorded[] = [];
+  let bytes = 0;
+  const add = (one: Recorded): void => {
+    bytes += Buffer.byteLength(one.done.json);
+    if (bytes > COMMAND_LIMITS.batchAnswerBytes) throw new ApiProblem('request.too_large');
+    recorded.push(one);
+  };
+  add(await perform(session, first, looked));
+  for (const command of others) add(await perform(session, await authorize(session, command), null));
+  session.judgements.assertSettled();
   // This check comes after all other refusals. Nothing done here is committed.
   if (kept?.kind === 'kept') throw new ApiProblem('idempotency.key_reused');
   const done = recorded.map((one) => one.done);
-  const bytes = done.reduce((sum, { json }) => sum + json.length, 0);
-  if (bytes > COMMAND_LIMITS.batchAnswerBytes) throw new ApiProblem('request.too_large');
   if (key !== null) {
     const expired = kept?.kind === 'free' && kept.expired;
     for (const statement of keep(key, { at: session.at, done, keepFor, expired })) writing.run(statement);
@@ -252,7 +258,7 @@ interface Judging extends Session {
 
 function sessionOf(
   asking: Asking,
-  { templates }: Tools,
+  { judgements }: Tools,
   from: { readonly rows: Session['rows']; readonly held: readonly Held[] },
 ): Judging {
   const { actor, at, pinned } = asking;
@@ -268,7 +274,7 @@ function sessionOf(
     rule(judge);
     held.push({ rule, of: purpose });
   };
-  return { actor, at, judge, rows: from.rows, templates, hold, begin, held };
+  return { actor, at, judge, rows: from.rows, judgements, hold, begin, held };
 }
 
 /** Throws if the policy that is current by now refuses what the pinned one allowed. */

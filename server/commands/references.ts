@@ -8,8 +8,8 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import type { Reference } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
-import { judgedPart, judgePart } from '../templates/judge-record.js';
-import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
+import { judgedPart, RIGHT } from '../templates/judge-record.js';
+import type { Schema } from '../templates/judgements.js';
 import type { Judge, Session } from './command.js';
 import { mayRead } from './rules.js';
 import type { Found, Ground } from './stored.js';
@@ -67,7 +67,8 @@ export async function judgeByTemplate(
   template: Found,
   { family, value, pointer }: Judged,
 ): Promise<void> {
-  const verdict = judgePart(await templateOf(session, template), value);
+  const schema = await schemaOf(session, template);
+  const verdict = schema === null ? RIGHT : session.judgements.judge(schema, { value });
   if (verdict.kind === 'right') return;
   const judges = family === 'process-run' ? 'process-template' : 'resource-template';
   if (!mayRead(session.judge, judges, template.namespace)) throw new ApiProblem('record.invalid');
@@ -86,26 +87,24 @@ export async function judgeByTemplate(
 }
 
 /** By revision, because every change of a template raises it. */
-async function templateOf(session: Session, { id, revision }: Found): Promise<TemplateResult | null> {
-  const name = `${id} ${String(revision)}`;
-  const known = session.templates.get(name);
-  if (known !== undefined) return known;
-  const [row] = await session.rows<{ readonly schema: object | null }>(
-    sql`SELECT schema FROM records WHERE id = ${id}::uuid`,
-  );
-  const schema = row?.schema ?? null;
-  const template = schema === null ? null : readTemplate(schema);
-  session.templates.put(name, template, schema === null ? 0 : JSON.stringify(schema).length);
-  return template;
+function schemaOf(session: Session, { id, revision }: Found): Promise<Schema | null> {
+  return session.judgements.schemaOf(`${id} ${String(revision)}`, async () => {
+    const [row] = await session.rows<{ readonly schema: object | null }>(
+      sql`SELECT schema FROM records WHERE id = ${id}::uuid`,
+    );
+    return row?.schema ?? null;
+  });
 }
 
 /** Throws if the schema of a new template cannot be used. */
-export function assertUsable(schema: object): void {
-  const template = readTemplate(schema);
-  if (template.ok) return;
-  const { pointer, message } = template.fault;
+export function assertUsable({ judgements }: Session, schema: object): void {
+  const verdict = judgements.judge(judgements.schemaFrom(schema), null);
+  if (verdict.kind === 'right') return;
+  const { pointer, message } = verdict.kind === 'unusable' ? verdict.fault : NOT_COMPILED;
   throw refused('record.invalid', [{ pointer: `/schema${pointer}`, message }]);
 }
+
+const NOT_COMPILED = { pointer: '', message: 'takes too long to compile' };
 
 /** Throws if a record is larger than a dataset's records may be. */
 export function assertRoom(...documents: readonly unknown[]): void {

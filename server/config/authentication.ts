@@ -15,7 +15,12 @@ const CLAIMS = Object.freeze({
   groupsClaim: setting(TEXT, {
     default: null,
     example: 'groups',
-    doc: 'claim with a list of groups, each the identity `<provider>-group:<name>`',
+    doc: 'claim with a list of groups, each the identity `<provider>-group:<name>`; a string is one group',
+  }),
+  groupsSeparator: setting(TEXT, {
+    default: null,
+    example: '","',
+    doc: 'what stands between groups, if the claim is one string of several',
   }),
   restrictionsClaim: setting(TEXT, {
     default: null,

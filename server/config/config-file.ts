@@ -101,7 +101,10 @@ function valueAt(document: unknown, [name, ...inner]: readonly string[]): Writte
 }
 
 function isWritten(value: unknown): value is Written {
-  return isScalar(value) || (Array.isArray(value) && value.every(isScalar));
+  // What is no list has passed the schema of its setting.
+  return (
+    isScalar(value) || (Array.isArray(value) ? value.every(isScalar) : typeof value === 'object' && value !== null)
+  );
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

@@ -3,6 +3,7 @@
 // file.
 import type { List, Optional, Setting, Table } from './setting.js';
 import { SETTINGS } from './settings.js';
+import { writtenText } from './value-types.js';
 
 const HEADER = `# Settings of bailiwick, with their defaults. Made by \`bailiwick config example\`; \`bailiwick config check\` says where each
 # one comes from. A flag wins over a variable, a variable over this file. Relative paths start at the folder of this file.
@@ -51,7 +52,7 @@ function settingLines(
 ): readonly string[] {
   const variables = [...(flag === undefined ? [] : [flag.split(' ')[0] ?? '']), ...(env ?? [])];
   const from = variables.length === 0 ? '' : ` (${variables.join(', ')})`;
-  const line = usual === null ? `${indent}#${name}: ${example ?? ''}` : `${indent}${name}: ${String(usual)}`;
+  const line = usual === null ? `${indent}#${name}: ${example ?? ''}` : `${indent}${name}: ${writtenText(usual)}`;
   const file = secretFile === undefined ? [] : [`${indent}#${name}File: secrets/${name}`];
   return [`${indent}# ${doc}${from}`, line, ...file];
 }

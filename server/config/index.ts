@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Config, SettingName } from './settings.js';
 import { CONFIG_FILE_ROWS, ROWS } from './settings.js';
+import { writtenText } from './value-types.js';
 import type { ConfigReading, ConfigSources } from './load-config.js';
 
 export type { ConfigFault } from './config-error.js';
@@ -11,7 +12,7 @@ export type { FileKind } from './setting.js';
 
 export { ConfigError, configFaultsText } from './config-error.js';
 export type { Config, ConcurrencyLimits, RateLimits, SettingFlags, SettingName } from './settings.js';
-export { type Address, parseDuration } from './value-types.js';
+export { type Address, parseDuration, writtenText } from './value-types.js';
 
 /** Reads all sources; throws `ConfigError` with every fault. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
@@ -55,6 +56,6 @@ export interface SettingFlag {
 export function flagOf(name: SettingName): SettingFlag {
   const row = [...CONFIG_FILE_ROWS, ...ROWS].find(({ flag }) => flag?.name === name);
   const { flag = '', doc = '', default: usual = null } = row?.setting ?? {};
-  const usually = usual === null ? '' : ` (default: ${String(usual)})`;
+  const usually = usual === null ? '' : ` (default: ${writtenText(usual)})`;
   return { flags: flag, description: `${doc}${usually} [${row?.env.at(-1) ?? ''}]` };
 }

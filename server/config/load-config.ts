@@ -10,11 +10,12 @@ import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { type FileKind, laterNames, nest, type Row } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
-import type { Parsed, Written } from './value-types.js';
+import { type Parsed, type Written, writtenText } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
-/** Our variables that are not settings. */
-const OTHER_VARIABLES = ['BAILIWICK_DEBUG'];
+const PREFIX = 'BAILIWICK_';
+/** Variables that are not settings: of the command line, and of the examples of a client. */
+const OTHER_VARIABLES = ['BAILIWICK_DEBUG', 'BAILIWICK_URL', 'BAILIWICK_KEY'];
 
 export interface ConfigSources {
   /** By the name of the setting, as commander gives them: `true` for a flag without a value. */
@@ -62,11 +63,11 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
 
 /** Like `loadConfig`, but returns the source of each value and all faults. */
 export async function readConfig(sources: ConfigSources): Promise<ConfigReading> {
-  const faults: ConfigFault[] = misspeltVariables(sources.env);
+  const faults: ConfigFault[] = unknownVariables(sources.env);
   const file = await openFile(sources, faults);
   faults.push(...file.faults);
   const given = [...givenByFlags(ROWS, sources), ...givenByVariables(ROWS, sources), ...file.given];
-  const chosen = choose(given, faults);
+  const chosen = withoutOrphans(choose(given, faults), given);
   faults.push(...halfSettings(chosen));
   const values = new Map<string, unknown>();
   for (const row of file.rows.filter(({ holds }) => holds === 'value')) {
@@ -76,7 +77,7 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   // Everything is checked, even values that a nearer source overrides: what is wrong is wrong. The exception is
   // `DATABASE_URL`, which other programs may use for something else.
   for (const one of given.filter(isOurs)) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
-  const assembled = faults.length > 0 ? null : assemble(values, file);
+  const assembled = faults.length > 0 ? null : assemble(values, file, chosen);
   const contradictions = assembled === null ? [] : contradictionsOf(assembled);
   faults.push(...contradictions.map((one) => contradictionFault(one, chosen)));
   const config = faults.length > 0 ? null : assembled;
@@ -113,7 +114,7 @@ function givenByVariables(rows: readonly Row[], { env, cwd }: ConfigSources): re
 }
 
 function isOurs({ level, place }: Given): boolean {
-  return level !== 'environment' || place.startsWith('BAILIWICK_');
+  return level !== 'environment' || place.startsWith(PREFIX);
 }
 
 /** By key of the row. */
@@ -136,11 +137,29 @@ function choose(given: readonly Given[], faults: ConfigFault[]): Chosen {
   return new Map([...chosen.values()].map((one) => [one.row.key, one]));
 }
 
+/**
+ * Without settings of one that a nearer source has displaced: the `ref` of a git source in the file says nothing about a
+ * policy that the command line names. One that is as near as the displacing setting stays, and is reported.
+ */
+function withoutOrphans(chosen: Chosen, given: readonly Given[]): Chosen {
+  const isOrphan = ({ row, level }: Given): boolean => {
+    const { needs } = row.setting;
+    const lost = needs === undefined || chosen.has(needs) ? undefined : given.find((one) => one.row.key === needs);
+    const nearer = [...chosen.values()].find((one) => one.row.choice === lost?.row.choice);
+    return nearer !== undefined && LEVELS.indexOf(nearer.level) < LEVELS.indexOf(level);
+  };
+  return new Map([...chosen].filter(([, one]) => !isOrphan(one)));
+}
+
+/** The nearest first. */
+const LEVELS: readonly Given['level'][] = ['flag', 'environment', 'file'];
+
 /** Settings without the other setting that gives them a meaning. */
 function halfSettings(chosen: Chosen): readonly ConfigFault[] {
   return [...chosen.values()].flatMap((given): ConfigFault[] => {
     const { needs } = given.row.setting;
-    if (needs === undefined || chosen.has(needs) || given.written === false) return [];
+    // A file with the value of the other setting will do.
+    if (needs === undefined || chosen.has(needs) || chosen.has(`${needs}File`) || given.written === false) return [];
     const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
     const message = `${subject}needs \`${needs}\`, which is not set`;
     return [{ place: given.place, message, fix: 'set both or none' }];
@@ -191,7 +210,7 @@ function filesOf(rows: readonly Row[], values: ReadonlyMap<string, unknown>, cho
     const given = chosen.get(key);
     const kind = holds === 'value' ? setting.file : 'value of a setting';
     if (given === undefined || kind === undefined) return [];
-    const path = holds === 'value' ? values.get(key) : resolve(given.base, String(given.written));
+    const path = holds === 'value' ? values.get(key) : resolve(given.base, writtenText(given.written));
     return typeof path === 'string' ? [{ key, kind, path }] : [];
   });
 }
@@ -230,24 +249,43 @@ function tellChosen(row: Row, given: Given | null): ChosenSetting {
 }
 
 /** Turns the values by key into the nested, frozen configuration. */
-function assemble(values: ReadonlyMap<string, unknown>, { path, document }: ConfigFile): Config {
+function assemble(values: ReadonlyMap<string, unknown>, { path, document }: ConfigFile, chosen: Chosen): Config {
   const nested = nest(SETTINGS, document, (key) => values.get(key));
+  const given = [...chosen.values()];
+  const other = given.find(({ level, row }) => level !== 'flag' && row.choice !== 'store');
+  const origin = {
+    storeNamedBy: given.find(({ row }) => row.choice === 'store')?.place ?? null,
+    otherSetting: other === undefined ? null : { key: other.row.key, place: other.place },
+  };
   // The table gives the type, and only keys of its rows were set.
-  return Object.freeze({ file: path, ...nested }) as Config;
+  return Object.freeze({ file: path, ...origin, ...nested }) as Config;
 }
 
-/** Only reports near misses, because orchestrators set variables such as `BAILIWICK_SERVICE_HOST` themselves. */
-function misspeltVariables(env: ConfigSources['env']): ConfigFault[] {
+function unknownVariables(env: ConfigSources['env']): ConfigFault[] {
   const known = [...[...CONFIG_FILE_ROWS, ...ROWS].flatMap((row) => row.env), ...OTHER_VARIABLES];
+  const names = known.flatMap((name) => (name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : []));
   const later = new Set(laterNames(SETTINGS));
-  return Object.keys(env)
-    .filter((variable) => variable.startsWith('BAILIWICK_') && !known.includes(variable))
-    .flatMap((place) => {
+  return Object.entries(env)
+    .filter(([name, value]) => name.startsWith(PREFIX) && !known.includes(name) && !isOfService(name, value))
+    .map(([place]) => {
       if (later.has(place)) {
         const message = 'is not available in this version of bailiwick and would have no effect';
-        return [{ place, message, fix: 'unset it' }];
+        return { place, message, fix: 'unset it' };
       }
-      const meant = nearest(place, known);
-      return meant === null ? [] : [{ place, message: 'there is no such setting', fix: `did you mean \`${meant}\`?` }];
+      // The common beginning would make any two variables near.
+      const meant = nearest(place.slice(PREFIX.length), names);
+      const message = 'there is no such setting';
+      if (meant !== null) return { place, message, fix: `did you mean \`${PREFIX}${meant}\`?` };
+      return { place, message, fix: 'unset it; `bailiwick config example` lists the settings and their variables' };
     });
+}
+
+/**
+ * Whether Kubernetes or container links set the variable, for a service whose name begins with `bailiwick`. The address
+ * tells `BAILIWICK_PORT` from a mistake.
+ */
+function isOfService(name: string, value = ''): boolean {
+  if (/_SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(name)) return true;
+  if (/_PORT_\d+_(?:TCP|UDP|SCTP)_(?:ADDR|PORT|PROTO)$/.test(name)) return true;
+  return /_PORT(?:_\d+_(?:TCP|UDP|SCTP))?$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value);
 }

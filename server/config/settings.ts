@@ -6,6 +6,7 @@ import {
   type FlagNames,
   group,
   later,
+  optional,
   type Row,
   rowsOf,
   rowsOfSetting,
@@ -20,6 +21,7 @@ import {
   ADDRESS,
   ADDRESS_OR_NONE,
   AGE,
+  BASE_URL,
   count,
   DATABASE_URL,
   DURATION,
@@ -34,6 +36,7 @@ import {
   PATH,
   PATH_INSIDE,
   PATH_OR_NONE,
+  VOCABULARY,
 } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
@@ -117,13 +120,17 @@ export const SETTINGS = Object.freeze({
       default: DATABASE_LIMITS.maxVital,
       doc: 'connections for keys and health, which queries cannot take',
     }),
+    waitAtStart: setting(FLAG, {
+      default: true,
+      doc: 'whether `serve` waits for a store that is away when it starts; otherwise it ends with status 10',
+    }),
     replicaLag: setting(DURATION, {
       default: inSeconds(DATABASE_LIMITS.replicaLag),
       doc: 'how old what a replica answers may be; while it is older, or nobody knows, the primary answers',
     }),
     statementTimeout: setting(DURATION, {
       default: inSeconds(DATABASE_LIMITS.statementTimeout),
-      doc: 'longest time for one statement of a request; on the embedded store a query ends after a third of it',
+      doc: 'longest time for one statement of a request and for all of its transaction; on the embedded store queries and transactions end after a third of it',
     }),
     idleInTransaction: setting(DURATION, {
       default: inSeconds(DATABASE_LIMITS.idleInTransaction),
@@ -149,6 +156,16 @@ export const SETTINGS = Object.freeze({
       perActor: setting(count(0, 10_000), {
         default: 4,
         doc: 'for one actor; further requests of this actor wait, and other actors are not delayed',
+      }),
+    }),
+    connections: group('connections of clients to the API at once', {
+      total: setting(count(16, 1_000_000), {
+        default: HTTP_LIMITS.connections,
+        doc: 'of all; in a full table the oldest one without a valid credential gives way to a new one',
+      }),
+      perAddress: setting(count(1, 1_000_000), {
+        default: HTTP_LIMITS.connectionsOfAddress,
+        doc: 'of one client address without a valid credential; connections of `trustProxy` are not counted',
       }),
     }),
     auditLag: setting(DURATION, {
@@ -251,16 +268,48 @@ export const SETTINGS = Object.freeze({
       example: '24h',
     }),
   }),
+  authzen: optional('other services ask in the words of AuthZEN 1.0 (docs/authzen.md), with decide keys', {
+    baseUrl: setting(BASE_URL, {
+      default: null,
+      required: true,
+      example: 'https://pdp.example.org',
+      doc: 'where clients reach this gateway; the discovery document names it',
+    }),
+    vocabulary: setting(VOCABULARY, {
+      default: null,
+      example: '{ actions: { can_read: resource:read } }',
+      doc: 'what the names of clients mean here: `subjects`, `resources`, `actions`. Unless set, names mean themselves',
+    }),
+  }),
   audit: group('the log of decisions', {
     folder: setting(PATH, {
       default: null,
       doc: 'folder of the log (default: `audit` in the data folder)',
       example: '/var/lib/bailiwick/audit',
     }),
+    signingKey: setting(PATH, {
+      default: null,
+      doc: 'private key of `keygen` that signs checkpoints of the log',
+      example: '/etc/bailiwick/audit.key',
+    }),
     queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
     onFailure: setting(oneOf('refuse', 'continue'), {
       default: 'refuse',
       doc: 'what happens to queries while the log cannot be written; writes are always refused',
+    }),
+  }),
+  log: group('the log on standard error', {
+    level: setting(oneOf('info', 'warn', 'error'), {
+      default: 'info',
+      doc: 'the lowest level that is written; `error` is what somebody must act on',
+    }),
+    requests: setting(oneOf('all', 'refused', 'none'), {
+      default: 'all',
+      doc: 'which requests get a line; faults of the gateway itself always do',
+    }),
+    sample: setting(count(1, 1_000_000), {
+      default: 1,
+      doc: 'of the requests that were not refused, one in this many gets a line',
     }),
   }),
   shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
@@ -316,6 +365,10 @@ export type SettingFlags = Readonly<Partial<Record<ValueFlag, string>> & Partial
 export type Config = ValuesOf<typeof SETTINGS> & {
   /** The settings file that was read, or null. */
   readonly file: string | null;
+  /** What names the store: a flag, a variable or a place in the file; null if nothing does. */
+  readonly storeNamedBy: string | null;
+  /** A setting other than the store that a variable or the file gives, with its place; null if there is none. */
+  readonly otherSetting: { readonly key: string; readonly place: string } | null;
 };
 
 export const ROWS: readonly Row[] = rowsOf(SETTINGS, {});

@@ -3,11 +3,19 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { reachedUrlFault } from '../outgoing.js';
+import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../vocabulary.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 /** A setting as it is written in the file. */
-export type Written = string | number | boolean | readonly (string | number | boolean)[];
+export type Written =
+  string | number | boolean | readonly (string | number | boolean)[] | Readonly<Record<string, unknown>>;
+
+/** As people read it. */
+export function writtenText(written: Written): string {
+  if (written instanceof Array) return written.join();
+  return typeof written === 'object' ? JSON.stringify(written) : String(written);
+}
 
 export interface ValueType<T> {
   /** The JSON Schema of the written form. */
@@ -35,8 +43,12 @@ function textType<T>(words: string, parse: (text: string, base: string) => Parse
     schema: { type: 'string' },
     words,
     fromText: (text) => text,
-    parse: (written, base) => parse(String(written), base),
+    parse: (written, base) => parse(textOf(written), base),
   };
+}
+
+function textOf(written: Written): string {
+  return typeof written === 'string' ? written : JSON.stringify(written);
 }
 
 export const PATH: ValueType<string> = textType('a path', parsePath);
@@ -149,6 +161,23 @@ export const OUTGOING_URL: ValueType<string> = textType('a URL', (text) => {
   return wrong === null ? { ok: true, value: text } : fault(wrong);
 });
 
+/** Where others reach this gateway. Without a slash at the end. */
+export const BASE_URL: ValueType<string> = textType('an https URL', (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (!isPlain || url.protocol !== 'https:')
+    return fault('must be an https URL without user, query or fragment, such as `https://pdp.example.org`');
+  return { ok: true, value: url.href.replace(/\/+$/, '') };
+});
+
+/** The words of AuthZEN. */
+export const VOCABULARY: ValueType<Vocabulary> = {
+  schema: VOCABULARY_SCHEMA,
+  words: 'a vocabulary with `subjects`, `resources` and `actions` (docs/authzen.md)',
+  fromText: (text) => text,
+  parse: readVocabulary,
+};
+
 /** Milliseconds. */
 export const AGE: ValueType<number> = textType('a duration such as `24h` or `90d`', parseDuration);
 
@@ -193,7 +222,7 @@ export const TEXTS: ValueType<readonly string[]> = {
   fromText: (text) => text,
   parse: (written) => ({
     ok: true,
-    value: Object.freeze(Array.isArray(written) ? written.map(String) : [String(written)]),
+    value: Object.freeze(Array.isArray(written) ? written.map(String) : [textOf(written)]),
   }),
 };
 

@@ -11,9 +11,12 @@ import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
-import { makeReader, makeTurns, type Reader } from './prepared.js';
+import { makeReader, type Reader } from './prepared.js';
 import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
+import { StoreError } from './failures.js';
+import { sql } from './sql.js';
+import { makeTurns } from '../turns.js';
 import { makeWriter, type Writer } from './writing.js';
 
 export type DatabaseConfig =
@@ -96,7 +99,10 @@ export interface Database {
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
   /** What the pools hold now. */
   pools(): readonly PoolFacts[];
-  /** Resolves if the store answers. Rejects with an error that `storeFailure` understands. */
+  /**
+   * Resolves if the store answers, and answers statements as queries send them. Rejects with an error that `storeFailure`
+   * understands.
+   */
   ping(): Promise<void>;
   /**
    * Ends the connections. An embedded store that this process owns is closed cleanly and handed to the next process
@@ -126,7 +132,8 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     const replica = readUrl === null ? null : { source: externalSource({ url: readUrl, ...limits }), lag: replicaLag };
     await probeExternal(source);
     const closeStore = (): Promise<void> => Promise.resolve();
-    return database(config.kind, { source, replica, ...sizes, longestQuery: null, closeStore });
+    const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };
+    return database(config.kind, { source, replica, ...sizes, ...longest, closeStore });
   }
   const { dataDir, onWait, isGuest } = config;
   const embedded = embeddedSource({
@@ -137,7 +144,8 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const longestQuery =
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
-  return database(config.kind, { source, replica: null, ...sizes, longestQuery, closeStore });
+  const longest = { longestQuery, longestTransaction: longestQuery };
+  return database(config.kind, { source, replica: null, ...sizes, ...longest, closeStore });
 }
 
 interface Parts {
@@ -147,11 +155,13 @@ interface Parts {
   readonly maxWriters: number;
   readonly maxVital: number;
   readonly longestQuery: number | null;
+  /** Milliseconds for a transaction of a request; null is no limit. */
+  readonly longestTransaction: number | null;
   readonly closeStore: () => Promise<void>;
 }
 
 function database(kind: Database['kind'], parts: Parts): Database {
-  const { source, maxConnections, maxWriters, maxVital, longestQuery, closeStore } = parts;
+  const { source, maxConnections, maxWriters, maxVital, longestQuery, longestTransaction, closeStore } = parts;
   const readers = new StorePool(source, { max: maxConnections });
   const writers = new StorePool(source, { max: maxWriters });
   const vitals = new StorePool(source, { max: maxVital, name: VITAL });
@@ -163,7 +173,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
     log: { warn: ignoreNoise, error: warn, deprecate: warn },
   });
   const listener = makeListener(source);
-  const read = makeReader(readers, kind === 'embedded' ? makeTurns() : null);
+  const read = makeReader(readers, kind === 'embedded' ? makeTurns(1) : null);
   const vital = makeReader(vitals);
   const replica =
     parts.replica === null ? null : openReplica({ ...parts.replica, maxConnections, primary: { read, vital } });
@@ -183,7 +193,11 @@ function database(kind: Database['kind'], parts: Parts): Database {
     readReplica: replica?.read ?? read,
     replica: replica?.state ?? null,
     vital,
-    write: makeWriter(writers),
+    write: makeWriter(writers, {
+      time: longestTransaction,
+      perAsker: kind === 'embedded' ? 1 : Math.max(1, maxWriters - 1),
+      isSerial: kind === 'embedded',
+    }),
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),
     pools: () => [
@@ -191,10 +205,27 @@ function database(kind: Database['kind'], parts: Parts): Database {
       { name: 'write', max: maxWriters, ...writers.facts() },
       { name: 'vital', max: maxVital, ...vitals.facts() },
     ],
-    ping: () => vitals.run('select 1'),
+    ping: async () => {
+      await Promise.all([vitals.run('select 1'), tryReading(read)]);
+    },
     close: () => (closing ??= close()),
   };
 }
+
+/**
+ * A statement of the kind that queries send, on a connection of theirs. So a pooler that cannot take prepared statements
+ * is found, and connections without their settings. That all connections are taken is no fault of the store.
+ */
+async function tryReading(read: Reader): Promise<void> {
+  try {
+    await read(sql`SELECT 1 FROM records WHERE id = ${NOBODY}::uuid`);
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === 'store.busy')) throw error;
+  }
+}
+
+/** The id of no record. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 function patience(): Promise<void> {
   return new Promise((resolve) => {

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 import { codeOf, reasonOf, StoreError } from './failures.js';
+import { assertOwnSession } from './pooler.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
 
 export interface ExternalOptions {
@@ -23,7 +24,7 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
   const config = configOf(options); // refuses a wrong URL now, not at the first request
   return {
     config: () => config,
-    greeting: GREETING,
+    greeting: greetingOf(options),
     reach: (attempt) => attempt(),
     connectTimeout,
     acquireTimeout,
@@ -32,32 +33,57 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
 }
 
 /**
- * By the server's names. The schema is set on each connection instead of being the user's default, because that default
- * tells where earlier releases kept their tables.
+ * By the server's names. These are set and not asked for when a connection is made, because poolers refuse to pass them
+ * on then. The schema is not the user's default, because that default tells where earlier releases kept their tables.
  */
-const GREETING = [['search_path', SCHEMA], ...PLANNER_SETTINGS]
-  .map(([name, value]) => `SET ${name} = ${value}`)
-  .join('; ');
+function greetingOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): string {
+  const given = parametersOf(url);
+  const times = [
+    ['statement_timeout', statementTimeout],
+    ['idle_in_transaction_session_timeout', idleInTransaction],
+  ] as const;
+  const settings = [
+    ...times.flatMap(([name, usual]) => {
+      const time = Number.parseInt(given.get(name) ?? String(usual), 10);
+      return time > 0 ? [[name, String(time)] as const] : [];
+    }),
+    ['search_path', SCHEMA] as const,
+    ...PLANNER_SETTINGS,
+  ];
+  return settings.map(([name, value]) => `SET ${name} = ${value}`).join('; ');
+}
 
-/** Makes a first connection, so that a wrong address or password is reported at start with a code of its own. */
+function parametersOf(url: string): URLSearchParams {
+  return new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+}
+
+/**
+ * Makes a first connection, so that a wrong address or password, or a pooler that cannot be used, is reported at start
+ * with a code of its own.
+ */
 export async function probeExternal(source: ConnectionSource): Promise<void> {
   const client = new StoreClient(source.config(), source.deadline);
+  const open = async (opened: StoreClient): Promise<StoreClient> => {
+    await opened.connect();
+    await opened.run(source.greeting ?? '');
+    opened.throwIfLost();
+    return opened;
+  };
   try {
-    await client.connect();
-    await client.run(GREETING);
-    client.throwIfLost();
+    await open(client);
+    await assertOwnSession(client, () => open(new StoreClient(source.config(), source.deadline)));
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    if (error instanceof StoreError && error.code !== 'store.pooler') throw error;
     throw whyRefused(error, placeOf(client));
   } finally {
     client.end().catch(() => undefined);
   }
 }
 
-function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: ExternalOptions): pg.ClientConfig {
+function configOf({ url, connectTimeout }: ExternalOptions): pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
-  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+  const parameters = parametersOf(url);
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
   if (unknown !== undefined) {
     const text = `the database URL has a parameter that the driver does not know, \`${unknown}\`; it knows ${[...PARAMETERS].join(', ')}`;
@@ -73,9 +99,7 @@ function configOf({ url, statementTimeout, idleInTransaction, connectTimeout }: 
     connectionString: withoutAliases(url),
     application_name: 'bailiwick',
     connectionTimeoutMillis: connectTimeout,
-    idle_in_transaction_session_timeout: idleInTransaction,
     keepAlive: true,
-    ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
   };
   try {
     Reflect.construct(pg.Client, [config]);
@@ -125,11 +149,12 @@ function isCertificate(bytes: Buffer): boolean {
 
 /**
  * The parameters that the driver acts on. It would silently ignore others, and some of those protect the connection.
+ * `query_timeout` is not among them: the driver would give up a statement that still runs, and use its connection again.
  */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...['host', 'port', 'user', 'password', 'ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
   ...['uselibpqcompat', 'application_name', 'fallback_application_name', 'client_encoding', 'options'],
-  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
 ]);
 
 const SSL_MODES: ReadonlySet<string> = new Set([
@@ -142,8 +167,12 @@ const SSL_MODES: ReadonlySet<string> = new Set([
   'no-verify',
 ]);
 
-/** Where the store is, for messages: host and database, nothing secret. */
-function placeOf({ host, port, database }: StoreClient): string {
+/** Where the store of a good URL is, for messages: nothing secret. */
+export function placeOfUrl(url: string): string {
+  return placeOf(new StoreClient({ connectionString: withoutAliases(url) }, 0));
+}
+
+function placeOf({ host, port, database }: Pick<StoreClient, 'host' | 'port' | 'database'>): string {
   return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
 }
 
@@ -151,6 +180,9 @@ function placeOf({ host, port, database }: StoreClient): string {
 function whyRefused(error: unknown, place: string): StoreError {
   const code = codeOf(error) ?? '';
   const reason = reasonOf(error);
+  if (error instanceof StoreError) {
+    return new StoreError(error.code, `${place}: ${reason}`, { cause: error });
+  }
   if (/certificate|self.signed|^ERR_TLS|^CERT_|^DEPTH_|UNABLE_TO_|SSL/.test(`${code} ${reason}`)) {
     return new StoreError('store.tls', `TLS with the PostgreSQL at ${place} failed: ${reason}`, { cause: error });
   }
@@ -160,7 +192,13 @@ function whyRefused(error: unknown, place: string): StoreError {
       cause: error,
     });
   }
-  const refused = /^(?:28|3D|42)/.test(code);
+  if (code === '53300') {
+    return new StoreError('store.connections', `the PostgreSQL at ${place} has no connection left: ${reason}`, {
+      cause: error,
+    });
+  }
+  // A protocol violation at the start is a parameter that a pooler does not pass on.
+  const refused = /^(?:28|3D|42|08P01)/.test(code);
   return new StoreError(
     refused ? 'store.refused' : 'store.unreachable',
     `the PostgreSQL at ${place} ${refused ? 'refuses the connection' : 'cannot be reached'}: ${reason}`,

@@ -3,12 +3,17 @@
 // properties and not by their class, because errors of Node, of the driver and of another thread are not all instances
 // of this realm's `Error`. A wrong statement of ours is not a failure of the store: it stays an unknown error.
 
+import { LOG_LIMITS } from '../limits/logs.js';
+import { isTold } from '../sql-state.js';
+
 const ADVICE = {
   'store.url':
     'give DATABASE_URL as postgres://user:password@host:5432/database, or postgres:///database?host=/folder/of/socket',
   'store.unreachable': 'check that PostgreSQL runs there and that host, port and network are right',
   'store.refused':
     'check user, password, database name and pg_hba.conf; a password comes from the database URL (or the file that DATABASE_URL_FILE names), PGPASSWORD or PGPASSFILE',
+  'store.pooler':
+    'use session pooling for this database and user (in pgbouncer `pool_mode = session`, with a `pool_size` for all connections of all gateways), or name PostgreSQL itself; docs/operating.md, "Poolers"',
   'store.tls':
     'in DATABASE_URL, name the certificate of your own authority with sslrootcert=<file>; every sslmode but disable and no-verify checks certificate and host name, as verify-full does',
   'store.full': 'free space on its disk: nothing that was stored is lost, and a gateway that runs goes on by itself',
@@ -22,6 +27,8 @@ const ADVICE = {
   'store.foreign': 'rename or move it, or use a database of its own',
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
+  'store.connections':
+    'wait, raise `max_connections` of the server or the limit of the role, or lower `database.maxConnections` and `maxWriters`',
   'store.failed': 'check that the store runs, and read its log',
   'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
   'store.rights':
@@ -56,7 +63,7 @@ const SQL_STATES: ReadonlyMap<string, StoreFailure> = new Map<string, StoreFailu
   ['25006', 'unavailable'], // read_only_sql_transaction: a primary that became a standby
   ['42501', 'unavailable'], // insufficient_privilege: a right was taken away, or never given
   ['25P03', 'unavailable'], // idle_in_transaction_session_timeout
-  ['58030', 'unavailable'], // io_error
+  ['58', 'unavailable'], // a file or a device of the server failed
   ['XX001', 'unavailable'], // data_corrupted
   ['XX002', 'unavailable'], // index_corrupted
   ['08', 'unavailable'], // connection exceptions
@@ -116,9 +123,21 @@ export function toStoreError(error: unknown): StoreError | null {
   const code = codeOf(error);
   const [storeCode, message] =
     WORDS.get(code ?? '') ?? WORDS.get(code?.slice(0, 2) ?? '') ?? (failure === 'timeout' ? TIMEOUT : FAILED);
-  return new StoreError(storeCode, sqlStateOf(error) === null ? message : `${message} (SQLSTATE ${String(code)})`, {
+  const state = sqlStateOf(error);
+  return new StoreError(storeCode, state === null ? message : `${message} (${toldText(state, error)})`, {
     cause: error,
   });
+}
+
+/** The SQLSTATE, with the message of the server if it quotes no values. */
+export function toldText(sqlState: string, error: unknown): string {
+  return `SQLSTATE ${sqlState}${isTold(sqlState) ? `: ${serverMessage(error).slice(0, LOG_LIMITS.databaseMessage)}` : ''}`;
+}
+
+/** Without the statement and its values, which knex puts before the message: `insert into … - out of memory`. */
+function serverMessage(error: unknown): string {
+  const message = reasonOf(error);
+  return message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, '');
 }
 
 type Words = readonly [code: StoreErrorCode, message: string];
@@ -132,7 +151,9 @@ const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
   ['42501', ['store.rights', 'the database user lacks a privilege that this needs']],
   ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],
   ['53100', ['store.full', 'the disk of the store is full']],
-  ['53', ['store.failed', 'the store has run out of memory or connections']],
+  ['53300', ['store.connections', 'the store has no connection left']],
+  ['53', ['store.failed', 'the store has run out of memory or disk space']],
+  ['58', ['store.failed', 'the store met an error of its system']],
 ]);
 
 /** `code` of a system or database error; null if it has none. */

@@ -15,6 +15,9 @@ import { auditOutbox } from './migrations/0007-audit-outbox.js';
 import { activations } from './migrations/0009-activations.js';
 import { storedSnapshots } from './migrations/0010-stored-snapshots.js';
 import { gateways } from './migrations/0011-gateways.js';
+import { decideKeys } from './migrations/0012-decide-keys.js';
+import { placesOfLogs } from './migrations/0013-places-of-logs.js';
+import { monitorKeys } from './migrations/0014-monitor-keys.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -35,6 +38,9 @@ export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0009-activations', up: activations },
   { name: '0010-stored-snapshots', up: storedSnapshots },
   { name: '0011-gateways', up: gateways },
+  { name: '0012-decide-keys', up: decideKeys },
+  { name: '0013-places-of-logs', up: placesOfLogs },
+  { name: '0014-monitor-keys', up: monitorKeys },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -5,9 +5,10 @@
 // longest goes first. A connection that has prepared that much is replaced.
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../recent.js';
-import type { StoreClient, StorePool } from './connections.js';
-import { type Answered, isFull, type Query, readRows, send } from './send.js';
+import type { StorePool } from './connections.js';
+import { isFull, type Query, readRows, sendStoppable } from './send.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
+import type { Turns } from '../turns.js';
 
 export interface ReadOptions {
   /** Stops the statement, or keeps it from beginning. The reader then rejects with its reason. */
@@ -60,7 +61,7 @@ export function makeReader(pool: StorePool, turns: Turns | null = null): Reader 
     const client = await pool.connect();
     try {
       signal?.throwIfAborted();
-      return await readRows(stoppable(client, query, signal), 0);
+      return await readRows(sendStoppable(client, [query], signal), 0);
     } finally {
       client.release(client.isLost || isFull(client));
     }
@@ -68,7 +69,12 @@ export function makeReader(pool: StorePool, turns: Turns | null = null): Reader 
   return async <Row>(statement: Fragment, { signal, asker }: ReadOptions = {}) => {
     if (statement.bindings.length === 0) throw new Error('a statement without bindings');
     if (turns === null || asker === undefined) return read<Row>(statement, signal);
-    return turns(asker, () => read<Row>(statement, signal));
+    const leave = await turns.enter(asker);
+    try {
+      return await read<Row>(statement, signal);
+    } finally {
+      leave();
+    }
   };
 }
 
@@ -91,50 +97,4 @@ function bindsLittle({ bindings }: Fragment): boolean {
     }
   }
   return true;
-}
-
-/**
- * Runs a statement that can be stopped. The connection is not used for anything else until the statement has ended and
- * the server knows.
- */
-async function stoppable(
-  client: StoreClient,
-  query: Query,
-  signal: AbortSignal | undefined,
-): Promise<readonly Answered[]> {
-  const stopping: Promise<void>[] = [];
-  const stop = (): void => {
-    stopping.push(client.cancel());
-  };
-  signal?.addEventListener('abort', stop, { once: true });
-  try {
-    return await send(client, [query]);
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    if (stopping.length > 0) await Promise.all(stopping);
-  }
-}
-
-/** Runs the work when all earlier work of this name is over. */
-type Turns = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
-/**
- * Turns at a store that runs one statement at a time. Each caller has one statement there, and its next one when that
- * has ended. So a caller with many statements waits only behind its own.
- */
-export function makeTurns(): Turns {
-  const last = new Map<string, Promise<unknown>>();
-  return async (name, work) => {
-    const mine = (last.get(name) ?? Promise.resolve()).then(work);
-    const over = mine.catch(() => undefined);
-    last.set(name, over);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(name) === over) last.delete(name);
-    }
-  };
 }

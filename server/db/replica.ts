@@ -71,10 +71,8 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
   };
   const begin = (): Watch => {
     const begun = watchEvery(Math.max(lag / LOOKS, POOL_LIMITS.replicaPulse), async () => {
-      const before = fault;
       fault = await look();
       if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
-      if (fault !== before && fault !== null) warn(fault);
     });
     void begun.hurry();
     return begun;
@@ -132,15 +130,4 @@ async function positionOf(reader: Reader, statement: typeof WRITTEN): Promise<Po
   if (row === undefined || row.lsn === null) return null;
   const [high = '', low = ''] = row.lsn.split('/');
   return { lsn: (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), log: `${row.cluster} ${String(row.timeline)}` };
-}
-
-const WARNINGS: Readonly<Record<ReplicaFault, string>> = {
-  away: 'the replica cannot be reached',
-  primary_away: 'the primary cannot be reached, so nobody knows how old the replica is',
-  not_a_replica: '`databaseReadUrl` names a server that is no replica, or is one no longer',
-  other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
-};
-
-function warn(fault: ReplicaFault): void {
-  process.emitWarning(`${WARNINGS[fault]}: queries go to the primary`, { code: 'BAILIWICK_STORE_REPLICA' });
 }

@@ -35,6 +35,31 @@ export function send(client: StoreClient, queries: readonly Query[]): Promise<re
   });
 }
 
+/**
+ * Sends statements that can be stopped. The connection is not used for anything else until they have ended and the
+ * server knows. If they were stopped, this rejects with the reason of the signal.
+ */
+export async function sendStoppable(
+  client: StoreClient,
+  queries: readonly Query[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Answered[]> {
+  const stopping: Promise<void>[] = [];
+  const stop = (): void => {
+    stopping.push(client.cancel());
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    return await send(client, queries);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    if (stopping.length > 0) await Promise.all(stopping);
+  }
+}
+
 /** The rows of the statement at that place. Its columns must be those of `Row`. */
 export async function readRows<Row>(answers: Promise<readonly Answered[]>, place: number): Promise<readonly Row[]> {
   const rows = (await answers)[place]?.rows() ?? [];

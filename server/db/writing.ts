@@ -2,10 +2,12 @@
 // first statements, statements of the same turn of the event loop travel together, and a statement that is run only for
 // its effect goes with the next one that is waited for, or with COMMIT.
 import type { StoreClient, StorePool } from './connections.js';
+import { StoreError } from './failures.js';
 import { makeStatementNames, queryOf } from './prepared.js';
-import { type Answered, isFull, type Query, readRows, send } from './send.js';
+import { type Answered, isFull, type Query, readRows, sendStoppable } from './send.js';
 import type { Fragment } from './sql.js';
 import { assertCommitted, again, type TransactionOptions } from './transaction.js';
+import { makeTurns } from '../turns.js';
 
 export interface Writing {
   readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
@@ -16,18 +18,51 @@ export interface Writing {
   readonly run: (statement: Fragment) => void;
 }
 
-/** Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. */
-export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: TransactionOptions) => Promise<T>;
+export interface WriteOptions extends TransactionOptions {
+  /** Who asks. One asker never has all connections. */
+  readonly asker?: string;
+  /** Keeps the transaction from beginning. */
+  readonly signal?: AbortSignal;
+  /** Adds up the time of transactions that belong together, for all of which the time is limited. */
+  readonly spent?: Spent;
+}
+
+export interface Spent {
+  /** Milliseconds. */
+  time: number;
+}
+
+/**
+ * Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. If
+ * it takes too long, it is rolled back, and this rejects with `store.timeout`.
+ */
+export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
+
+export interface WriterLimits {
+  /** Milliseconds for a transaction, with those that are repeated; null is no limit. */
+  readonly time: number | null;
+  /** Transactions of one asker at once. */
+  readonly perAsker: number;
+  /**
+   * Whether the store does one transaction at a time. There the time begins when the transaction does, after those of
+   * others. The next transaction of the same asker may queue up as soon as COMMIT is sent.
+   */
+  readonly isSerial: boolean;
+}
 
 const BEGIN: Query = { name: 'bailiwick begin', text: 'BEGIN', values: [] };
 const COMMIT: Query = { name: 'bailiwick commit', text: 'COMMIT', values: [] };
 
-export function makeWriter(pool: StorePool): Writer {
+export function makeWriter(pool: StorePool, { time, perAsker, isSerial }: WriterLimits): Writer {
   const names = makeStatementNames();
-  const once = async <T>(work: (writing: Writing) => Promise<T>): Promise<T> => {
+  const turns = makeTurns(perAsker);
+  const once = async <T>(work: (writing: Writing) => Promise<T>, attempt: Attempt): Promise<T> => {
     const client = await pool.connect();
-    const trips = makeTrips(client);
+    const clock = makeClock(time, attempt.spent);
+    if (!isSerial) clock.start();
+    const trips = makeTrips(client, clock);
     try {
+      attempt.signal?.throwIfAborted();
       const result = await work({
         rows: (statement) => {
           const place = trips.load(queryOf(statement, names));
@@ -37,17 +72,67 @@ export function makeWriter(pool: StorePool): Writer {
           trips.load(queryOf(statement, names));
         },
       });
-      const place = trips.load(COMMIT);
-      assertCommitted((await trips.answers())[place]?.command);
+      const committing = trips.commit();
+      if (isSerial) attempt.leave();
+      assertCommitted((await committing)?.command);
       return result;
     } catch (error) {
       await rollback(client);
       throw error;
     } finally {
+      clock.stop();
       client.release(client.isLost || isFull(client));
     }
   };
-  return (work, options) => again(() => once(work), options);
+  return (work, { asker, signal, spent = { time: 0 }, ...options } = {}) =>
+    again(async () => {
+      const leave = asker === undefined ? () => undefined : await turns.enter(asker);
+      try {
+        return await once(work, { signal, spent, leave });
+      } finally {
+        leave();
+      }
+    }, options);
+}
+
+interface Attempt {
+  readonly signal: AbortSignal | undefined;
+  readonly spent: Spent;
+  /** Gives the asker's turn to its next transaction. */
+  readonly leave: () => void;
+}
+
+/** The time of one transaction. */
+interface Clock {
+  /** Aborted when time is up. */
+  readonly signal: AbortSignal;
+  /** Only the first call counts. */
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+function makeClock(limit: number | null, spent: Spent): Clock {
+  const ending = new AbortController();
+  let begun: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    signal: ending.signal,
+    start: () => {
+      if (begun !== null) return;
+      begun = performance.now();
+      if (limit === null) return;
+      timer = setTimeout(
+        () => {
+          ending.abort(new StoreError('store.timeout', `the transaction took longer than ${String(limit)} ms`));
+        },
+        Math.max(limit - spent.time, 0),
+      );
+    },
+    stop: () => {
+      clearTimeout(timer);
+      if (begun !== null) spent.time += performance.now() - begun;
+    },
+  };
 }
 
 interface Trips {
@@ -55,20 +140,32 @@ interface Trips {
   readonly load: (query: Query) => number;
   /** The answers of the next trip. It leaves at the end of the turn in which this is called. */
   readonly answers: () => Promise<readonly Answered[]>;
+  /** The answer to COMMIT, which leaves with the rest. Nothing stops it any more: only its answer tells what was done. */
+  readonly commit: () => Promise<Answered | undefined>;
 }
 
-function makeTrips(client: StoreClient): Trips {
+function makeTrips(client: StoreClient, clock: Clock): Trips {
   let load: Query[] = [BEGIN];
   let trip: Promise<readonly Answered[]> | null = null;
-  const leave = (): Promise<readonly Answered[]> => {
+  let isLast = false;
+  const leave = async (): Promise<readonly Answered[]> => {
+    clock.signal.throwIfAborted();
     const queries = load;
     load = [];
     trip = null;
-    return send(client, queries);
+    const answers = await sendStoppable(client, queries, isLast ? undefined : clock.signal);
+    clock.start();
+    return answers;
   };
+  const answers = (): Promise<readonly Answered[]> => (trip ??= Promise.resolve().then(leave));
   return {
     load: (query) => load.push(query) - 1,
-    answers: () => (trip ??= Promise.resolve().then(leave)),
+    answers,
+    commit: async () => {
+      isLast = true;
+      const place = load.push(COMMIT) - 1;
+      return (await answers())[place];
+    },
   };
 }
 

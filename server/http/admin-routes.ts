@@ -20,7 +20,7 @@ export type AdminRoutesOptions = KeyRoutesOptions &
 export function makeAdminRoutes(options: AdminRoutesOptions): readonly Route[] {
   const { readiness } = options;
   return withDocuments([
-    ...makeHealthRoutes(readiness),
+    ...makeHealthRoutes({ readiness, shows: 'checks' }),
     makeStatusRoute(options),
     makeMetricsRoute(options),
     ...makeSnapshotRoutes(options),

@@ -2,6 +2,7 @@
 // name. Then it is the last address in `X-Forwarded-For` that is not such a proxy: anybody could have written the
 // entries before it.
 import { BlockList, isIP } from 'node:net';
+import type { ConnectionLimits } from './connection-table.js';
 
 /** `forwarded` is the value of `X-Forwarded-For`. Several such headers are joined. */
 export type ClientAddress = (peer: string | null, forwarded: string | undefined) => string | null;
@@ -9,9 +10,7 @@ export type ClientAddress = (peer: string | null, forwarded: string | undefined)
 /** The `proxies` are addresses, or networks such as `10.0.0.0/8`. Without any, `X-Forwarded-For` is ignored. */
 export function makeClientAddress(proxies: readonly string[]): ClientAddress {
   if (proxies.length === 0) return (peer) => peer;
-  const trusted = new BlockList();
-  for (const proxy of proxies) addNetwork(trusted, proxy);
-  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  const isTrusted = trustOf(proxies);
   return (peer, forwarded) => {
     if (peer === null || forwarded === undefined) return peer;
     let last = plainAddress(peer);
@@ -25,6 +24,27 @@ export function makeClientAddress(proxies: readonly string[]): ClientAddress {
     }
     return last;
   };
+}
+
+/** How many connections a listener takes, by the settings. */
+export function connectionLimits({ limits, trustProxy }: ConnectionSettings): ConnectionLimits {
+  const isTrusted = trustOf(trustProxy ?? []);
+  const isProxy = (peer: string): boolean => {
+    const address = plainAddress(peer);
+    return address !== null && isTrusted(address);
+  };
+  return { ...limits.connections, isProxy };
+}
+
+interface ConnectionSettings {
+  readonly limits: { readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'> };
+  readonly trustProxy: readonly string[] | null;
+}
+
+function trustOf(proxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const proxy of proxies) addNetwork(trusted, proxy);
+  return (address) => trusted.check(address, familyOf(address));
 }
 
 function addNetwork(list: BlockList, text: string): void {

@@ -4,6 +4,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { HTTP_LIMITS } from '../limits/http.js';
 import type { ApiProblem } from '../problem.js';
 import { type Peer, RequestAborted } from './message.js';
 
@@ -11,14 +12,17 @@ export class Connection implements Peer {
   readonly address: string | null;
   readonly certificate: X509Certificate | null;
   readonly certificateFault: string | null;
-  /** Whoever reads a body now. It is told of a fault. */
+  /** Told of a fault while a body is being read. */
   reader: ((problem: ApiProblem) => void) | null = null;
-  /** Bytes of answers that the client has yet to read. */
-  unread = 0;
+  /** Requests that have arrived but wait for the answers to earlier ones. */
+  waiting = 0;
+  /** The last of these; null if there is none. */
+  newest: { readonly complete: boolean } | null = null;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  /** One callback for each answer that the client has yet to read. */
-  readonly #untaken = new Set<() => void>();
+  /** The answer that the client has yet to read; null if there is none. */
+  #reading: Reading | null = null;
+  #isKnown = false;
   /** Made on first use, and shared by all requests on the connection. */
   #gone: AbortController | null = null;
   #fault: ApiProblem | null = null;
@@ -26,7 +30,8 @@ export class Connection implements Peer {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.address = socket.remoteAddress ?? null;
+    // Without the zone of a link-local address, which names an interface of this machine.
+    this.address = socket.remoteAddress?.split('%')[0] ?? null;
     const presented = socket instanceof TLSSocket ? (socket.getPeerX509Certificate() ?? null) : null;
     // `authorized` means nothing without a certificate: OpenSSL also sets it for a client without one that resumes a
     // session.
@@ -35,7 +40,7 @@ export class Connection implements Peer {
     this.certificateFault = presented === null || isVerified ? null : faultOf(socket);
     socket.once('close', () => {
       this.#gone?.abort(new RequestAborted());
-      for (const taken of this.#untaken) taken();
+      this.#reading?.end();
     });
   }
 
@@ -50,25 +55,62 @@ export class Connection implements Peer {
     return this.#fault;
   }
 
-  /** Whether the connection ends with the answer that goes out now. */
-  get isLast(): boolean {
-    return this.#fault !== null || this.#options.isLeaving();
+  /** Whether the gateway ends each connection with its next answer. */
+  get isLeaving(): boolean {
+    return this.#options.isLeaving();
+  }
+
+  /** Whether a valid credential has come over the connection. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  noteKnown(): void {
+    if (this.#isKnown) return;
+    this.#isKnown = true;
+    this.#options.onKnown(this.#socket);
+  }
+
+  /** Ends the connection. Its requests learn that the client is gone. */
+  cut(reason: CutReason): void {
+    if (this.#socket.destroyed) return;
+    this.#options.onCut(reason);
+    this.#socket.destroy();
   }
 
   /**
-   * Counts an answer of `bytes` that is on its way. Calls `taken` once the client has the answer or never will. If the
-   * client takes nothing for some time, the connection ends. Returns what to call once the answer has left.
+   * How fast the client takes the answer on its way, in bytes a second. A new answer begins with a good second, so that
+   * an old one which nobody reads comes before it.
    */
-  awaitReader(bytes: number, taken: () => void): () => void {
-    this.unread += bytes;
-    this.#socket.setTimeout(this.#options.writeTimeout);
-    const onTaken = (): void => {
-      if (!this.#untaken.delete(onTaken)) return;
-      this.unread -= bytes;
-      taken();
+  pace(): number {
+    if (this.#reading === null) return Infinity;
+    const { taken, begunAt } = this.#reading;
+    return (taken + HTTP_LIMITS.pieceBytes) / ((performance.now() - begunAt) / 1000 + 1);
+  }
+
+  /**
+   * Waits for the client to take an answer. Calls `done` once it has all of it or never will. In each `writeTimeout`
+   * the client must take so much or all the rest, or the connection ends.
+   */
+  awaitReader(done: () => void): Reading {
+    const least = (HTTP_LIMITS.slowestReader * this.#options.writeTimeout) / 1000;
+    let before = 0;
+    const timer = setInterval(() => {
+      if (reading.taken - before < least) this.cut('slow');
+      before = reading.taken;
+    }, this.#options.writeTimeout);
+    const reading: Reading = {
+      taken: 0,
+      begunAt: performance.now(),
+      end: () => {
+        if (this.#reading !== reading) return;
+        this.#reading = null;
+        clearInterval(timer);
+        done();
+      },
     };
-    this.#untaken.add(onTaken);
-    return onTaken;
+    this.#reading = reading;
+    return reading;
   }
 
   /** Nothing more can be read from the connection. Whoever reads a body is told, now or on starting to read. */
@@ -78,9 +120,32 @@ export class Connection implements Peer {
   }
 }
 
+/** Why the gateway ends a connection although nothing on it is wrong. */
+export type CutReason =
+  /** Its client does not read its answer, or reads it too slowly. */
+  | 'slow'
+  /** It sent too many requests without waiting for answers. */
+  | 'pipelined'
+  /** Another connection needs its place: of the same address, or of all. */
+  | 'address'
+  | 'full';
+
+/** An answer on its way. */
+interface Reading {
+  /** Bytes that the system has taken over. */
+  taken: number;
+  /** On the monotonic clock. */
+  readonly begunAt: number;
+  /** Call this once the answer has left. */
+  readonly end: () => void;
+}
+
 export interface ConnectionOptions {
   /** Whether each answer is to end its connection. */
   readonly isLeaving: () => boolean;
+  /** Told of the first valid credential on a connection. */
+  readonly onKnown: (socket: Socket) => void;
+  readonly onCut: (reason: CutReason) => void;
   /** Milliseconds. */
   readonly writeTimeout: number;
 }

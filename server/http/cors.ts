@@ -21,9 +21,10 @@ export interface Preflight {
 /** Allows no origin and sends no header. */
 export const NO_CORS: Cors = Object.freeze({ headersFor: () => [], preflightFor: () => null });
 
-const SENT = 'authorization, content-type, if-match, idempotency-key, x-request-id';
+const SENT =
+  'authorization, content-type, if-match, if-none-match, idempotency-key, x-request-id, traceparent, tracestate';
 const READ =
-  'Bailiwick-Snapshot, X-Request-Id, ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate';
+  'Bailiwick-Snapshot, X-Request-Id, ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate';
 /** How many seconds a browser may remember a preflight. */
 const MAX_AGE = '600';
 

@@ -1,12 +1,14 @@
 // One request on its way to an answer: what is known about it so far, and the answers that it can end in. Every answer,
 // including a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
 import type { Instant } from '../../engine/index.js';
-import type { Judged } from '../audit/cite.js';
-import type { AdminActor } from '../auth/admin-actor.js';
+import type { Judged, Told, ToldHeld } from '../audit/cite.js';
+import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active-policy.js';
+import { holdsCredential, maskCredentials } from '../mask.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
 import type { Span } from '../trace.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import type { Incoming, Outgoing } from './message.js';
 import type { Headers } from './request-head.js';
 import type { Route } from './route.js';
@@ -29,13 +31,17 @@ export interface Exchange {
   /** In milliseconds of the process, for durations. */
   readonly startedAt: number;
   /** The authenticated actor; null until there is one. */
-  actor: RequestActor | AdminActor | null;
+  actor: RequestActor | AdminActor | MonitorActor | null;
   /** Ends the actor's turn; null unless the request is being worked on. */
   leave: (() => void) | null;
   /** The pinned policy; null until it is pinned, and never replaced after that. */
   active: Active | null;
   /** What the policy was asked, for the audit log; null until then. */
   judged: Judged | null;
+  /** What the actor was told it holds, for the audit log. */
+  held: ToldHeld | null;
+  /** What the asker was told about others, for the audit log. */
+  told: readonly Told[];
   /** When a read was decided, for the metrics; null until then. */
   decided: DecisionTimes | null;
   /** The route of its path and method; null until it is known. */
@@ -81,17 +87,45 @@ export interface PlainText {
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** AuthZEN wants any printable id back. */
+const ECHOED_ID = /^[\x20-\x7e]+$/;
+
 /** The id that a client gave its request, if it is a valid one. */
-export function clientIdOf(headers: Headers): string | null {
+export function clientIdOf(headers: Headers, speaks?: Route['speaks']): string | null {
   const given = headers.get('x-request-id');
-  return given !== undefined && CLIENT_REQUEST_ID.test(given) ? given : null;
+  if (given === undefined || holdsCredential(given)) return null;
+  const isEchoed = speaks === 'authzen' && given.length <= HTTP_LIMITS.echoedIdCharacters && ECHOED_ID.test(given);
+  return isEchoed || CLIENT_REQUEST_ID.test(given) ? given : null;
 }
 
+/**
+ * The answer, or 304 without its text if the client already has it. Only reads of one record have an `ETag`, and 304
+ * is said after the same decision and the same look at the store.
+ */
+export function unlessKnown(
+  { route, headers }: Exchange,
+  answer: Answer | Page | PlainText,
+): Answer | Page | PlainText {
+  const known = headers.get('if-none-match');
+  if (known === undefined || route?.method !== 'GET' || answer.status !== 200 || !('json' in answer)) return answer;
+  const [name, etag] = answer.headers ?? [];
+  if (name !== 'ETag' || etag === undefined) return answer;
+  const isKnown = known === '*' || [...known.matchAll(ENTITY_TAGS)].some(([tag]) => tag === etag);
+  return isKnown ? { ...answer, status: 304, json: '' } : answer;
+}
+
+/** Compared without `W/`, as RFC 9110 has it for this header. */
+const ENTITY_TAGS = /"[\x21\x23-\x7e]*"/g;
+
 /** An answer that is not yet counted against anybody. */
-export type Reply = Omit<Outgoing, 'taken'>;
+export type Reply = Omit<Outgoing, 'taken' | 'isLast'>;
 
 export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, currentDigest: string): Reply {
   const { status } = answer;
+  if (status === 304 && 'json' in answer) {
+    const { headers } = make(exchange, { status, text: '', type: '', headers: answer.headers ?? [] }, currentDigest);
+    return { status, headers: headers.slice(CONTENT_HEADERS), text: '', bytes: 0 };
+  }
   if ('text' in answer) return make(exchange, { ...answer, headers: [] }, currentDigest);
   return 'html' in answer
     ? make(
@@ -115,6 +149,7 @@ export function toPreflight({ clientId, requestId }: Exchange, headers: readonly
 }
 
 export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
+  if (exchange.route?.speaks === 'authzen') return toAuthzenRefusal(exchange, problem, currentDigest);
   const text = problemText(problem, exchange.clientId ?? exchange.requestId);
   return make(
     exchange,
@@ -129,6 +164,23 @@ export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest
   );
 }
 
+/** As AuthZEN has it: the body is a string, and a request that cannot be read is 400 whatever is wrong with it. */
+function toAuthzenRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
+  const { errors = [], snapshot } = problem.detail;
+  const places = errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer} ${message}`));
+  return make(
+    exchange,
+    {
+      status: problem.status === 413 || problem.status === 415 ? 400 : problem.status,
+      text: JSON.stringify([`${problem.code}: ${problem.title}`, ...places].join('; ')),
+      type: 'application/json',
+      headers: problemHeaders(problem),
+      snapshot,
+    },
+    currentDigest,
+  );
+}
+
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /**
@@ -136,7 +188,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
  */
 export function problemText(problem: ApiProblem, requestId: string): string {
   const { step, because, errors, retryAfter, command } = problem.detail;
-  return JSON.stringify({
+  const text = JSON.stringify({
     type: `${PROBLEMS_PATH}#${problem.code}`,
     title: problem.title,
     status: problem.status,
@@ -148,6 +200,7 @@ export function problemText(problem: ApiProblem, requestId: string): string {
     retryAfter,
     command,
   });
+  return maskCredentials(text);
 }
 
 /** The remaining quotas, if there are limits. A refusal for a limit names that limit in headers of its own. */
@@ -173,6 +226,9 @@ const CHALLENGES: ReadonlyMap<string, string> = new Map([
   ['auth.required', 'Bearer realm="bailiwick"'],
   ['auth.invalid', 'Bearer realm="bailiwick", error="invalid_token"'],
 ]);
+
+/** `Content-Type` and `Content-Length`, which come first. */
+const CONTENT_HEADERS = 4;
 
 interface Content {
   readonly status: number;

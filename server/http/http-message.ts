@@ -6,7 +6,7 @@ import { HTTP_LIMITS } from '../limits/http.js';
 import { SOURCE_LIMITS } from '../limits/policy.js';
 import { makeParts } from '../policy/sources/parts.js';
 import { ApiProblem } from '../problem.js';
-import { connectionOf } from './connection.js';
+import { type Connection, connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';
 
 export class GatewayRequest extends IncomingMessage implements Incoming {
@@ -15,10 +15,6 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
 
   get peer(): Peer {
     return connectionOf(this.socket);
-  }
-
-  get unread(): number {
-    return connectionOf(this.socket).unread;
   }
 
   get gone(): AbortSignal {
@@ -49,19 +45,41 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
 }
 
 export class GatewayResponse extends ServerResponse<GatewayRequest> implements Outlet {
-  deliver({ status, headers, text, bytes, taken }: Outgoing): void {
+  deliver({ status, headers, text, bytes, isLast, taken }: Outgoing): void {
     const { req } = this;
     const connection = connectionOf(req.socket);
     if (!req.complete) discardBody(req);
     // A refused client that still waits for permission may send its body or not. Only a new connection makes clear
-    // where that body ends.
-    const isLast = req.leave !== null || connection.isLast;
-    this.writeHead(status, isLast ? [...headers, 'Connection', 'close'] : [...headers]);
+    // where that body ends. After a fault the last request that arrived gets the last answer.
+    const isEnd =
+      isLast || req.leave !== null || connection.isLeaving || (connection.fault !== null && connection.waiting === 0);
+    this.writeHead(status, isEnd ? [...headers, 'Connection', 'close'] : [...headers]);
+    if (bytes > HTTP_LIMITS.pieceBytes && req.method !== 'HEAD') {
+      this.#deliverSlowly(Buffer.from(text), connection.awaitReader(taken));
+      return;
+    }
     // A string, because Node writes it together with the head.
     this.end(text);
     // Usually the system takes the whole answer at once.
     if (this.writableLength === 0 || req.socket.destroyed) taken();
-    else this.once('close', connection.awaitReader(bytes, taken));
+    else this.once('close', connection.awaitReader(taken).end);
+  }
+
+  /** In pieces, each once the system has taken the one before. So it shows how fast the client reads. */
+  #deliverSlowly(bytes: Buffer, reading: ReturnType<Connection['awaitReader']>): void {
+    const next = (): void => {
+      while (reading.taken < bytes.length && !this.destroyed) {
+        const piece = bytes.subarray(reading.taken, reading.taken + HTTP_LIMITS.pieceBytes);
+        const hasLeft = this.write(piece);
+        reading.taken += piece.length;
+        if (!hasLeft) return;
+      }
+      this.off('drain', next);
+      this.end();
+    };
+    this.on('drain', next);
+    this.once('close', reading.end);
+    next();
   }
 }
 
@@ -114,7 +132,8 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
     let length = 0;
     const settle = (finish: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-      connection.reader = null;
+      // A later request of the connection may be the one that is read now.
+      if (connection.reader === refuse) connection.reader = null;
       finish();
     };
     const onData = (chunk: Buffer): void => {

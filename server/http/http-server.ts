@@ -1,4 +1,4 @@
-// The listening socket: an address, taken before there is anything to serve on it; Node's limits and timeouts;
+// The listening socket: an address, opened once there is something to serve on it; Node's limits and timeouts;
 // connections that never become a request; and an orderly end.
 import { createServer, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -7,7 +7,13 @@ import type { Duplex } from 'node:stream';
 import { HTTP_LIMITS, TLS_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
-import { type ConnectionOptions, connectionOf, findConnection, openConnection } from './connection.js';
+import { type ConnectionOptions, connectionOf, type CutReason, findConnection, openConnection } from './connection.js';
+import {
+  type ConnectionFacts,
+  type ConnectionLimits,
+  type ConnectionTable,
+  makeConnectionTable,
+} from './connection-table.js';
 import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
 import {
   bearAsExpress,
@@ -17,16 +23,17 @@ import {
   type MessageClasses,
   messageClasses,
 } from './http-message.js';
-import { type At, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
+import { type At, checkTcp, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
 import type { Refusal, Ungreeted } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
-/** An address that is ours. Clients that connect before it is served are turned away, as if nobody were listening. */
+/** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
 export interface Bound<Where extends At = At> {
-  /** Includes the port that was actually taken. */
+  /** Once it is served this includes the port that was taken. */
   readonly at: Where;
-  /** Call this once. */
-  readonly serve: (service: HttpService) => void;
+  /** Call this once. Rejects with Node's error if the address cannot be taken. */
+  readonly serve: (service: HttpService) => Promise<void>;
+  readonly connections: () => ConnectionFacts;
   /**
    * Keeps answering requests, but ends each connection with its answer, so that clients go elsewhere before the
    * listener closes.
@@ -50,6 +57,10 @@ export interface HttpService {
   readonly onRefused: (refusal: Refusal) => void;
   /** Told of each client whose TLS handshake failed. */
   readonly onUngreeted: (client: Ungreeted) => void;
+  /** Told of each connection that the gateway ends although nothing on it is wrong. */
+  readonly onCut: (reason: CutReason) => void;
+  /** Told once when there is no place for another connection. */
+  readonly onFull: (facts: ConnectionFacts) => void;
 }
 
 /** How long a listener waits for each of these, in milliseconds. */
@@ -57,49 +68,100 @@ export type Timeouts = Readonly<
   Record<'headersTimeout' | 'requestTimeout' | 'timeoutCheckInterval' | 'writeTimeout', number>
 >;
 
+export interface ListenOptions {
+  readonly timeouts?: Timeouts;
+  readonly tls?: TlsIdentity | null;
+  readonly connections?: ConnectionLimits;
+}
+
 /**
- * Takes an address, in clear text unless there is a certificate. Port 0 means any free port. Rejects with Node's error
- * if it cannot be taken (`EADDRINUSE`, `EACCES`).
+ * An address in clear text unless there is a certificate. Port 0 means any free port. Rejects with Node's error if it
+ * cannot be taken (`EADDRINUSE`, `EACCES`).
  */
-export function bindTcp(
+export async function bindTcp(
   { host, port }: { readonly host: string; readonly port: number },
-  { timeouts = HTTP_LIMITS, tls = null }: { readonly timeouts?: Timeouts; readonly tls?: TlsIdentity | null } = {},
+  { tls = null, ...options }: ListenOptions = {},
 ): Promise<Bound<TcpAt>> {
-  const kind = tls === null ? 'tcp' : 'tls';
-  return bind((server) => listenOnTcp(server, { kind, host, port }), { timeouts, tls });
+  await checkTcp({ host, port });
+  return sharedTcp({ host, port }, { ...options, tls });
 }
 
-export function bindSocket(path: string, timeouts: Timeouts = HTTP_LIMITS): Promise<Bound<SocketAt>> {
-  return bind((server) => listenOnSocket(server, path), { timeouts, tls: null });
+/** The same for a worker. Others of its gateway may listen there already. */
+export function sharedTcp(
+  { host, port }: { readonly host: string; readonly port: number },
+  { tls = null, ...options }: ListenOptions = {},
+): Bound<TcpAt> {
+  const asked: TcpAt = { kind: tls === null ? 'tcp' : 'tls', host, port };
+  return makeBound(makeListener({ ...options, tls }), { asked, open: (server) => listenOnTcp(server, asked) });
 }
 
-interface ServerOptions {
-  readonly timeouts: Timeouts;
-  readonly tls: TlsIdentity | null;
-}
-
-async function bind<Where extends At>(
-  take: (server: HttpServer) => Promise<Where>,
-  options: ServerOptions,
-): Promise<Bound<Where>> {
-  const classes = messageClasses();
-  const server = makeServer(classes, options);
+/** Taken at once. Clients that connect before it is served are turned away, as if nobody were listening. */
+export async function bindSocket(path: string, timeouts: Timeouts = HTTP_LIMITS): Promise<Bound<SocketAt>> {
+  const listener = makeListener({ timeouts, tls: null });
   const turnAway = (socket: Socket): void => {
     socket.destroy();
   };
-  server.on('connection', turnAway);
-  const at = await take(server);
+  listener.server.on('connection', turnAway);
+  const at = await listenOnSocket(listener.server, path);
+  return makeBound(listener, {
+    asked: at,
+    open: (server) => {
+      server.off('connection', turnAway);
+      return Promise.resolve(at);
+    },
+  });
+}
+
+/** A server that does not listen yet. */
+interface HttpListener {
+  readonly server: HttpServer;
+  readonly classes: MessageClasses;
+  readonly timeouts: Timeouts;
+  readonly limits: ConnectionLimits;
+}
+
+const USUAL_CONNECTIONS: ConnectionLimits = {
+  total: HTTP_LIMITS.connections,
+  perAddress: HTTP_LIMITS.connectionsOfAddress,
+  isProxy: () => false,
+};
+
+function makeListener({
+  timeouts = HTTP_LIMITS,
+  tls = null,
+  connections: limits = USUAL_CONNECTIONS,
+}: ListenOptions): HttpListener {
+  const classes = messageClasses();
+  return { server: makeServer(classes, { timeouts, tls }), classes, timeouts, limits };
+}
+
+interface Opening<Where> {
+  readonly asked: Where;
+  readonly open: (server: HttpServer) => Promise<Where>;
+}
+
+function makeBound<Where extends At>(listener: HttpListener, { asked, open }: Opening<Where>): Bound<Where> {
+  const { server, limits, timeouts } = listener;
+  let at = asked;
   const silent = new Set<Socket>();
+  let table: ConnectionTable | null = null;
   let closing: Promise<void> | null = null;
   let left = false;
   const isLeaving = (): boolean => left || closing !== null;
   return {
-    at,
+    get at() {
+      return at;
+    },
     isClosing: () => closing !== null,
     isLeaving,
-    serve: (service) => {
-      server.off('connection', turnAway);
-      serve(server, classes, { ...service, silent, isLeaving, writeTimeout: options.timeouts.writeTimeout });
+    connections: () => table?.facts() ?? { max: limits.total, known: 0, strangers: 0 },
+    serve: async (service) => {
+      const { onCut, onFull } = service;
+      const isIdle = (socket: Socket): boolean => responseOn(socket) === null;
+      const made = (table = makeConnectionTable({ ...limits, isIdle, onCut, onFull }));
+      const { writeTimeout } = timeouts;
+      serve(listener, { ...service, silent, isLeaving, writeTimeout, table: made, onKnown: made.known });
+      at = await open(server);
     },
     leave: () => {
       left = true;
@@ -110,7 +172,10 @@ async function bind<Where extends At>(
 
 type HttpServer = Server<typeof GatewayRequest, typeof GatewayResponse>;
 
-function makeServer(classes: MessageClasses, { timeouts, tls }: ServerOptions): HttpServer {
+function makeServer(
+  classes: MessageClasses,
+  { timeouts, tls }: Required<Pick<ListenOptions, 'timeouts' | 'tls'>>,
+): HttpServer {
   const options = {
     ...classes,
     maxHeaderSize: HTTP_LIMITS.headerBytes,
@@ -123,7 +188,6 @@ function makeServer(classes: MessageClasses, { timeouts, tls }: ServerOptions): 
     noDelay: true,
   };
   const server = tls === null ? createServer(options) : makeTlsServer(options, tls);
-  server.maxConnections = HTTP_LIMITS.connections;
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerSocket;
   // No limit on the number: Node would silently drop the headers beyond it. Node limits their bytes, and readHeaders
   // counts them.
@@ -151,34 +215,82 @@ function makeTlsServer(options: MessageClasses, tls: TlsIdentity): HttpServer {
 interface OpenService extends HttpService, ConnectionOptions {
   /** Clients that have connected but not sent a request yet. */
   readonly silent: Set<Socket>;
+  readonly table: ConnectionTable;
 }
 
-function serve(server: HttpServer, classes: MessageClasses, service: OpenService): void {
-  const { app, silent } = service;
+function serve({ server, classes }: HttpListener, service: OpenService): void {
+  const { app, silent, table } = service;
   bearAsExpress(classes, app.express);
-  // Under TLS, requests come on a socket that only exists once the handshake is done.
-  const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection';
-  server.on(accepted, (socket: Socket) => {
+  const accept = (socket: Socket): void => {
     openConnection(socket, service);
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
+  };
+  const isTls = 'setSecureContext' in server;
+  server.on('connection', (socket: Socket) => {
+    if (table.take(socket) && !isTls) accept(socket);
   });
+  // Under TLS, requests come on a socket that only exists once the handshake is done.
+  if (isTls) {
+    server.on('secureConnection', (socket: Socket) => {
+      table.secured(socket);
+      accept(socket);
+    });
+  }
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, ({ socket }: GatewayRequest) => silent.delete(socket));
-  server.on('request', app.take);
+  server.on('request', (request, response) => {
+    inTurn(request, response, () => {
+      app.take(request, response);
+    });
+  });
   server.on('checkContinue', (request, response) => {
     request.leave = () => {
       response.writeContinue();
     };
-    app.take(request, response);
+    inTurn(request, response, () => {
+      app.take(request, response);
+    });
   });
-  server.on('checkExpectation', app.take);
+  server.on('checkExpectation', (request, response) => {
+    inTurn(request, response, () => {
+      app.take(request, response);
+    });
+  });
   server.on('connect', (_, socket) => {
     refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error: ClientError, socket) => {
     if (socket instanceof Socket && findConnection(socket) === null) turnAwayUngreeted(service, socket, error);
     else refuse(service, socket, problemOf(error));
+  });
+}
+
+/**
+ * Begins a request once the client has taken the answers to all earlier requests of its connection. So a connection
+ * never holds more than one answer.
+ */
+function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () => void): void {
+  // Node gives a response its socket when the one before has left.
+  if (response.socket !== null) {
+    begin();
+    return;
+  }
+  const { socket } = request;
+  const connection = connectionOf(socket);
+  connection.newest = request;
+  connection.waiting += 1;
+  if (connection.waiting > HTTP_LIMITS.pipelined) {
+    connection.cut('pipelined');
+    return;
+  }
+  response.once('socket', () => {
+    connection.waiting -= 1;
+    if (connection.waiting === 0) connection.newest = null;
+    // Node goes on with the response after this event.
+    process.nextTick(() => {
+      if (!socket.destroyed) begin();
+    });
   });
 }
 
@@ -224,12 +336,13 @@ function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void
   }
   connection.fail(problem);
   // A request that cannot be read to its end gets its own answer, or has been refused already.
-  if (current !== null && !current.req.complete) return;
+  const newest = connection.newest ?? current?.req ?? null;
+  if (newest?.complete === false) return;
   const requestId = service.nextId();
   service.onRefused({ requestId, address: connection.address, problem });
   if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
-  // The answer under way belongs to an earlier request, and is the last one.
-  else if (current.headersSent) socket.end();
+  // The answer under way belongs to an earlier request. It is the last one unless others wait.
+  else if (current.headersSent && connection.waiting === 0) socket.end();
 }
 
 /** The answer that is being sent on the connection. */

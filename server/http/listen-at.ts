@@ -1,7 +1,12 @@
 // Where a gateway listens: a TCP address (in clear text or under TLS) or a Unix socket. Also how each is taken.
-import { lstatSync, rmSync } from 'node:fs';
-import { connect, type ListenOptions, type Server } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { connect, isIP, isIPv6, type ListenOptions, type Server } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_LIMITS } from '../limits/http.js';
+import { systemCodeOf } from '../small-file.js';
 
 export interface TcpAt {
   readonly kind: 'tcp' | 'tls';
@@ -31,23 +36,96 @@ export async function listenOnTcp(server: Server, { kind, host, port }: TcpAt): 
   return { kind, host: bound.address, port: bound.port };
 }
 
+/**
+ * Rejects as `listenOnTcp` would, but opens nothing: clients that connect are refused. It binds a socket of a client,
+ * which is all that Node can bind without listening.
+ */
+export async function checkTcp({ host, port }: Pick<TcpAt, 'host' | 'port'>): Promise<void> {
+  const localAddress = isIP(host) === 0 ? (await lookup(host)).address : host;
+  // To itself, where nobody can notice, and to a port that nothing uses. It does not matter whether anybody answers.
+  const anywhere = isIPv6(localAddress) ? '::1' : '127.0.0.1';
+  const to = ['0.0.0.0', '::'].includes(localAddress) ? anywhere : localAddress;
+  const socket = connect({ host: to, port: UNUSED_PORT, localAddress, localPort: port });
+  await new Promise<void>((resolve, reject) => {
+    let fault: Error | null = null;
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.syscall === 'bind') fault = error;
+    });
+    socket.once('close', () => {
+      if (fault === null) resolve();
+      else reject(fault);
+    });
+    // It is bound in the next tick, or never.
+    setImmediate(() => setImmediate(() => socket.destroy()));
+  });
+}
+
+const UNUSED_PORT = 1;
+
 /** Rejects with `EADDRINUSE` if somebody listens there. Replaces a socket that nobody listens on any more. */
 export async function listenOnSocket(server: Server, path: string): Promise<SocketAt> {
   // The system would truncate a longer path to the address of another socket.
   if (Buffer.byteLength(path) > SYSTEM_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
-  if (await isAnswered(path)) throw systemError('EADDRINUSE', path);
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+  const own = spareNameOf(path);
   // The socket must have its permissions from the moment it exists, and `listen` creates it before it returns.
   const before = process.umask(0o177);
   let listening: Promise<void>;
   try {
-    listening = listen(server, { path });
+    listening = listen(server, { path: own });
   } finally {
     process.umask(before);
   }
   await listening;
+  const { ino } = lstatSync(own);
+  try {
+    await takeName({ own, ino }, path);
+  } catch (error) {
+    await new Promise((resolve) => server.close(resolve));
+    throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
+  server.once('close', () => {
+    if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path, { force: true });
+  });
   return { kind: 'socket', path };
 }
+
+interface Unnamed {
+  readonly own: string;
+  readonly ino: number;
+}
+
+/**
+ * Gives a listening socket its name. Of several processes that want the same name, one gets it, and none takes it from a
+ * socket that is answered.
+ */
+async function takeName({ own, ino }: Unnamed, path: string): Promise<void> {
+  for (;;) {
+    try {
+      linkSync(own, path);
+      return;
+    } catch (error) {
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
+    }
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isSocket() === false || (await isAnswered(path))) throw systemError('EADDRINUSE', path);
+    if (found === undefined || lstatSync(path, { throwIfNoEntry: false })?.ino !== found.ino) continue;
+    renameSync(own, path);
+    // Whoever found the same dead socket a moment ago may put another one in its place now. The last one stays.
+    await sleep(SYSTEM_LIMITS.socketSettles);
+    if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) return;
+    throw systemError('EADDRINUSE', path);
+  }
+}
+
+/** A name that nobody else uses, in the same folder and no longer if that can be. */
+function spareNameOf(path: string): string {
+  const length = Math.max(SPARE_CHARACTERS, Math.min(basename(path).length, 2 * SPARE_CHARACTERS));
+  return join(dirname(path), `.${randomBytes(length).toString('hex')}`.slice(0, length));
+}
+
+const SPARE_CHARACTERS = 8;
 
 function listen(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {

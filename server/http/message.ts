@@ -11,8 +11,6 @@ export interface Incoming {
   /** The headers as they were sent: name, value, name, value. */
   readonly rawHeaders: readonly string[];
   readonly peer: Peer;
-  /** Bytes of earlier answers on the same connection that the client has yet to read. */
-  readonly unread: number;
   /** Aborted when the client goes away. */
   readonly gone: AbortSignal;
   /**
@@ -32,6 +30,21 @@ export interface Peer {
   readonly certificate: X509Certificate | null;
   /** Why the certificate that the client presented is not accepted; null if it presented none, or a good one. */
   readonly certificateFault: string | null;
+  /** Whether a valid credential has come from there before. */
+  readonly isKnown: boolean;
+  readonly noteKnown: () => void;
+  /** Bytes a second at which an answer is taken; infinite if none is on its way. */
+  readonly pace: () => number;
+  /** Ends the connection. */
+  readonly cut: (reason: 'slow') => void;
+}
+
+/** Somebody in this process, or behind a connection that nobody can end. */
+export function peerWithoutConnection(address: string | null): Peer {
+  return {
+    ...{ address, certificate: null, certificateFault: null, isKnown: true },
+    ...{ noteKnown: () => undefined, pace: () => Infinity, cut: () => undefined },
+  };
 }
 
 /** A whole answer. */
@@ -42,6 +55,8 @@ export interface Outgoing {
   readonly text: string;
   /** The size of the text. */
   readonly bytes: number;
+  /** Whether the connection is to end with this answer. */
+  readonly isLast: boolean;
   /** Call this once, when the client has taken the answer or never will. */
   readonly taken: () => void;
 }

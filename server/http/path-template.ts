@@ -1,6 +1,7 @@
 // Paths of routes, as the documents write them. They are literal, except for `{id}`, which stands for one segment, and
 // `{path}`, which stands for a namespace including its leading slash. The open part is taken as it was sent: nothing is
-// decoded, folded or resolved. So the router, the decision and the store can never understand one path differently.
+// decoded, folded or resolved. So the router, the decision and the store can never understand one path differently. The
+// one exception is `%2F` in `{path}`, which is a slash: generated clients encode the slashes of a parameter.
 
 export interface PathTemplate {
   /** For the router. It captures nothing, because the router would decode what it captures. */
@@ -9,9 +10,14 @@ export interface PathTemplate {
   readonly partOf: (path: string) => string | null;
 }
 
-const OPEN: ReadonlyMap<string, string> = new Map([
-  ['id', '[^/]+'],
-  ['path', '/.*'],
+interface Open {
+  readonly pattern: string;
+  readonly read: (sent: string) => string;
+}
+
+const OPEN: ReadonlyMap<string, Open> = new Map([
+  ['id', { pattern: '[^/]+', read: (sent: string) => sent }],
+  ['path', { pattern: '(?:/|%2[Ff]).*', read: (sent: string) => sent.replaceAll(/%2f/gi, '/') }],
 ]);
 
 export function pathTemplate(text: string): PathTemplate {
@@ -19,10 +25,10 @@ export function pathTemplate(text: string): PathTemplate {
   if (name === undefined) return { pattern: text, partOf: () => null };
   const open = OPEN.get(name);
   if (open === undefined || more.length > 0) throw new Error(`not a path of a route: ${text}`);
-  const pattern = new RegExp(`^${literally(before)}${open}${literally(after)}$`);
+  const pattern = new RegExp(`^${literally(before)}${open.pattern}${literally(after)}$`);
   return {
     pattern,
-    partOf: (path) => (pattern.test(path) ? path.slice(before.length, path.length - after.length) : null),
+    partOf: (path) => (pattern.test(path) ? open.read(path.slice(before.length, path.length - after.length)) : null),
   };
 }
 

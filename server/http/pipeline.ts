@@ -4,17 +4,18 @@
 import type { Instant } from '../../engine/index.js';
 import type { Registry } from '../auth/authenticator.js';
 import { bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
-import type { AdminActor } from '../auth/admin-actor.js';
+import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Active, ActivePolicy } from '../policy/active-policy.js';
-import { type AgeLimits, isOverdue, stalenessOf } from '../policy/staleness.js';
+import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
-import { ApiProblem, type LimitName } from '../problem.js';
+import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';
 import type { Attempts } from './attempts.js';
 import {
   type Answer,
   clientIdOf,
+  unlessKnown,
   type Exchange,
   type Page,
   type PlainText,
@@ -28,28 +29,29 @@ import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
-import { SHARE_LIMITS } from '../limits/http.js';
 import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
-import type { Call, Route } from './route.js';
+import type { Call, HealthRoute, Route } from './route.js';
 import type { LiveComparison } from '../shadow/live-comparison.js';
-import type { Shares } from './shares.js';
+import type { Shares, Strangers } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
 
 /** What every request needs, whichever door it comes through. */
 export interface Services {
   readonly actors: Registry<RequestActor>;
   readonly admins: Registry<AdminActor>;
+  /** Who may see what runs here: admins and monitoring. */
+  readonly watchers: Registry<AdminActor | MonitorActor>;
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
-  readonly shares: Shares;
+  readonly shares: { readonly actors: Shares; readonly admins: Shares; readonly strangers: Strangers };
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly beginSpan: BeginSpan;
@@ -83,7 +85,7 @@ export type RoutesOfPath = ReadonlyMap<string, Route>;
 
 /** Handles one request. `routes` are the routes of its path; null if there is no such path. Never rejects. */
 export async function serve(door: Door, routes: RoutesOfPath | null, incoming: Incoming): Promise<Outgoing> {
-  const { exchange, fault } = openExchange(door, incoming);
+  const { exchange, fault } = openExchange(door, incoming, [...(routes?.values() ?? [])][0]?.speaks);
   try {
     if (fault !== null) throw fault;
     const preflight = readPreflight(door, routes, exchange);
@@ -91,7 +93,7 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
       door.services.observer.answered(exchange, 204);
       return finish(door, exchange, toPreflight(exchange, preflight, digestOf(door)));
     }
-    const answer = await work(door, routes, exchange);
+    const answer = unlessKnown(exchange, await work(door, routes, exchange));
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
     checkRoom(door, exchange, reply.bytes);
     door.services.observer.answered(exchange, answer.status);
@@ -108,27 +110,32 @@ export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown)
   return finish(door, exchange, fail(door, exchange, new ApiProblem('route.not_found', { cause: error })));
 }
 
-/** Whose share an answer counts against until it has been read. */
-function readerOf({ actor, address }: Exchange): string {
-  return actor === null ? `address ${addressName(address)}` : `actor ${actor.id}`;
+/** The share of whoever was authenticated, and the name that it is counted under; null for a stranger. */
+function shareOf({ services }: Door, { actor }: Exchange): readonly [shares: Shares, name: string] | null {
+  if (actor === null) return null;
+  return ['credentialScopes' in actor ? services.shares.actors : services.shares.admins, actor.id];
 }
 
 /**
  * Checked once the size of the answer is known: in the meantime other requests may have made answers that nobody reads.
+ * What may have been changed is done, so whoever changed it is told, whatever the size.
  */
-function checkRoom({ services }: Door, exchange: Exchange, bytes: number): void {
-  const { unread } = exchange.incoming;
-  if (unread > 0 && unread + bytes > SHARE_LIMITS.connectionUnreadBytes) {
-    throw tooMany({ quota: SHARE_LIMITS.connectionUnreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter);
-  }
-  services.shares.checkRoom(readerOf(exchange), bytes);
+function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
+  const access = exchange.route?.access;
+  if (access === 'command' || access === 'admin') return;
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  shares?.checkRoom(name, bytes);
 }
 
 /** Counts the bytes before the turn ends. Otherwise the next request could begin before they are counted. */
-function finish({ services }: Door, exchange: Exchange, { status, headers, text, bytes }: Reply): Outgoing {
-  const taken = services.shares.hold(readerOf(exchange), bytes);
+function finish(door: Door, exchange: Exchange, { status, headers, text, bytes }: Reply): Outgoing {
+  const { peer } = exchange.incoming;
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  const taken = shares === null ? door.services.shares.strangers.hold(peer, bytes) : shares.hold(name, bytes);
   exchange.leave?.();
-  return { status, headers, text, bytes, taken };
+  // A stranger who was refused has to connect again, so that refusals do not keep connections.
+  const isLast = shares === null && !peer.isKnown && (status === 401 || status === 429);
+  return { status, headers, text, bytes, isLast, taken };
 }
 
 function digestOf({ services }: Door): string {
@@ -140,7 +147,7 @@ interface Opened {
   readonly fault: ApiProblem | null;
 }
 
-function openExchange({ services }: Door, incoming: Incoming): Opened {
+function openExchange({ services }: Door, incoming: Incoming, speaks?: Route['speaks']): Opened {
   const { headers, fault } = readHeaders(incoming.rawHeaders);
   const exchange: Exchange = {
     incoming,
@@ -148,7 +155,7 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     requestId: services.nextId(),
     address: services.clientAddress(incoming.peer.address, headers.get('x-forwarded-for')),
     quotas: [],
-    clientId: clientIdOf(headers),
+    clientId: clientIdOf(headers, speaks),
     span: services.beginSpan(readTraceParent(headers.get('traceparent'), headers.get('tracestate'))),
     at: services.clock.now(),
     startedAt: performance.now(),
@@ -156,11 +163,15 @@ function openExchange({ services }: Door, incoming: Incoming): Opened {
     leave: null,
     active: null,
     judged: null,
+    held: null,
+    told: [],
     decided: null,
     route: null,
   };
   return { exchange, fault };
 }
+
+const METHODS = Object.freeze(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** A browser's preflight. It is checked like any request, except that it carries no credential. */
 function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchange): readonly string[] | null {
@@ -170,7 +181,8 @@ function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchan
     origin: headers.get('origin'),
     wanted: headers.get('access-control-request-method'),
   };
-  const allowed = routes === null ? null : door.cors.preflightFor(asked, routes.keys());
+  // A page can read that there is no such route, if its browser may ask.
+  const allowed = door.cors.preflightFor(asked, routes === null ? METHODS : allowedOf(routes));
   if (allowed === null) return null;
   checkTarget(incoming.url ?? '');
   door.guard(hostOf(headers), asked.origin);
@@ -190,6 +202,13 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   const { incoming, headers } = exchange;
   const target = incoming.url ?? '';
   checkTarget(target);
+  const health = healthRoute(routes, incoming.method);
+  if (health !== null) {
+    exchange.route = health;
+    readQuery(target, health.input.query);
+    readNoBody(headers);
+    return health.answer();
+  }
   guard(hostOf(headers), headers.get('origin'));
   const route = chooseRoute(routes, incoming.method);
   exchange.route = route;
@@ -205,18 +224,19 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
     if (door.showsStatus && isBare)
       limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
-    else await identify(services.admins, door, exchange);
+    else await identify(services.watchers, door, exchange);
     readQuery(target, route.input.query);
     readNoBody(headers);
     return route.answer({ at: exchange.at });
   }
   if (route.access === 'admin') {
     const actor = await identify(services.admins, door, exchange);
-    exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
+    exchange.leave = await services.shares.admins.enter(actor.id, incoming);
     return route.run(await callOf(route, { actor, target }, door, exchange));
   }
   const actor = await identify(services.actors, door, exchange);
-  exchange.leave = await services.shares.enter(readerOf(exchange), incoming);
+  if (route.access === 'ask' && !actor.mayAsk) throw new ApiProblem('authz.asker');
+  exchange.leave = await services.shares.actors.enter(actor.id, incoming);
   const call = await callOf(route, { actor, target }, door, exchange);
   services.audit.check(route.access);
   return route.run({
@@ -224,6 +244,12 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
     judged: (judged, times) => {
       call.judged(judged, times);
       services.shadow.note({ actor, at: exchange.at, judged, snapshot: exchange.active?.policy.digest ?? '' });
+    },
+    toldHeld: (held) => {
+      exchange.held = held;
+    },
+    told: (answers) => {
+      exchange.told = answers;
     },
     resolve: () => services.resolveActor(call.pin().policy, actor),
     current: () => {
@@ -233,15 +259,29 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   });
 }
 
+/** A check of health may be asked with HEAD. Node leaves out the body of the answer. */
+function healthRoute(routes: RoutesOfPath | null, method = ''): HealthRoute | null {
+  const route = routes?.get(method === 'HEAD' ? 'GET' : method);
+  return route?.access === 'health' ? route : null;
+}
+
 /** Exact: no method stands for another, and a path that differs in case, slash or spelling is a different path. */
-function chooseRoute(routes: RoutesOfPath | null, method = ''): Route {
+function chooseRoute(routes: RoutesOfPath | null, method = ''): Exclude<Route, HealthRoute> {
   if (routes === null) throw new ApiProblem('route.not_found');
-  const route = routes.get(method);
-  if (route === undefined) {
-    throw new ApiProblem('request.method', { headers: ['Allow', [...routes.keys()].join(', ')] });
+  const route = routes.get(method === 'HEAD' ? 'GET' : method);
+  if (route === undefined || route.access === 'health') {
+    throw new ApiProblem('request.method', { headers: ['Allow', allowedOf(routes).join(', ')] });
   }
   return route;
 }
+
+/** Node leaves out the body of an answer to HEAD. */
+function allowedOf(routes: RoutesOfPath): readonly string[] {
+  return [...routes.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}
+
+/** Refusals of requests of which nobody knows who sent them. They count against the address. */
+const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid', 'auth.unavailable']);
 
 async function identify<Actor extends NonNullable<Exchange['actor']>>(
   registry: Registry<Actor>,
@@ -255,7 +295,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   const evidence: Evidence = {
     bearer: bearerToken(headers.get('authorization')),
     certificate: peer.certificate,
-    address: exchange.address,
+    address,
     trace: exchange.span.headers,
   };
   const credential = registry.credentialOf(evidence);
@@ -266,7 +306,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
       return await credential.authenticate(at);
     } catch (error) {
       // Only failures are counted here, so nobody is locked out because others fail from the same address.
-      if (error instanceof ApiProblem && error.status === 401) {
+      if (error instanceof ApiProblem && UNPROVEN.has(error.code)) {
         limit(limiters.unauthenticated, 'unauthenticated', address, null);
       }
       throw error;
@@ -275,6 +315,7 @@ async function identify<Actor extends NonNullable<Exchange['actor']>>(
   // A credential that was valid before does not wait.
   const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
   exchange.actor = actor;
+  peer.noteKnown();
   audit.authenticated(exchange);
   limit(limiters.perAddress, 'address', address, exchange);
   limit(limiters.perActor, 'actor', actor.id, exchange);
@@ -329,8 +370,13 @@ async function callOf<Actor>(
 function pinFresh({ policies, ages }: Services, at: Instant): Active {
   const state = policies.state();
   if (isOverdue(state)) throw new ApiProblem('snapshot.unavailable', { retryAfter: 1 });
-  if (stalenessOf(state, ages, at) === 'hard') throw new ApiProblem('snapshot.expired', { retryAfter: 5 });
+  const reason = undecidedBecause(state, ages, at);
+  if (reason !== null) throw new ApiProblem('snapshot.expired', { title: capitalized(reason), retryAfter: 5 });
   return state.active;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Makes a refusal even if nobody reads it, so that every request ends in the same way. */

@@ -1,6 +1,6 @@
 // Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
 import type { ActivePolicy, PolicyState } from '../policy/active-policy.js';
-import { type AgeLimits, isOverdue, stalenessOf } from '../policy/staleness.js';
+import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/staleness.js';
 import type { Clock } from '../ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
 
@@ -10,31 +10,42 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** Resolves if the store answers. */
   readonly ping: () => Promise<void>;
+  /** Whether requests can be recorded, or may be answered without that. */
+  readonly canRecord: () => boolean;
   /** Whether the gateway is about to stop. */
   readonly isLeaving: () => boolean;
 }
 
+type Check = 'listener' | 'policy' | 'store' | 'audit';
+
 export interface Readiness {
   readonly isReady: boolean;
-  readonly checks: Readonly<Record<'listener' | 'policy' | 'store', 'ok' | 'failed'>>;
+  readonly checks: Readonly<Record<Check, 'ok' | 'failed'>>;
 }
 
 /** Asks the store only once in a while, however many callers want to know. */
-export function makeReadiness({ policies, ages, clock, ping, isLeaving }: ReadinessOptions): () => Promise<Readiness> {
+export function makeReadiness(options: ReadinessOptions): () => Promise<Readiness> {
+  const { policies, ages, clock, ping, canRecord, isLeaving } = options;
   const storeAnswers = remembered(() => answersInTime(ping));
   /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
-    state.active.labels !== 'false' && !isOverdue(state) && stalenessOf(state, ages, clock.now()) !== 'hard';
+    state.active.labels !== 'false' && !isOverdue(state) && undecidedBecause(state, ages, clock.now()) === null;
   return async () => {
     const oks = {
       listener: !isLeaving(),
       policy: mayDecide(policies.state()),
       store: await storeAnswers(),
+      audit: canRecord(),
     };
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
     return {
-      isReady: oks.listener && oks.policy && oks.store,
-      checks: { listener: said(oks.listener), policy: said(oks.policy), store: said(oks.store) },
+      isReady: Object.values(oks).every(Boolean),
+      checks: {
+        listener: said(oks.listener),
+        policy: said(oks.policy),
+        store: said(oks.store),
+        audit: said(oks.audit),
+      },
     };
   };
 }

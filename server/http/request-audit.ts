@@ -1,15 +1,18 @@
 // The audit log of requests (docs/audit.md "What is recorded"): what decided each answer, who was authenticated, and
 // what was refused. The one place that turns an exchange into events.
-import { cite, type Judged } from '../audit/cite.js';
+import { compareTexts } from '../../engine/index.js';
+import { cite, type Judged, type ToldHeld } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import type { Logger } from '../ports.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
 import type { Answer, Exchange, Page, PlainText } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
+/** Only `check` ever throws. */
 export interface RequestAudit {
   /** Throws `audit.unavailable` if what is asked for has to be recorded and cannot be. */
   readonly check: (access: Route['access']) => void;
@@ -38,13 +41,34 @@ const UNRECORDED: ReadonlySet<ProblemCode> = new Set([
   'shutting_down',
 ]);
 
-export function makeRequestAudit(trail: Recorder): RequestAudit {
+export function makeRequestAudit(trail: Recorder, log: Pick<Logger, 'error'>): RequestAudit {
+  const { check, ...notes } = makeNotes(trail);
+  // By then the answer is made, and what it tells of may be stored. So what cannot be recorded is counted as lost.
+  const total =
+    <Parts extends readonly unknown[]>(note: (...parts: Parts) => void): ((...parts: Parts) => void) =>
+    (...parts) => {
+      try {
+        note(...parts);
+      } catch (error) {
+        trail.noteLost(1);
+        log.error({ error }, 'an event of the audit log could not be made; this is a bug of bailiwick');
+      }
+    };
+  return {
+    check,
+    authenticated: total(notes.authenticated),
+    answered: total(notes.answered),
+    refused: total(notes.refused),
+  };
+}
+
+function makeNotes(trail: Recorder): RequestAudit {
   const { queries } = trail;
   const seen = makeRecent<true>(Infinity, AUDIT_LIMITS.seenCredentials);
   const noteFailure = makeFailures(trail);
   return {
     check: (access) => {
-      if (access === 'visibility' || access === 'record') trail.checkQueries();
+      if (access === 'visibility' || access === 'record' || access === 'ask') trail.checkQueries();
       if (access === 'command') trail.checkCommands();
     },
     authenticated: (exchange) => {
@@ -63,6 +87,14 @@ export function makeRequestAudit(trail: Recorder): RequestAudit {
         const { items, visibility } = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
         const parts = partsOf(exchange, answer.status, visibility);
         trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
+      }
+      if (exchange.held !== null && queries === 'all') {
+        trail.record({ ...partsOf(exchange, answer.status), ...partsHeld(exchange.held), kind: 'query' });
+      }
+      for (const one of exchange.told) {
+        const outcome = one.decision?.decision === 'deny' ? 'denied' : 'allowed';
+        if (queries !== 'all' && (queries === 'none' || outcome === 'allowed')) continue;
+        trail.record({ ...partsOf(exchange, answer.status), ...one, kind: 'query', outcome });
       }
       if (route?.access === 'admin' && route.operation !== undefined) {
         const { operation } = route;
@@ -116,6 +148,13 @@ function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
 /** Whether the request only reads. A missing record then leaves the same trace as one that may not be seen. */
 function isRead(route: Route | null): boolean {
   return route?.access === 'visibility' || route?.access === 'record';
+}
+
+/** An actor that holds nothing there was not refused: it was told so. */
+function partsHeld({ namespace, held }: ToldHeld): Pick<NewEvent, 'operation' | 'outcome' | 'held' | 'decision'> {
+  const decision = { decision: 'allow', grants: held.flatMap(({ grants }) => grants) } as const;
+  const scopes = held.map(({ scope }) => scope).sort(compareTexts);
+  return { operation: 'permissions', outcome: 'allowed', held: { namespace, scopes }, decision };
 }
 
 function isQuery(judged: Judged | null): boolean {

@@ -26,6 +26,7 @@ const KNOWN = {
   'x-forwarded-for': 'list',
   expect: 'once',
   'if-match': 'once',
+  'if-none-match': 'list',
   'idempotency-key': 'once',
   'x-request-id': 'list',
   traceparent: 'list',

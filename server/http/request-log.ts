@@ -7,20 +7,40 @@ import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 import type { RequestObserver } from './request-observer.js';
 
-export function makeRequestLog(log: Logger): RequestObserver {
+export interface RequestLogOptions {
+  /** Which requests get a line. Our own faults always do. */
+  readonly requests: 'all' | 'refused' | 'none';
+  /** Of the requests that were not refused, one in this many gets a line. */
+  readonly sample: number;
+}
+
+const ALL: RequestLogOptions = { requests: 'all', sample: 1 };
+
+export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOptions = ALL): RequestObserver {
   const hasRoom = makeFloodGate(log);
+  let answered = 0;
+  const isSampled = ({ incoming }: Exchange): boolean => {
+    if (requests !== 'all' || PROBES.has(pathForLog(incoming.url))) return false;
+    answered += 1;
+    return answered % sample === 0;
+  };
   return {
     answered: (exchange, status, problem) => {
+      const isFault = status >= 500 && problem?.code === 'internal';
+      if (!isFault && (status < 400 ? !isSampled(exchange) : requests === 'none')) return;
       const isOfMany = problem?.code === 'limit.rate' || problem?.code === 'overloaded';
       if (isOfMany && !hasRoom(exchange)) return;
       const fields = { ...describe(exchange, status), ...(problem === undefined ? {} : reasonsOf(problem)) };
-      if (status >= 500) log.error(fields, 'request');
+      // An error is for somebody to act on. Why the store is away, or the gateway decides nothing, has a line of its own.
+      if (isFault) log.error(fields, 'request');
+      else if (status >= 500) log.warn(fields, 'request');
       else log.info(fields, 'request');
     },
     abandoned: (exchange) => {
-      log.info(describe(exchange, null), 'the client went away');
+      if (isSampled(exchange)) log.info(describe(exchange, null), 'the client went away');
     },
     refused: ({ requestId, address, problem }) => {
+      if (requests === 'none') return;
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
     ungreeted: (client) => {
@@ -29,22 +49,31 @@ export function makeRequestLog(log: Logger): RequestObserver {
   };
 }
 
+/** Asked every few seconds. Answers that refuse have a line. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
+
 function describe(exchange: Exchange, status: number | null): Readonly<Record<string, unknown>> {
+  const isRefused = status !== null && status >= 400;
   const { incoming, address, requestId, clientId, span, actor, active, startedAt } = exchange;
   return {
     requestId,
     ...(clientId === null ? {} : { clientRequestId: clientId }),
-    traceId: span.traceId,
-    spanId: span.spanId,
+    ...(span.isKnown ? { traceId: span.traceId, spanId: span.spanId } : {}),
     address,
     ...(address === incoming.peer.address ? {} : { proxy: incoming.peer.address }),
     method: incoming.method,
     path: pathForLog(incoming.url),
     ...(status === null ? {} : { status }),
-    milliseconds: Math.round((performance.now() - startedAt) * 1000) / 1000,
-    ...(actor === null ? {} : { actor: actor.id, fingerprint: actor.credentialFingerprint }),
-    ...(active === null ? {} : { snapshot: active.policy.digest }),
+    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+    ...(actor === null ? {} : { actor: actor.id, ...(isRefused ? { fingerprint: actor.credentialFingerprint } : {}) }),
+    ...(active === null ? {} : { snapshot: begin(active.policy.digest) }),
   };
+}
+
+/** The first digits. The audit log has all of them, under the same request id. */
+function begin(digest: string): string {
+  const start = digest.indexOf(':') + 1;
+  return digest.slice(start, start + LOG_LIMITS.digestCharacters);
 }
 
 function reasonsOf({ code, detail }: ApiProblem): Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 // Observers of how requests end: the log and the metrics. Each request is reported here exactly once, whether or not it
 // was answered.
+import type { Logger } from '../ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 
@@ -25,20 +26,37 @@ export interface Refusal {
   readonly problem: ApiProblem;
 }
 
-/** Tells each observer, in this order. */
-export function toldToEach(observers: readonly RequestObserver[]): RequestObserver {
+/** Tells each observer, in this order. One that throws keeps nobody from being told, and no request from its answer. */
+export function toldToEach(observers: readonly RequestObserver[], log: Pick<Logger, 'error'>): RequestObserver {
+  const tell = (told: (one: RequestObserver) => void): void => {
+    for (const one of observers) {
+      try {
+        told(one);
+      } catch (error) {
+        log.error({ error }, 'the end of a request could not be noted; this is a bug of bailiwick');
+      }
+    }
+  };
   return {
-    answered: (exchange, status, problem) => {
-      for (const one of observers) one.answered(exchange, status, problem);
+    answered: (...end) => {
+      tell((one) => {
+        one.answered(...end);
+      });
     },
     abandoned: (exchange) => {
-      for (const one of observers) one.abandoned(exchange);
+      tell((one) => {
+        one.abandoned(exchange);
+      });
     },
     refused: (refusal) => {
-      for (const one of observers) one.refused(refusal);
+      tell((one) => {
+        one.refused(refusal);
+      });
     },
     ungreeted: (client) => {
-      for (const one of observers) one.ungreeted(client);
+      tell((one) => {
+        one.ungreeted(client);
+      });
     },
   };
 }

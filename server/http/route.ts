@@ -17,7 +17,7 @@ import {
 } from '../../engine/index.js';
 import type { BodyShape } from '../api/body-shape.js';
 import type { JsonSchema } from '../api/schema.js';
-import type { Judged } from '../audit/cite.js';
+import type { Judged, Told as ToldAbout, ToldHeld } from '../audit/cite.js';
 import { type Operation, queryAsked } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -119,6 +119,10 @@ export interface Call<Actor> {
 export interface ActorCall extends Call<RequestActor> {
   /** The actor under the pinned policy. Decisions are asked about this actor. */
   readonly resolve: () => ResolvedActor;
+  /** Notes what an actor was told it holds, for the audit log. */
+  readonly toldHeld: (held: ToldHeld) => void;
+  /** Notes what an asker was told about others, for the audit log. */
+  readonly told: (answers: readonly ToldAbout[]) => void;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
@@ -137,6 +141,8 @@ export interface Told {
    * would not.
    */
   readonly example?: string;
+  /** Its errors are JSON strings, and every fault of a request is 400. Defaults to problems (RFC 9457). */
+  readonly speaks?: 'authzen';
   /** Refusals of this route, in addition to those that follow from `access` and `input`. */
   readonly problems?: readonly ProblemCode[];
   readonly output: Output;
@@ -152,12 +158,22 @@ export interface PublicRoute extends Described {
   readonly answer: () => Answer | Page | Promise<Answer>;
 }
 
+/**
+ * Answers those who watch over the gateway, as whatever they ask: HTTP/1.0, without a `Host` or with that of another,
+ * HEAD in place of GET. It is not counted against any limit.
+ */
+export interface HealthRoute extends Described {
+  readonly access: 'health';
+  readonly answer: () => Promise<Answer>;
+}
+
 export interface ActorRoute extends Described {
   /**
    * `self`: any authenticated actor, about itself. `visibility`: what the policy lets it see, or 403. `record`: one record if the
    * policy lets it be seen where it is, or 404 as if there were none. `command`: a write, decided as the policy has it.
+   * `ask`: what others may do, for keys with the right to ask.
    */
-  readonly access: 'self' | 'visibility' | 'record' | 'command';
+  readonly access: 'self' | 'ask' | 'visibility' | 'record' | 'command';
   readonly run: (call: ActorCall) => Promise<Answer>;
 }
 
@@ -178,7 +194,7 @@ export interface StatusRoute extends Described {
   readonly answer: (asked: { readonly at: Instant }) => Promise<Answer | PlainText>;
 }
 
-export type Route = PublicRoute | ActorRoute | AdminRoute | StatusRoute;
+export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | StatusRoute;
 
 interface SelfRoute extends Told {
   readonly answer: (actor: RequestActor) => Answer;

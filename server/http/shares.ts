@@ -1,9 +1,10 @@
 // What one actor may use of the gateway at once: a number of requests at work, and a number of bytes of answers that
 // its clients have yet to read. An actor beyond that waits for its own requests, never for those of others. All actors
-// together are bounded as well.
+// together are bounded as well, and so are admins. Nobody can make strangers wait for anything, so those who read most
+// slowly lose their connections.
 import { SHARE_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
-import { RequestAborted } from './message.js';
+import { type Peer, RequestAborted } from './message.js';
 import { tooMany } from './rate-limit.js';
 
 export interface Shares {
@@ -32,11 +33,13 @@ interface Share {
 export interface ShareOptions {
   /** Requests at work at once; 0 means no limit. */
   readonly concurrency: number;
+  /** Unread bytes of all together. */
+  readonly totalBytes: number;
   /** How many milliseconds a request waits at most. */
   readonly patience?: number;
 }
 
-export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: ShareOptions): Shares {
+export function makeShares({ concurrency, totalBytes, patience = SHARE_LIMITS.patience }: ShareOptions): Shares {
   const shares = new Map<string, Share>();
   let total = 0;
 
@@ -68,7 +71,7 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
 
   return {
     enter: async (name, client) => {
-      if (total >= SHARE_LIMITS.totalUnreadBytes) throw overloaded();
+      if (total >= totalBytes) throw overloaded();
       const share = shareOf(name);
       if (!isFull(share)) return begin(name, share);
       if (share.waiting.size >= SHARE_LIMITS.waiting) throw refusal(share);
@@ -106,7 +109,7 @@ export function makeShares({ concurrency, patience = SHARE_LIMITS.patience }: Sh
       if (unread > 2 * SHARE_LIMITS.unreadBytes) {
         throw tooMany({ quota: SHARE_LIMITS.unreadBytes }, 'unread-bytes', SHARE_LIMITS.retryAfter);
       }
-      if (total + bytes > 2 * SHARE_LIMITS.totalUnreadBytes) throw overloaded();
+      if (total + bytes > 2 * totalBytes) throw overloaded();
     },
     hold: (name, bytes) => {
       const share = shareOf(name);
@@ -126,4 +129,41 @@ function overloaded(): ApiProblem {
     retryAfter: SHARE_LIMITS.retryAfter,
     reason: 'too many answers wait to be read',
   });
+}
+
+/** Answers to those who have shown no valid credential. */
+export interface Strangers {
+  /** Counts bytes of an answer. Call the result once, when the client has read it or never will. */
+  readonly hold: (client: Pick<Peer, 'pace' | 'cut'>, bytes: number) => () => void;
+}
+
+export function makeStrangers(totalBytes: number = SHARE_LIMITS.strangersUnreadBytes): Strangers {
+  interface Unread {
+    readonly client: Pick<Peer, 'pace' | 'cut'>;
+    readonly bytes: number;
+  }
+  const unread = new Set<Unread>();
+  let total = 0;
+  const give = (one: Unread): void => {
+    if (unread.delete(one)) total -= one.bytes;
+  };
+  return {
+    hold: (client, bytes) => {
+      const own = { client, bytes };
+      unread.add(own);
+      total += bytes;
+      while (total > totalBytes && unread.size > 1) {
+        const slowest = [...unread].filter((one) => one !== own).reduce(slower);
+        give(slowest);
+        slowest.client.cut('slow');
+      }
+      return () => {
+        give(own);
+      };
+    },
+  };
+}
+
+function slower<T extends { readonly client: Pick<Peer, 'pace'> }>(a: T, b: T): T {
+  return b.client.pace() < a.client.pace() ? b : a;
 }

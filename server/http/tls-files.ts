@@ -3,7 +3,8 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { TLS_LIMITS } from '../limits/http.js';
-import type { Logger } from '../ports.js';
+import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
+import { type Clock, type Logger, systemClock } from '../ports.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
 import { type Watch, watchEvery } from '../watch.js';
 
@@ -30,18 +31,21 @@ export interface TlsIdentity {
   /** Reads the files again. Rejects with `TlsFileError` if they cannot be used; the current pair then stays. */
   readonly renew: () => Promise<'same' | 'renewed'>;
   readonly certificate: () => X509Certificate;
+  /** When the certificate expires. */
+  readonly expires: () => Instant;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
 
-/** Rejects with `TlsFileError`. */
-export async function openTlsIdentity(files: TlsFiles): Promise<TlsIdentity> {
+/** Rejects with `TlsFileError`. An expired certificate is taken only at the start, or in place of another expired one. */
+export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
   let current = checkPair(await readPair(files));
   const listeners: ((context: SecureContextOptions) => void)[] = [];
   return {
     asksClients: files.clientCaFile !== null,
     context: () => current.context,
     certificate: () => current.certificate,
+    expires: () => expiryOf(current),
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
       listeners.push(listener);
@@ -49,7 +53,13 @@ export async function openTlsIdentity(files: TlsFiles): Promise<TlsIdentity> {
     renew: async () => {
       const found = await readPair(files);
       if (found.every((file, index) => isSame(file, current.read[index] ?? null))) return 'same';
-      current = checkPair(found);
+      const next = checkPair(found);
+      const at = now();
+      if (faultOfTime(current, at) === null) {
+        const fault = faultOfTime(next, at);
+        if (fault !== null) throw new TlsFileError(`the certificate in \`${files.certFile}\` ${fault}`);
+      }
+      current = next;
       for (const listener of listeners) listener(current.context);
       return 'renewed';
     },
@@ -99,6 +109,17 @@ interface Pair {
   readonly certificate: X509Certificate;
   readonly isKeyExposed: boolean;
   readonly context: SecureContextOptions;
+}
+
+function expiryOf({ certificate }: Pair): Instant {
+  return instantOf(Date.parse(certificate.validTo));
+}
+
+/** Why clients refuse the certificate at this time, or null. */
+function faultOfTime(pair: Pair, at: Instant): string | null {
+  const begins = instantOf(Date.parse(pair.certificate.validFrom));
+  if (at < begins) return `is valid only from ${formatInstant(begins)}`;
+  return at < expiryOf(pair) ? null : `expired at ${formatInstant(expiryOf(pair))}`;
 }
 
 const OTHERS_MAY_READ = 0o004;

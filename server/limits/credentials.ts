@@ -38,8 +38,13 @@ export const TOKEN_LIMITS = Object.freeze({
   keysCoolDown: 10_000,
   /** How long known keys are used while the issuer cannot be reached. */
   keysKept: 24 * 3_600_000,
-  /** Opaque tokens that are being asked about at the same time. */
-  introspections: 64,
+  /**
+   * Opaque tokens that one endpoint is asked about at the same time: in all, and from one client address. `patience` is
+   * how long others wait for that.
+   */
+  introspections: Object.freeze({ total: 64, perAddress: 16, patience: 3_000 }),
+  /** When a client may ask again whose token could not be judged, in seconds. */
+  issuerRetryAfter: 2,
   /** Bytes of the file with the secret of a client. */
   secretBytes: 16 * 1024,
   /** Bytes of the file of revoked credentials, enough for 120,000 of them; and how often the file is checked. */

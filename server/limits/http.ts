@@ -16,6 +16,8 @@ export const HTTP_LIMITS = Object.freeze({
    */
   cursorMemberBytes: 1024,
   idempotencyKeyCharacters: 255,
+  /** Characters of an `X-Request-ID` that is echoed to clients of AuthZEN. */
+  echoedIdCharacters: 1024,
   /** Nesting of arrays and objects in a body. */
   jsonDepth: 32,
   /** Characters of the request target; a namespace is at most 1,024. */
@@ -28,8 +30,12 @@ export const HTTP_LIMITS = Object.freeze({
   headers: 100,
   /** Characters of an `Authorization` value that are looked at. */
   credentialCharacters: 8192,
-  /** Sockets open at once. */
+  /**
+   * Connections open at once, and those of one address on which no valid credential has come. The settings may say
+   * otherwise.
+   */
   connections: 4096,
+  connectionsOfAddress: 256,
   requestsPerSocket: 100_000,
   /** Milliseconds. */
   headersTimeout: 8_000,
@@ -39,8 +45,14 @@ export const HTTP_LIMITS = Object.freeze({
   timeoutCheckInterval: 1_000,
   /** How long a socket may be idle before it is closed. */
   idleSocketTimeout: 75_000,
-  /** How often unread answers are checked. If the client took nothing between two checks, the connection ends. */
+  /** Requests of one connection that may wait for the answers to earlier ones. With one more the connection ends. */
+  pipelined: 256,
+  /** How often unread answers are checked. */
   writeTimeout: 10_000,
+  /** Bytes a second that a client must take of its answer between two checks, unless it takes all the rest. */
+  slowestReader: 8 * 1024,
+  /** Larger answers are handed over in pieces of this many bytes. */
+  pieceBytes: 32 * 1024,
   /** How much of a refused body is read, and for how long, so that the client can read its answer. */
   discardBytes: 4 * 1024 * 1024,
   discardTimeout: 2_000,
@@ -52,18 +64,34 @@ export const HTTP_LIMITS = Object.freeze({
   drainSilence: 1_000,
 });
 
+/** Of questions about others. */
+export const ASK_LIMITS = Object.freeze({
+  /** Questions of one request. */
+  questions: 1_000,
+  /** Evaluations of one AuthZEN request. */
+  evaluations: 100,
+  /** Faults that one refusal lists. */
+  errors: 20,
+  /** Entries of a page of identities, regions or namespaces. */
+  pageSize: 500,
+  defaultPageSize: 50,
+  /** Milliseconds for which the token of a next page is good. */
+  pageAge: 15 * 60_000,
+});
+
 export const SHARE_LIMITS = Object.freeze({
   /** Requests of one actor that may wait for its other requests. One more is refused at once. */
   waiting: 256,
   /** How long each waits, in milliseconds. */
   patience: 5_000,
   /**
-   * Bytes of answers that are made but not read: for one connection, for one actor (or address, if nobody is
-   * authenticated), and for all.
+   * Bytes of answers that are made but not read: of one actor; and of all actors, all admins and all strangers, each of
+   * these by themselves.
    */
-  connectionUnreadBytes: 16 * 1024 * 1024,
   unreadBytes: 32 * 1024 * 1024,
-  totalUnreadBytes: 256 * 1024 * 1024,
+  actorsUnreadBytes: 256 * 1024 * 1024,
+  adminsUnreadBytes: 64 * 1024 * 1024,
+  strangersUnreadBytes: 32 * 1024 * 1024,
   /** Seconds that a refused client is told to wait. */
   retryAfter: 1,
 });
@@ -92,4 +120,6 @@ export const TLS_LIMITS = Object.freeze({
 export const SYSTEM_LIMITS = Object.freeze({
   /** Bytes of the path of a Unix socket. With the zero byte at the end that is 104, which every system accepts. */
   socketPathBytes: 103,
+  /** How long a process that replaces a dead socket waits for others that do the same, in milliseconds. */
+  socketSettles: 100,
 });

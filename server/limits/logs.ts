@@ -4,6 +4,8 @@
 export const AUDIT_LIMITS = Object.freeze({
   /** Milliseconds that the log may be unwritable before commands are refused; the settings may say otherwise. */
   lag: 10_000,
+  /** Characters of a reason, or of where a policy came from, that an event holds. */
+  textLength: 500,
   /** Grants that one event names. It only counts the others. */
   grants: 100,
   /** Parts of a visible set for which an event names grants. */
@@ -32,9 +34,13 @@ export const AUDIT_LIMITS = Object.freeze({
   retryDelay: 1_000,
   /** Events of the outbox that are carried to the log together. */
   drained: 500,
-  /** Milliseconds between two notes of the log's head. */
-  headInterval: 10_000,
+  /** Milliseconds between two notes of the log's head, beside those that come with each event of the outbox. */
+  headInterval: 1_000,
+  /** Milliseconds between two looks at what other logs have claimed. */
+  lookInterval: 10_000,
   removedBeforeTidying: 5_000,
+  /** Logs of one store that a start or a verification compares with what is there. */
+  knownLogs: 10_000,
   /**
    * Bytes of one line that is read, which is more than any event has: a key may have a thousand namespaces of a
    * thousand characters.
@@ -54,6 +60,10 @@ export const LOG_LIMITS = Object.freeze({
   retryInterval: 50,
   /** How long the end of the process waits for the last lines, in milliseconds. */
   flushTimeout: 1_000,
+  /** Digits of a snapshot's digest in the line of a request. */
+  digestCharacters: 12,
+  /** Characters of a message of the database that are shown. */
+  databaseMessage: 300,
   /** How many causes of an error are logged, each the cause of the one before. */
   causes: 4,
   /**

@@ -1,8 +1,19 @@
 // Limits of policies: their folders, their sources, the snapshots in the store, and their signatures.
 
 export const POLICY_LIMITS = Object.freeze({
+  /**
+   * Milliseconds in which a snapshot has to be loaded for proofs, in which one question has to be proved, and for which
+   * the thread is kept after the last one.
+   */
+  proofLoad: 60_000,
+  proofTime: 10_000,
+  proofIdle: 60_000,
+  /** Questions that may wait for others to be proved. */
+  proofsWaiting: 64,
   /** Nesting of folders in a policy. */
   folderDepth: 32,
+  /** Entries of hidden folders in which policy is looked for. It is not read there, and an error. */
+  hiddenEntries: 10_000,
   /** Bytes of a snapshot file, the same as in the engine. A larger file is not even read. */
   snapshotBytes: 400 * 1024 * 1024,
   /**
@@ -31,24 +42,32 @@ export const POLICY_LIMITS = Object.freeze({
   statBatch: 64,
 });
 
-/** Limits of the sources of policies. */
+/** Limits of the sources of policies. Times are in milliseconds. */
 export const SOURCE_LIMITS = Object.freeze({
-  /** How long all answers of one look at a source may take together, in milliseconds. */
-  fetchTimeout: 60_000,
+  /** How long all answers of one look at a source may take together. */
+  lookTime: 60_000,
+  /** How long a source may say nothing: until it has connected, and between two pieces of an answer. */
+  silence: 10_000,
   /** Bytes of the pieces in which arriving data is gathered. A thread takes the pieces over without copying. */
   partBytes: 1024 * 1024,
-  /** How long one run of git may take, in milliseconds. */
-  gitTimeout: 30_000,
-  /**
-   * Bytes of an answer of git that is a name or two; then bytes and number of entries of the list of a tree's files,
-   * and how they are read.
-   */
+  /** Bytes of an answer of git that is a name or two. */
   gitAnswerBytes: 64 * 1024,
+  /** Bytes of any object of a repository, and of one commit or tag. */
+  objectBytes: 400 * 1024 * 1024,
+  commitBytes: 1024 * 1024,
+  /** Bytes of the trees of a folder together, its files and folders, and how deep they may be nested. */
   treeBytes: 16 * 1024 * 1024,
-  treeFiles: 40_000,
-  batchBytes: 16 * 1024 * 1024,
+  treeEntries: 40_000,
+  treeDepth: 64,
+  /** Commits that are read to find out whether one descends from another. */
+  historyCommits: 10_000,
   /** Characters of a path that a message quotes. */
   shownPath: 200,
+});
+
+export const AGE_LIMITS = Object.freeze({
+  /** How often to look whether the policy in force has become too old, in milliseconds. */
+  interval: 1_000,
 });
 
 /** Limits of snapshots in the store, and of following its activations. Times are in milliseconds. */

@@ -47,9 +47,9 @@ export const COMMAND_LIMITS = Object.freeze({
    * meantime.
    */
   retry: 4,
-  /** Templates whose compiled schemas are remembered, and characters of their schemas: each takes up to 350 bytes. */
+  /** Templates that are remembered, and the bytes that they may hold. */
   knownTemplates: 1_000,
-  knownTemplateCharacters: 1_000_000,
+  knownTemplateBytes: 64 * 1024 * 1024,
   /** Slots of one process template, and resources of one process run. */
   slots: 1_000,
 });
@@ -64,14 +64,42 @@ export const TEMPLATE_LIMITS = Object.freeze({
   /** Schemas that may be applied on the way to one part of a value. */
   checksPerPart: 500,
   /**
-   * Checks of a whole value: its parts times the checks per part. This many characters count as one part, and a check
-   * with a pattern counts as several.
+   * Checks of a whole value: its parts times the checks per part. This many characters count as one part.
    */
   checks: 10_000_000,
   charactersPerPart: 8,
-  patternCost: 10,
   /** Parts of all patterns of a schema, with counted repetitions written out. */
   patternParts: 10_000,
+  /**
+   * The longest that RE2 takes for each character of a text: so many nanoseconds for each instruction of the pattern
+   * and for as many more as its bookkeeping is worth.
+   */
+  patternNanoseconds: 100,
+  patternBase: 64,
+  /** Bytes that RE2 may keep for all patterns of a schema of what it builds from texts. */
+  patternCache: 128 * 1024,
+  /**
+   * What is judged between other requests. Everything else is judged in a thread: with a larger schema, after more
+   * checks, when a pattern may look for longer, and when a request has taken that much time for judging. Milliseconds.
+   */
+  small: Object.freeze({
+    schemaCharacters: 8 * 1024,
+    schemaParts: 100,
+    patternParts: 500,
+    checks: 100_000,
+    time: 10,
+    requestTime: 20,
+  }),
+  /** Milliseconds of the thread for all values of a request, and megabytes of its heap. */
+  threadTime: 3_000,
+  threadHeap: 192,
+  /** Bytes of compiled templates that the thread remembers. */
+  threadBytes: 48 * 1024 * 1024,
+  /**
+   * The most that a compiled schema holds, in bytes: for itself, for each of its characters and for each part of its
+   * patterns.
+   */
+  heldBytes: Object.freeze({ schema: 48 * 1024, character: 120, patternPart: 200 }),
   /** Nesting of arrays and objects in a value, as in a body. */
   valueDepth: 32,
   /** Faults of a value that are reported. For a larger value, or with a larger schema, only the first is reported. */

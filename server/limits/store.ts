@@ -30,6 +30,11 @@ export const POOL_LIMITS = Object.freeze({
   cancelTimeout: 1_000,
   /** How long connections in use may take to come back when the store is closed. */
   closeTimeout: 5_000,
+  /** How often a pooler's sessions are compared at the start, and how long an answer may take meanwhile. */
+  poolerRounds: 3,
+  poolerPatience: 2_000,
+  /** How often the log looks whether the store is there. */
+  watchInterval: 1_000,
   /** How often a listener checks that its connection is alive, and how long it waits before it makes another one. */
   listenPulse: 15_000,
   listenRetry: 500,
@@ -49,8 +54,10 @@ export const EMBEDDED_LIMITS = Object.freeze({
   connections: 512,
   /** Clients that may wait for the engine. One more is refused. */
   waiting: 64,
-  /** Bytes of one message of a client, far more than any statement or row of ours. */
+  /** Bytes of what one client sends before it gets an answer, far more than any statement or row of ours. */
   messageBytes: 256 * 1024 * 1024,
+  /** Requests that one client may send before it gets the answer to the first. Ours send one. */
+  units: 64,
   /** Bytes of one COPY, which is collected before it runs. Loaders send less at a time. */
   copyBytes: 256 * 1024 * 1024,
   /**

@@ -65,7 +65,7 @@ function parse(schema: string): object {
 
 function judge(row: LoadRow, template: TemplateResult | null): Violation | null {
   const part = judgedPart(row.family);
-  const verdict = judgePart(template, JSON.parse(row[part] ?? '{}'));
+  const verdict = judgePart(template, { value: JSON.parse(row[part] ?? '{}') });
   switch (verdict.kind) {
     case 'right':
       return null;

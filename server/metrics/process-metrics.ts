@@ -70,30 +70,19 @@ const RESOLUTION = 10;
 function publishLoopDelay({ gauge }: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION });
   delays.enable();
-  let last: readonly Reading[] = [
-    [0, '0.5'],
-    [0, '0.99'],
-    [0, '1'],
-  ];
-  gauge(
-    {
-      name: 'nodejs_eventloop_lag_seconds',
-      help: 'Delay of the event loop since this was last asked for, by quantile.',
-      labels: ['quantile'],
-    },
-    () => {
-      if (delays.count > 0) {
-        const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION / 1000);
-        last = [
-          [lag(delays.percentile(50)), '0.5'],
-          [lag(delays.percentile(99)), '0.99'],
-          [lag(delays.max), '1'],
-        ];
-        delays.reset();
-      }
-      return last;
-    },
-  );
+  const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION / 1000);
+  let [p50, p99, max] = [0, 0, 0];
+  const about = (what: string): string => `Delay of the event loop since this was last asked for: ${what}.`;
+  // The first of the three to be read takes the reading for all of them.
+  gauge({ name: 'nodejs_eventloop_lag_p50_seconds', help: about('the median') }, () => {
+    if (delays.count > 0) {
+      [p50, p99, max] = [lag(delays.percentile(50)), lag(delays.percentile(99)), lag(delays.max)];
+      delays.reset();
+    }
+    return [[p50]];
+  });
+  gauge({ name: 'nodejs_eventloop_lag_p99_seconds', help: about('the 99th percentile') }, () => [[p99]]);
+  gauge({ name: 'nodejs_eventloop_lag_max_seconds', help: about('the longest') }, () => [[max]]);
 }
 
 const KINDS: ReadonlyMap<unknown, string> = new Map([

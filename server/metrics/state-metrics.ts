@@ -1,8 +1,11 @@
 // The state of a gateway at the moment: the policy in force and its age, the store's connections, the audit log, and
 // whether requests can be answered. It is only read on demand, so it costs nothing in between.
+import type { Instant } from '../../engine/index.js';
 import type { AuditTrail } from '../audit/trail.js';
 import type { CredentialIssuer } from '../auth/authenticator.js';
 import type { Database, PoolFacts } from '../db/database.js';
+import type { CutReason } from '../http/connection.js';
+import type { ConnectionFacts } from '../http/connection-table.js';
 import type { Readiness } from '../http/readiness.js';
 import type { ActivePolicy } from '../policy/active-policy.js';
 import type { Peers } from '../policy/peers.js';
@@ -54,7 +57,7 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   gauge(
     {
       name: 'bailiwick_snapshot_generation',
-      help: 'How many times a policy was activated on this store, this one too.',
+      help: 'The activation number: how many times a policy was activated on this store, this one too.',
     },
     () => [[current().generation]],
   );
@@ -90,7 +93,7 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   gauge(
     {
       name: 'bailiwick_snapshot_stale',
-      help: '1 where the policy in force has reached this limit of age, else 0; at `hard` nothing is decided any more.',
+      help: '1 where the policy in force has reached this limit of age, else 0; at `hard` nothing is decided any more. A statement that expires is no matter of age.',
       labels: ['limit'],
     },
     () => {
@@ -218,7 +221,7 @@ function publishReplica({ gauge }: Registry, state: () => ReplicaState | null): 
   );
 }
 
-export function publishAudit({ gauge, total }: Registry, { counts, lag }: Pick<AuditTrail, 'counts' | 'lag'>): void {
+export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<AuditTrail, 'counts' | 'lags'>): void {
   total(
     {
       name: 'bailiwick_audit_records_total',
@@ -234,8 +237,18 @@ export function publishAudit({ gauge, total }: Registry, { counts, lag }: Pick<A
     () => [[counts().lost]],
   );
   gauge(
-    { name: 'bailiwick_audit_lag_seconds', help: 'For how long the audit log could not be written; 0 while it can.' },
-    () => [[lag() / 1000]],
+    {
+      name: 'bailiwick_audit_lag_seconds',
+      help: 'For how long the files of the audit log could not be written, and for how long events in the store could not be fetched; 0 while all is well.',
+      labels: ['of'],
+    },
+    () => {
+      const { file, store } = lags();
+      return [
+        [file / 1000, 'file'],
+        [store / 1000, 'store'],
+      ];
+    },
   );
 }
 
@@ -255,4 +268,47 @@ export function publishIssuers({ gauge }: Registry, issuers: readonly Credential
     },
     () => issuers.map(({ setting, trouble }) => [trouble() === null ? 1 : 0, setting]),
   );
+}
+
+export function publishCertificate({ gauge }: Registry, expires: (() => Instant) | null): void {
+  gauge(
+    {
+      name: 'bailiwick_tls_certificate_expires_timestamp_seconds',
+      help: 'When the certificate of the API expires; absent without one.',
+    },
+    () => (expires === null ? [] : [[expires() / 1000]]),
+  );
+}
+
+/** Returns what counts the connections that are ended. `facts` is null where there is no listener of the API. */
+export function publishConnections(
+  { gauge, counter }: Registry,
+  facts: (() => ConnectionFacts) | null,
+): (reason: CutReason) => void {
+  gauge(
+    {
+      name: 'bailiwick_http_connections',
+      help: 'Open connections to the API: on which a valid credential has come, and those of strangers.',
+      labels: ['from'],
+    },
+    () => {
+      if (facts === null) return [];
+      const { known, strangers } = facts();
+      return [
+        [known, 'known'],
+        [strangers, 'stranger'],
+      ];
+    },
+  );
+  gauge({ name: 'bailiwick_http_connections_max', help: 'Connections to the API that there may be.' }, () =>
+    facts === null ? [] : [[facts().max]],
+  );
+  const cut = counter({
+    name: 'bailiwick_http_connections_cut_total',
+    help: 'Connections that were turned away or ended: the table was full, their address had its share, their client read too slowly or sent too many requests at once.',
+    labels: ['reason'],
+  });
+  return (reason) => {
+    cut.add(reason);
+  };
 }

@@ -1,5 +1,5 @@
 // The policies that became active, in the store. The newest row is what should be in force, for all gateways that share
-// the store and for all their restarts (docs/serving.md "Generations"). Nothing else decides that; a gateway only
+// the store and for all their restarts (docs/serving.md "Activations"). Nothing else decides that; a gateway only
 // follows it (follow-activations.ts).
 import { formatInstant, type Instant, instantOf, type Policy, type PublicationStatement } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
@@ -220,7 +220,7 @@ export function isRollback({ generation, snapshot }: PublicationStatement, accep
 
 export function rollbackText({ generation }: PublicationStatement, accepted: Accepted | null): string {
   const before = String(accepted?.generation ?? 0);
-  return `its statement has generation ${String(generation)}, and ${before} was accepted before: publish it with a later one`;
+  return `statement generation ${String(generation)} is not later than ${before}, which was accepted before: publish it with a later one`;
 }
 
 /** What was signed. Different signatures under it do not make it a different statement. */

@@ -5,6 +5,7 @@ import type { Policy } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { STORED_LIMITS } from '../limits/policy.js';
 import type { Clock, Logger } from '../ports.js';
+import type { LookReason } from '../watch.js';
 import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
 import {
   type Activations,
@@ -17,6 +18,7 @@ import { makeLabelChecks } from './check-labels.js';
 import { type OpenedStored, openStored } from './open-stored.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { type Snapshots, storedSnapshots } from './stored-snapshots.js';
+import { inForceBy } from './verify-publication.js';
 import type { PublicationRule, Verified } from './verify-offer.js';
 
 export interface ActivatorOptions {
@@ -72,7 +74,7 @@ export interface Activator {
   readonly offer: (offered: Offered) => Promise<Taken>;
   readonly choose: (choice: Choice) => Promise<Chosen>;
   /** Puts the newest activation in force here. Returns why that is not possible; null if it is in force. */
-  readonly catchUp: (why: 'poll' | 'hurry', signal: AbortSignal) => Promise<PolicyFault | null>;
+  readonly catchUp: (why: LookReason, signal: AbortSignal) => Promise<PolicyFault | null>;
   /**
    * Begins to compute the labels of the policy in force. If a label is false, the policy is replaced by `before`, if
    * that is given.
@@ -106,12 +108,13 @@ export function makeActivator(options: ActivatorOptions): Activator {
 
   const install = (
     next: Candidate,
-    { generation, reason }: Pick<StoredActivation, 'generation' | 'reason'>,
+    { generation, reason, askedBy }: Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>,
   ): Active => {
     const before = policies.current();
     // A policy that is recorded again keeps its handle, and with it everything that is remembered about it.
     const isSame = next.policy.digest === before.policy.digest;
-    const after = policies.activate(isSame ? { ...next, ...kept(before, next) } : next, reason, generation);
+    const asked = { ...next, askedBy };
+    const after = policies.activate(isSame ? { ...asked, ...kept(before, next) } : asked, reason, generation);
     newest = Math.max(newest, generation);
     const { digest: snapshot, decisions } = after.policy;
     const facts = { source: after.source, snapshot, decisions, generation, reason, before: before.policy.digest };
@@ -123,7 +126,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     inTurn(async () => {
       if (policies.current().generation !== bad.generation) return;
       const reason = 'the snapshot that took its place carries a false label';
-      const { policy, statement, ...rest } = before;
+      const { policy, statement, askedBy: _askedBy, ...rest } = before;
       const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
       // The earlier policy returns even if the store cannot be reached.
       const recorded = await activations
@@ -131,7 +134,10 @@ export function makeActivator(options: ActivatorOptions): Activator {
         .catch(() => null);
       if (recorded?.kind === 'superseded') return;
       const generation = recorded !== null && 'generation' in recorded ? recorded.generation : bad.generation + 1;
-      install({ policy, ...rest, ...(statement === null ? {} : { statement }) }, { generation, reason });
+      install(
+        { policy, ...rest, ...(statement === null ? {} : { statement }) },
+        { generation, reason, askedBy: 'gateway' },
+      );
     });
 
   const confirmLabels = ({ active, bytes, before, onReturned }: Checked): void => {
@@ -165,8 +171,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
         if (known === 'false') return { kind: 'refused', fault: FALSE_LABEL };
         const isRenewal = policy.digest === before.policy.digest;
         const reason = isRenewal ? 'published anew' : 'changed at its source';
+        const askedBy = Object.values(from).join(' ');
         const recorded = await activations.record({
-          ...{ kind: 'offered', policy, statement, reason, askedBy: Object.values(from).join(' '), at, after },
+          ...{ kind: 'offered', policy, statement, reason, askedBy, at, after },
         } as const);
         switch (recorded.kind) {
           case 'held':
@@ -179,7 +186,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
           case 'recorded': {
             if (isActive(before, policy, recorded.generation)) return { kind: 'taken' };
             const candidate = candidateOf({ policy, statement, labels: known }, from);
-            const active = install(candidate, { generation: recorded.generation, reason });
+            const active = install(candidate, { generation: recorded.generation, reason, askedBy });
             if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
             return { kind: 'taken' };
           }
@@ -200,7 +207,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         if (!('generation' in recorded)) throw new TypeError('a choice waits for nobody');
         const { generation } = recorded;
         if (isActive(before, policy, generation)) return { kind: 'chosen', active: before };
-        const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason });
+        const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
         if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
         return { kind: 'chosen', active };
       }),
@@ -218,7 +225,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         }
         // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.
         if (last.generation < active.generation && last.at <= active.since) return LOST;
-        if (failed?.generation === last.generation && why === 'poll' && isRecent(failed.tick)) return failed.fault;
+        if (failed?.generation === last.generation && why !== 'hurry' && isRecent(failed.tick)) return failed.fault;
         const opened = await open(last.snapshot, { envelope: last.envelope, signal });
         const fault = opened.kind === 'refused' ? opened.fault : opened.labels === 'false' ? FALSE_LABEL : null;
         failed = fault === null ? null : { generation: last.generation, tick: performance.now(), fault };
@@ -253,7 +260,7 @@ function candidateOf(
   { policy, statement, labels }: Pick<Extract<OpenedStored, { kind: 'opened' }>, 'policy' | 'statement' | 'labels'>,
   source: PolicySource,
 ): Candidate {
-  return { policy, source, labels, ...(statement === null ? {} : { statement: statement.says }) };
+  return { policy, source, labels, ...inForceBy(statement) };
 }
 
 /** Work that is requested while other work runs waits for its turn. */

@@ -23,6 +23,10 @@ export interface Candidate {
   readonly source?: PolicySource;
   /** The signed statement under which it was accepted. Defaults to none. */
   readonly statement?: PublicationStatement;
+  /** The keys that signed the statement, by their names in the keyring. Defaults to none. */
+  readonly signers?: readonly string[];
+  /** Who or what asked for it to be in force. Defaults to null. */
+  readonly askedBy?: string;
   /** Defaults to `verified`: a policy that this process compiled states what it computed. */
   readonly labels?: Labels;
 }
@@ -37,6 +41,8 @@ export interface Active {
   readonly generation: number;
   readonly source: PolicySource;
   readonly statement: PublicationStatement | null;
+  readonly signers: readonly string[];
+  readonly askedBy: string | null;
   readonly since: Instant;
   readonly labels: Labels;
 }
@@ -203,7 +209,8 @@ function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log:
 
 function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'since'>): Active {
   const { policy, source = { kind: 'memory' }, statement = null, labels = 'verified' } = candidate;
-  return { policy, source, statement, labels, ...when };
+  const { signers = [], askedBy = null } = candidate;
+  return { policy, source, statement, signers, askedBy, labels, ...when };
 }
 
 function activationOf({ policy, ...facts }: Active, reason: string): Activation {

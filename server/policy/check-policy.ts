@@ -10,6 +10,7 @@ import {
   type LintOptions,
   lintPolicy,
   CLOCK_RULES,
+  costOfTests,
   openCompiled,
   type PolicySet,
   type PolicyTestReport,
@@ -119,6 +120,11 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
     return { ...read, ...refused, diagnostics: all, invalidating: all.filter(invalidates) };
   }
   const handle = load(result.snapshot);
+  const tooLong = costOfTests(set, handle);
+  if (tooLong !== null) {
+    const all = sortDiagnostics([...diagnostics, tooLong]);
+    return { ...read, ...refused, diagnostics: all, invalidating: all.filter(invalidates) };
+  }
   const { onlyTests } = request;
   const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));
   onPhase('testing', selected.length);

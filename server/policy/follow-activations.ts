@@ -47,12 +47,10 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       if (isOverdue(policies.state())) policies.fallBehind(UNKNOWN);
     }
   });
-  const listening = db
-    .listen(ACTIVATIONS_CHANNEL, () => void watch.hurry())
-    .catch((error: unknown) => {
-      log.warn({ error }, 'the store announces no activations: they are looked for');
-      return null;
-    });
+  const listening = db.listen(ACTIVATIONS_CHANNEL, watch.hear).catch((error: unknown) => {
+    log.warn({ error }, 'the store announces no activations: they are looked for');
+    return null;
+  });
   return {
     hurry: watch.hurry,
     stop: async () => {

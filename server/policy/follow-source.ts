@@ -4,15 +4,15 @@ import { type Watch, watchEvery } from '../watch.js';
 import type { ActivePolicy } from './active-policy.js';
 import type { Activator } from './activator.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
-import type { Found, Source, Why } from './sources/source.js';
-import { ageOf, type AgeLimits, type Staleness, stalenessOf } from './staleness.js';
+import type { Found, Offer, Source, Why } from './sources/source.js';
 import { STORE_FAULT, takeOffer, type TakeOptions } from './take-offer.js';
 
 export interface FollowOptions extends Omit<TakeOptions, 'after' | 'onReturned' | 'source' | 'policies' | 'activator'> {
   readonly source: Source;
   readonly policies: ActivePolicy;
   readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer'>;
-  readonly ages: AgeLimits;
+  /** Told of each offer that is refused, for the audit log. */
+  readonly onRefused?: (offer: Pick<Offer, 'from'>, fault: PolicyFault) => void;
   /** Milliseconds between two looks at the source. */
   readonly interval: number;
 }
@@ -56,50 +56,52 @@ export function followSource(options: FollowOptions): Watch {
       again = taken.kind === 'again' || refused?.code === STORE_FAULT;
       if (taken.kind === 'again') return;
       if (refused === null) found.offer.onTaken?.();
-      else tell(refused);
+      else {
+        tell(refused);
+        // A fault of the store is no word about the offer, which is made again.
+        if (!again) options.onRefused?.(found.offer, refused);
+      }
     } else if (refused !== null) recall(refused);
     if (refused === null) policies.confirm();
   };
-  const ask = async (why: Why, signal: AbortSignal): Promise<Found> => {
+  let asking = new AbortController();
+  const ask = async (why: Why, stopped: AbortSignal): Promise<Found> => {
+    asking = new AbortController();
+    const signal = AbortSignal.any([stopped, asking.signal]);
     try {
-      return await source.look(why, signal);
+      const found = await source.look(why, signal);
+      // Given up half-way, it says nothing about the source.
+      return signal.aborted && found.kind !== 'offer' ? UNKNOWN : found;
     } catch (error) {
-      if (!signal.aborted) log.error({ ...source.facts, error }, 'looking for a policy failed');
+      if (signal.aborted) return UNKNOWN;
+      log.error({ ...source.facts, error }, 'looking for a policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     }
   };
-  const tellAge = makeAgeTeller(options);
-  return watchEvery(options.interval, async (why, signal) => {
+  const watch = watchEvery(options.interval, async (why, signal) => {
     const after = activator.newest();
     // `hurry` asks for the offer again even though nothing has changed at the source: the store is back, or somebody
     // else was first.
-    const found = await ask(again ? 'hurry' : why, signal);
-    if (signal.aborted) return;
+    const found = await ask(again || why !== 'poll' ? 'hurry' : 'poll', signal);
+    if (signal.aborted) {
+      if (found.kind === 'offer') await found.offer.release?.();
+      return;
+    }
     if (why === 'hurry') outage = null;
     await use(found, after, signal);
-    tellAge();
   });
+  return {
+    stop: watch.stop,
+    // A source that hangs is not waited for. What it has offered already is taken first.
+    hurry: () => {
+      asking.abort();
+      return watch.hurry();
+    },
+  };
 }
+
+const UNKNOWN: Found = Object.freeze({ kind: 'unsettled' });
 
 function isSame(a: PolicyFault, b: PolicyFault | null): boolean {
   return a.code === b?.code && a.message === b.message;
-}
-
-/** Logs once when a policy has become too old, and once when it is no longer too old. */
-function makeAgeTeller({ source, policies, ages, clock, log }: FollowOptions): () => void {
-  let told: Staleness = 'no';
-  return () => {
-    const state = policies.state();
-    const stale = stalenessOf(state, ages, clock.now());
-    if (stale === told) return;
-    told = stale;
-    const facts = {
-      ...source.facts,
-      snapshot: state.active.policy.digest,
-      ageSeconds: Math.floor(ageOf(state, clock.now()) / 1000),
-    };
-    if (stale === 'no') log.info(facts, 'the policy is fresh again');
-    else if (stale === 'soft') log.warn(facts, 'the policy is older than `snapshot.softAge`');
-    else log.error(facts, 'the policy is too old or its statement has expired: nothing is decided by it any more');
-  };
 }

@@ -1,13 +1,15 @@
 // Reads a policy folder into source files, with a diagnostic for everything in it that will not be read: nothing is
 // silently skipped (docs/language.md "Strictness"). This file does not know what is inside the files.
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isUtf8 } from 'node:buffer';
 import {
   type Diagnostic,
   type DiagnosticCode,
+  hiddenFolderRefusal,
   hiddenRefusal,
+  isForeignFolder,
   makeDiagnostic,
   nameRefusal,
   readsLikePolicy,
@@ -15,7 +17,7 @@ import {
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../engine/compiler.js';
-import { groupDigits } from '../../engine/index.js';
+import { bytesText, groupDigits } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { codeOf, type PathFault, pathFaultOf } from './path-fault.js';
 
@@ -40,6 +42,7 @@ export async function readFolder(folder: string): Promise<FolderResult> {
     diagnostics: [],
     unread: [],
     bytes: 0,
+    hiddenLeft: POLICY_LIMITS.hiddenEntries,
     stopped: false,
   };
   await visitFolder(walk, walk.root, '', [walk.root]);
@@ -54,6 +57,8 @@ interface Walk {
   readonly diagnostics: Diagnostic[];
   readonly unread: string[];
   bytes: number;
+  /** How many entries of hidden folders may still be looked at. */
+  hiddenLeft: number;
   /** Set when a limit is reached, because reading on would only pile up faults. */
   stopped: boolean;
 }
@@ -79,12 +84,15 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
     });
     return;
   }
+  const known = new Set(names.map((raw) => raw.toString('utf8')));
+  const beside = (name: string): boolean => known.has(name);
   for (const raw of names.sort((a, b) => a.compare(b))) {
     if (walk.stopped) return;
     const name = raw.toString('utf8');
-    const path = prefix === '' ? name : `${prefix}/${name}`;
-    if (await isAside(name, join(folder, name))) {
-      if (name.startsWith('.')) await visitHidden(walk, { real: join(folder, name), name, path });
+    const entry = { real: join(folder, name), name, path: prefix === '' ? name : `${prefix}/${name}`, beside };
+    const { path } = entry;
+    if (await isAside(name, entry.real)) {
+      if (name.startsWith('.')) await visitHidden(walk, entry);
       continue;
     }
     if (!isUtf8(raw) || !isPlainName(name)) {
@@ -92,7 +100,7 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
         message: 'the name is not plain NFC text',
         help: 'rename it without control characters and in composed (NFC) form',
       });
-    } else await visitEntry(walk, { real: join(folder, name), name, path }, above);
+    } else await visitEntry(walk, entry, above);
   }
 }
 
@@ -104,12 +112,33 @@ async function isAside(name: string, real: string): Promise<boolean> {
   return name.startsWith('.') || (await stat(real).catch(() => null))?.isDirectory() !== true;
 }
 
-/** A hidden file is not policy unless its name and its text look like it. */
-async function visitHidden(walk: Walk, { real, name, path }: Entry): Promise<void> {
-  const refusal = hiddenRefusal(name);
+/** A hidden file that is not `*.yaml` is not policy unless its name and its text look like it. A hidden folder has none. */
+async function visitHidden(walk: Walk, { real, name, path, beside }: Entry): Promise<void> {
+  if ((await lstat(real).catch(() => null))?.isDirectory() === true) {
+    await visitHiddenFolder(walk, real, path);
+    return;
+  }
+  const refusal = hiddenRefusal(name, beside);
   if (refusal === null) return;
   const bytes = await bytesOfOther(real);
   if (bytes !== null && readsLikePolicy(bytes)) report(walk, refusal.code, path, refusal);
+}
+
+/** Looks for policy that nobody would see. Other programs may keep many files in such folders, so it looks at the first ones only. */
+async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Promise<void> {
+  if (isForeignFolder(prefix)) return;
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    walk.hiddenLeft -= 1;
+    if (walk.hiddenLeft < 0) return;
+    const [real, path] = [join(folder, entry.name), `${prefix}/${entry.name}`];
+    if (entry.isDirectory()) await visitHiddenFolder(walk, real, path);
+    else if (entry.isFile() && entry.name.endsWith('.yaml')) {
+      const bytes = await bytesOfOther(real);
+      const refusal = bytes === null ? null : hiddenFolderRefusal(path, bytes);
+      if (refusal !== null) report(walk, refusal.code, path, refusal);
+    }
+  }
 }
 
 /**
@@ -127,33 +156,35 @@ async function bytesOfOther(real: string): Promise<Uint8Array | null> {
 }
 
 function isPlainName(name: string): boolean {
-  return name.normalize('NFC') === name && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name);
+  return name.normalize('NFC') === name && !/[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(name);
 }
 
 interface Entry {
   readonly real: string;
   readonly name: string;
   readonly path: string;
+  /** Whether the folder has an entry with this name. */
+  readonly beside: (name: string) => boolean;
 }
 
 async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): Promise<void> {
   const resolved = await resolveInside(walk, entry);
   if (resolved === null) return;
-  const refusal = nameRefusal(entry.path);
+  const refusal = nameRefusal(entry.path, entry.beside);
   if (resolved.kind === 'folder') {
-    if (refusal === null)
+    if (entry.name.endsWith('.yaml'))
       report(walk, 'FILE_SPECIAL', entry.path, {
-        message: 'is a folder with the name of a policy file',
+        message: 'a folder has the name of a policy file',
         help: 'rename it without `.yaml`',
       });
     else if (above.includes(resolved.real))
       report(walk, 'FILE_SYMLINK', entry.path, {
-        message: 'is a symbolic link to a folder that it is in',
+        message: 'a symbolic link leads to a folder that it is in',
         help: REMOVE_LINK,
       });
     else if (above.length > POLICY_LIMITS.folderDepth)
       report(walk, 'FILE_UNREADABLE', entry.path, {
-        message: `is nested deeper than ${groupDigits(POLICY_LIMITS.folderDepth)} folders`,
+        message: `the folder is nested deeper than ${groupDigits(POLICY_LIMITS.folderDepth)} folders`,
         help: 'move it up',
       });
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
@@ -175,7 +206,7 @@ async function resolveInside(
     const real = await realpath(entry.real);
     if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
       report(walk, 'FILE_SYMLINK', entry.path, {
-        message: 'is a symbolic link that leaves the policy folder',
+        message: 'a symbolic link leaves the policy folder',
         help: 'put the file itself in the folder',
       });
       return null;
@@ -186,11 +217,11 @@ async function resolveInside(
     const code = codeOf(error);
     if (code === 'ELOOP')
       report(walk, 'FILE_SYMLINK', entry.path, {
-        message: 'is a symbolic link that leads back to itself',
+        message: 'a symbolic link leads back to itself',
         help: REMOVE_LINK,
       });
     else if (code === 'ENOENT')
-      report(walk, 'FILE_SYMLINK', entry.path, { message: 'is a symbolic link to nothing', help: REMOVE_LINK });
+      report(walk, 'FILE_SYMLINK', entry.path, { message: 'a symbolic link leads to nothing', help: REMOVE_LINK });
     else report(walk, 'FILE_UNREADABLE', entry.path, unreadable(code));
     return null;
   }
@@ -210,7 +241,7 @@ async function readSource(walk: Walk, real: string, path: string): Promise<void>
     const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
     if (bytes === null) {
       report(walk, 'FILE_TOO_LARGE', path, {
-        message: `is larger than ${groupDigits(ENGINE_LIMITS.fileBytes)} bytes`,
+        message: `the file is larger than ${bytesText(ENGINE_LIMITS.fileBytes)}`,
         help: 'split it',
       });
       return;
@@ -249,7 +280,7 @@ function add(walk: Walk, file: SourceFile): void {
     walk.stopped = true;
   } else if (walk.bytes > ENGINE_LIMITS.totalBytes) {
     report(walk, 'FILE_TOTAL_TOO_LARGE', file.path, {
-      message: `the policy has more than ${groupDigits(ENGINE_LIMITS.totalBytes)} bytes; this file and all after it were not read`,
+      message: `the policy has more than ${bytesText(ENGINE_LIMITS.totalBytes)}; this file and all after it were not read`,
       help: 'grant to roles instead of single identities, or split the policy',
     });
     walk.stopped = true;
@@ -263,10 +294,10 @@ interface Advice {
 }
 
 const REMOVE_LINK = 'remove it, or put the file itself in its place';
-const NOT_REGULAR: Advice = { message: 'is not a regular file', help: 'put a file in its place, or remove it' };
+const NOT_REGULAR: Advice = { message: 'this is not a regular file', help: 'put a file in its place, or remove it' };
 
 function unreadable(code: string): Advice {
-  return { message: `cannot be read (${code})`, help: 'make it readable for the user who runs this, or remove it' };
+  return { message: `it cannot be read (${code})`, help: 'make it readable for the user who runs this, or remove it' };
 }
 
 function report(walk: Walk, code: DiagnosticCode, file: string, { message, help }: Advice): void {

@@ -7,6 +7,7 @@ import { type StoredActivation, storedActivations } from './activations.js';
 import { openStored } from './open-stored.js';
 import { oneLine, type PolicyFault } from './policy-fault.js';
 import { storedSnapshots } from './stored-snapshots.js';
+import { inForceBy } from './verify-publication.js';
 import type { PublicationRule, Verified } from './verify-offer.js';
 
 export interface StartOptions {
@@ -52,7 +53,8 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
       policy,
       labels,
       source: { kind: 'store' },
-      ...(statement && { statement: statement.says }),
+      ...inForceBy(statement),
+      askedBy: last.askedBy,
     } as const;
     return { kind: 'ready', candidate, bytes: opened.bytes ?? new Uint8Array(), generation };
   };
@@ -76,7 +78,7 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
       throw new TypeError('a start waits for nobody');
     case 'in_force':
     case 'recorded': {
-      const candidate = { policy, labels, source: from, ...(statement && { statement: statement.says }) };
+      const candidate = { policy, labels, source: from, askedBy, ...inForceBy(statement) };
       return { kind: 'ready', candidate, bytes, generation: recorded.generation };
     }
   }

@@ -39,6 +39,15 @@ export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
 export interface SignedStatement {
   readonly says: PublicationStatement;
   readonly envelope: string;
+  /** The keys that signed it, by their names in the keyring. */
+  readonly signers: readonly string[];
+}
+
+/** What is remembered of a statement while its policy is in force. */
+export function inForceBy(
+  statement: SignedStatement | null,
+): { readonly statement: PublicationStatement; readonly signers: readonly string[] } | null {
+  return statement === null ? null : { statement: statement.says, signers: statement.signers };
 }
 
 /**
@@ -66,8 +75,9 @@ export async function verifyPublication(
     };
     const report = judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
     const { statement: says, faults } = report;
+    const signers = report.signatures.flatMap(({ ok, name, keyId }) => (ok ? [name ?? keyId ?? ''] : []));
     const isGood = says !== null && faults.length === 0;
-    return { ...report, signed: isGood ? { says, envelope: Buffer.from(bytes).toString('utf8') } : null };
+    return { ...report, signed: isGood ? { says, envelope: Buffer.from(bytes).toString('utf8'), signers } : null };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code !== 'statement.invalid' && error.code !== 'file.too_large') throw error;

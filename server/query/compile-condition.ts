@@ -56,7 +56,7 @@ function compile(condition: Condition): Fragment {
  * milliseconds. The error is made from the clock, because PostgreSQL would raise a constant error while it plans the
  * statement.
  */
-function orTooLate(limit: number, condition: Fragment): Fragment {
+export function orTooLate(limit: number, condition: Fragment): Fragment {
   return sql`(CASE WHEN clock_timestamp() > statement_timestamp() + ${literal(limit)} * interval '1 ms'
     THEN jsonb_path_exists(to_jsonb(clock_timestamp()), 'strict $.time') ELSE ${condition} END)`;
 }

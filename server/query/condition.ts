@@ -290,7 +290,7 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
 const WANTED = Object.freeze({
   text: 'must be a string',
   number: 'must be a number',
-  instant: 'must be an instant, like 2027-01-01T00:00:00Z',
+  instant: 'must be an instant with at most milliseconds, like 2027-01-01T00:00:00.000Z',
   any: 'must be a number, a string or a boolean',
 });
 

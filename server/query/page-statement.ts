@@ -3,12 +3,12 @@
 // visible records are gathered.
 import { literal, sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
-import { compileCondition } from './compile-condition.js';
+import { compileCondition, orTooLate } from './compile-condition.js';
 import type { KeyOrder } from './key-order.js';
 import { mergedRoots } from './merge-roots.js';
 import { isAfter, orderBy, positionJson, sortColumns, sortOutputs, type Position } from './order.js';
 import type { QueryPlan } from './plan.js';
-import { recordJson, mayBeLarge } from './projection.js';
+import { largeRecordJson, mayBeLarge, recordJson } from './projection.js';
 import { visibleRows, type RowPredicate } from './row-predicate.js';
 
 export interface PageRequest {
@@ -19,6 +19,8 @@ export interface PageRequest {
    * The order of the plan if an index gives it. With null all visible records are gathered, which works for any order.
    */
   readonly order: KeyOrder | null;
+  /** Milliseconds after which a page of large records ends itself. Defaults to no limit. */
+  readonly longest?: number | null;
 }
 
 /** A row of the result: some of the page's records. */
@@ -61,7 +63,7 @@ export function pageStatement(request: PageRequest): Fragment {
 
 /** The same page, however large its records are. It ends early once it has `QUERY_LIMITS.pageBytes`. */
 export function largePageStatement(request: PageRequest): Fragment {
-  return statementOf(request, largePageOutput);
+  return statementOf(request, (plan, rows) => largePageOutput(plan, rows, request.longest ?? null));
 }
 
 function statementOf(request: PageRequest, output: typeof pageOutput): Fragment {
@@ -85,7 +87,7 @@ export function pageOutput(plan: QueryPlan, rows: Fragment): Fragment {
   const columns = sortColumns(plan.orderBy);
   const size = sql`${plan.page.size}::bigint`;
   const part = sql`x.place / ${literal(TOGETHER.small)}`;
-  return sql`SELECT string_agg(${recordOf(plan)}, ',' ORDER BY x.place) FILTER (WHERE x.place <= ${size} AND NOT x.large) AS records,
+  return sql`SELECT string_agg(${recordJson(plan.family, plan.select)}, ',' ORDER BY x.place) FILTER (WHERE x.place <= ${size} AND NOT x.large) AS records,
       max(${positionJson(columns)}) FILTER (WHERE x.place = ${size}) AS at, bool_or(x.place > ${size}) AS more,
       LEAST(max(x.place), ${size})::integer AS shown, bool_or(x.large) AS large
     FROM (${placed(plan, rows)}) AS x GROUP BY ${part} ORDER BY ${part}`;
@@ -101,11 +103,14 @@ function placed({ family, select, orderBy: keys }: QueryPlan, rows: Fragment): F
  * The `PageRow`s of a page with records that may be large. The texts are made a few records at a time until the page is
  * full, so at most the last text is made in vain.
  */
-function largePageOutput(plan: QueryPlan, rows: Fragment): Fragment {
+function largePageOutput(plan: QueryPlan, rows: Fragment, longest: number | null): Fragment {
   const columns = sortColumns(plan.orderBy);
   const size = sql`${plan.page.size}::bigint`;
   const bytes = literal(PAGE_BYTES);
   const count = sql`(SELECT count(*) FROM placed)`;
+  const text = largeRecordJson(plan.family, plan.select);
+  // Looked at for each record, as the parts that are shown say nothing about how much is read for them.
+  const inTime = longest === null ? sql`` : sql` AND ${orTooLate(longest, sql`TRUE`)}`;
   const together = sql`(SELECT CASE WHEN bool_or(x.large) THEN ${literal(TOGETHER.large)} ELSE ${literal(TOGETHER.small)} END
               FROM placed AS x)`;
   return sql`SELECT o.* FROM (WITH RECURSIVE
@@ -114,18 +119,14 @@ function largePageOutput(plan: QueryPlan, rows: Fragment): Fragment {
         SELECT 0::bigint, NULL::text COLLATE "C", 0::bigint, 0::bigint
         UNION ALL SELECT t.part + 1, n.records, n.place, t.bytes + octet_length(n.records) + 1
           FROM texts AS t CROSS JOIN LATERAL (
-            SELECT string_agg(${recordOf(plan)}, ',' ORDER BY x.place) AS records, max(x.place) AS place
-            FROM placed AS x WHERE x.place > t.place AND x.place <= LEAST(t.place + ${together}, ${size})) AS n
+            SELECT string_agg(${text}, ',' ORDER BY x.place) AS records, max(x.place) AS place
+            FROM placed AS x WHERE x.place > t.place AND x.place <= LEAST(t.place + ${together}, ${size})${inTime}) AS n
           WHERE n.place > 0 AND t.bytes <= ${bytes}),
       kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= ${bytes})
     SELECT k.records, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
       (SELECT ${positionJson(columns)} FROM placed AS x WHERE x.place = k.last
         AND k.place = k.last AND (k.last = ${size} OR k.last < ${count})) AS at
     FROM kept AS k ORDER BY k.part) AS o`;
-}
-
-function recordOf({ family, select }: QueryPlan): Fragment {
-  return recordJson(family, select);
 }
 
 /** All visible records, sorted by an order that no index gives. */

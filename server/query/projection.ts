@@ -41,13 +41,33 @@ function insert(tree: Map<string, Selection>, path: readonly string[]): void {
  * were selected. Numbers keep the text in which they are stored, even if a double could not hold them.
  */
 export function recordJson(family: Family, projection: Projection | null): Fragment {
-  if (projection === null) return wholeJson(family);
+  return projection === null ? wholeJson(family) : selectedJson(family, projection, inPlace);
+}
+
+/** The same, for records that may be large: each document is read from the store once, however many parts are selected. */
+export function largeRecordJson(family: Family, projection: Projection | null): Fragment {
+  return projection === null ? wholeJson(family) : selectedJson(family, projection, once);
+}
+
+function selectedJson(family: Family, { fields }: Projection, read: Read): Fragment {
   const members = [...coreFields(family).values()].flatMap((field) => {
-    const selection = projection.fields.get(field.name);
-    return selection === undefined ? [] : [member(field, selection)];
+    const selection = fields.get(field.name);
+    return selection === undefined ? [] : [member(field, selection, read)];
   });
   return members.length === 0 ? sql`'{}'` : objectJson(members);
 }
+
+/** The text of parts of a document, made of what is read of it. */
+type Read = (value: Fragment, partsOf: (document: Fragment) => Fragment) => Fragment;
+
+const inPlace: Read = (value, partsOf) => partsOf(value);
+
+/**
+ * The path of no steps leads to the value itself, as it is once it has been read. The fence keeps it from being read for
+ * each part.
+ */
+const once: Read = (value, partsOf) =>
+  sql`(SELECT ${partsOf(sql`d.document`)} FROM (SELECT ${value} #> '{}' AS document OFFSET 0) AS d)`;
 
 /**
  * Whether the shown part of a row called `x` may take more than a few kilobytes. It is judged by its size in the store,
@@ -75,17 +95,20 @@ function wholeJson(family: Family): Fragment {
 }
 
 const WHOLE: ReadonlyMap<Family, Fragment> = new Map(
-  FAMILIES.map((family) => [family, objectJson([...coreFields(family).values()].map((field) => member(field, 'all')))]),
+  FAMILIES.map((family) => [
+    family,
+    objectJson([...coreFields(family).values()].map((field) => member(field, 'all', inPlace))),
+  ]),
 );
 
-function member(field: CoreField, selection: Selection): Fragment {
-  return sql`${field.key} || ${valueJson(field, selection)}`;
+function member(field: CoreField, selection: Selection, read: Read): Fragment {
+  return sql`${field.key} || ${valueJson(field, selection, read)}`;
 }
 
-function valueJson({ value, json, optional }: CoreField, selection: Selection): Fragment {
+function valueJson({ value, json, optional }: CoreField, selection: Selection, read: Read): Fragment {
   if (selection === 'all') return optional ? sql`COALESCE(${json}, 'null')` : json;
   // If parts of an object were selected, the object appears even if it has none of them.
-  return sql`COALESCE(${partJson(value, selection)}, '{}')`;
+  return sql`COALESCE(${read(value, (document) => partJson(document, selection))}, '{}')`;
 }
 
 /**

@@ -71,7 +71,7 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
  * a page of large records costs is writing them.
  */
 async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
-  const request = endedInTime(db, ordered(wanted));
+  const request = { ...endedInTime(db, ordered(wanted)), longest: db.longestQuery };
   const rows = await db.readReplica<PageRow>(
     isEverything(request.plan.where) ? knownPage(wanted) : pageStatement(request),
     options,

@@ -19,15 +19,17 @@ export function isTooLarge(bytes: number, value: unknown): boolean {
 }
 
 /**
- * The size of the text that `jsonb` writes for a value from `JSON.parse`. The value must not be nested deeper than the
- * stack allows.
+ * The size of the text that `jsonb` writes for a JSON value. As in its JSON, members that are undefined do not count. The
+ * value must not be nested deeper than the stack allows.
  */
 export function storedBytes(value: unknown): number {
   if (typeof value === 'number') return numberLength(value);
-  if (typeof value !== 'object' || value === null) return Buffer.byteLength(JSON.stringify(value));
+  if (typeof value !== 'object' || value === null) return Buffer.byteLength(JSON.stringify(value ?? null));
   const members = Array.isArray(value)
     ? value.map(storedBytes)
-    : Object.entries(value).map(([key, member]) => storedBytes(key) + 2 + storedBytes(member));
+    : Object.entries(value).flatMap(([key, member]) =>
+        member === undefined ? [] : [storedBytes(key) + 2 + storedBytes(member)],
+      );
   return members.reduce((sum, bytes) => sum + bytes, 2 + 2 * Math.max(members.length - 1, 0));
 }
 

@@ -47,6 +47,14 @@ export function openPrivatePem(text: string): SigningKey | null {
   return { publicKey: rawPublicKey(createPublicKey(key)), sign: (message) => sign(null, message, key) };
 }
 
+/** The 32 bytes of a public key in a file as `keygen` and openssl write it; null for anything else. */
+export function openPublicPem(text: string): Uint8Array | null {
+  const body = /^-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END PUBLIC KEY-----\r?\n?$/.exec(text)?.[1];
+  const der = Buffer.from(body ?? '', 'base64');
+  const isKey = der.length === PUBLIC_PREFIX.length + 32 && der.subarray(0, PUBLIC_PREFIX.length).equals(PUBLIC_PREFIX);
+  return isKey ? der.subarray(PUBLIC_PREFIX.length) : null;
+}
+
 function rawPublicKey(key: KeyObject): Uint8Array {
   return key.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_PREFIX.length);
 }

@@ -1,7 +1,7 @@
 // Key pairs on disk. The private key is in a file that only its owner can read, with the public key beside it.
 import { open, unlink } from 'node:fs/promises';
 import { SIGNING_LIMITS } from '../limits/policy.js';
-import { type NewKeyPair, openPrivatePem, type SigningKey } from './ed25519.js';
+import { type NewKeyPair, openPrivatePem, openPublicPem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
 import { systemCodeOf } from '../small-file.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
@@ -58,6 +58,15 @@ export async function readSigningKey(file: NamedFile): Promise<SigningKey> {
   } finally {
     bytes.fill(0);
   }
+}
+
+/** The 32 bytes of a public key. Throws `SigningError`. */
+export async function readPublicKey(file: NamedFile): Promise<Uint8Array> {
+  const { bytes } = await readNamedFile(file, SIGNING_LIMITS.keyBytes);
+  const key = openPublicPem(bytes.toString('latin1'));
+  if (key !== null) return key;
+  const help = 'name the file that `bailiwick keygen` wrote with `.pub` at its end';
+  throw new SigningError('key.invalid', `\`${file.shown}\` is not an Ed25519 public key`, { help });
 }
 
 function notPrivate(shown: string, text: string): SigningError {

@@ -2,7 +2,7 @@
 // run. `load` and commands both judge with this.
 import type { Family } from '../../engine/index.js';
 import type { ShapeFault } from '../api/shape-fault.js';
-import type { SchemaFault, TemplateResult } from './template-schema.js';
+import { type SchemaFault, type TemplateResult, TOO_LARGE } from './template-schema.js';
 
 export type Verdict =
   | { readonly kind: 'right' }
@@ -11,17 +11,37 @@ export type Verdict =
   /** At least one fault, with places in the judged part. */
   | { readonly kind: 'wrong'; readonly faults: readonly ShapeFault[] };
 
-const RIGHT: Verdict = Object.freeze({ kind: 'right' });
+export const RIGHT: Verdict = Object.freeze({ kind: 'right' });
+
+/** Said of what a thread does not get done in time. */
+export const NOT_IN_TIME: Verdict = Object.freeze({ kind: 'wrong', faults: TOO_LARGE });
+
+export interface Value {
+  readonly value: unknown;
+}
 
 /** Which part of a record its template judges. */
 export function judgedPart(family: Family): 'properties' | 'parameters' {
   return family === 'process-run' ? 'parameters' : 'properties';
 }
 
-/** `template` is null if the template has no schema or is not known: it then demands nothing. */
-export function judgePart(template: TemplateResult | null, value: unknown): Verdict {
+/**
+ * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, only the
+ * schema is judged.
+ */
+export function judgePart(template: TemplateResult | null, value: Value | null): Verdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', fault: template.fault };
-  const faults = template.template.check(value);
+  return value === null ? RIGHT : verdictOf(template.template.check(value.value));
+}
+
+/** Like `judgePart`, but null if that could hold up other requests. So it is if there is no template yet. */
+export function judgeSoon(template: TemplateResult | null, value: Value | null): Verdict | null {
+  if (template?.ok !== true || value === null) return template === null ? null : judgePart(template, value);
+  const faults = template.template.checkSoon(value.value);
+  return faults === null ? null : verdictOf(faults);
+}
+
+function verdictOf(faults: readonly ShapeFault[]): Verdict {
   return faults.length === 0 ? RIGHT : { kind: 'wrong', faults };
 }

@@ -87,8 +87,17 @@ interface Reading {
   readonly references: { readonly from: Node; readonly target: string }[];
   /** The number of schemas and of the keywords in them. */
   parts: number;
-  /** The number of parts of all patterns. */
+  /** The number of patterns, and of the parts of all of them. */
+  patterns: number;
   patternParts: number;
+}
+
+export interface SchemaSize {
+  /** How many checks one value may cost on the way to its deepest part, not counting the texts that patterns look at. */
+  readonly cost: number;
+  readonly parts: number;
+  readonly patterns: number;
+  readonly patternParts: number;
 }
 
 class Refused extends Error {
@@ -100,16 +109,18 @@ class Refused extends Error {
   }
 }
 
-/** How many checks one value may cost on the way to its deepest part, or why the schema is refused. */
-export function costOf(
+/** How large the schema is, or why it is refused. */
+export function sizeOf(
   schema: object,
-): { readonly ok: true; readonly cost: number } | { readonly ok: false; readonly fault: SchemaFault } {
+): ({ readonly ok: true } & SchemaSize) | { readonly ok: false; readonly fault: SchemaFault } {
   try {
-    const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [], parts: 0, patternParts: 0 };
+    const counts = { parts: 0, patterns: 0, patternParts: 0 };
+    const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [], ...counts };
     const root = read(schema, '', reading);
     for (const { from, target } of reading.references) from.here.push(resolve(from, target, reading));
-    const checks = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
-    return { ok: true, cost: reading.patternParts === 0 ? checks : checks * TEMPLATE_LIMITS.patternCost };
+    const cost = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
+    const { parts, patterns, patternParts } = reading;
+    return { ok: true, cost, parts, patterns, patternParts };
   } catch (error) {
     if (error instanceof Refused) return { ok: false, fault: error.fault };
     throw error;
@@ -172,6 +183,7 @@ function partsOf(name: string, value: unknown): number {
 }
 
 function readPattern(pattern: string, at: string, reading: Reading): void {
+  reading.patterns += 1;
   reading.patternParts += patternSize(pattern);
   if (reading.patternParts <= TEMPLATE_LIMITS.patternParts) return;
   if (reading.patternParts === Infinity)

@@ -2,21 +2,33 @@
 // schema comes from a user, so it is bounded before it is compiled: no other document, no pattern that backtracks, no
 // more work than its size and the size of the value allow. `load` and commands both judge with this.
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
-import { costOf, type SchemaFault } from './schema-graph.js';
+import { compilePattern, type Pattern, PatternError, TooSlow } from './pattern.js';
+import { type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
 
 export interface Template {
   /** The faults of a value, with their places in it; empty if there are none. */
   readonly check: (value: unknown) => readonly ShapeFault[];
+  /** Like `check`, but null if that could hold up other requests. */
+  readonly checkSoon: (value: unknown) => readonly ShapeFault[] | null;
+  /** The bytes that it holds, at most. */
+  readonly bytes: number;
 }
 
 export type TemplateResult =
   { readonly ok: true; readonly template: Template } | { readonly ok: false; readonly fault: SchemaFault };
+
+/** Whether the schema is compiled so soon that other requests may wait for it. True of some that are refused. */
+export function isSmall(schema: object): boolean {
+  const { small } = TEMPLATE_LIMITS;
+  if (JSON.stringify(schema).length > small.schemaCharacters) return false;
+  const size = sizeOf(schema);
+  return !size.ok || (size.parts <= small.schemaParts && size.patternParts <= small.patternParts);
+}
 
 /** Reads a schema, or says the first thing that is wrong with it. Total: every object gets an answer. */
 export function readTemplate(schema: object): TemplateResult {
@@ -24,12 +36,11 @@ export function readTemplate(schema: object): TemplateResult {
   if (characters > TEMPLATE_LIMITS.schemaCharacters) {
     return refuse('', `has more than ${String(TEMPLATE_LIMITS.schemaCharacters)} characters`);
   }
-  const measured = costOf(schema);
-  if (!measured.ok) return measured;
+  const size = sizeOf(schema);
+  if (!size.ok) return size;
   if (META_SCHEMA.validateSchema(schema) !== true) return refuseShape(META_SCHEMA.errors?.[0]);
   try {
-    const first = makeAjv('first').compile(schema);
-    return { ok: true, template: { check: makeCheck(schema, { cost: measured.cost, characters, first }) } };
+    return { ok: true, template: compile(schema, { ...size, characters }) };
   } catch (error) {
     if (error instanceof PatternError) return refuse('', error.message);
     if (!(error instanceof Error)) throw error;
@@ -39,24 +50,62 @@ export function readTemplate(schema: object): TemplateResult {
   }
 }
 
-interface Judge {
-  readonly cost: number;
+interface Sizes extends SchemaSize {
   /** The number of characters of the schema. */
   readonly characters: number;
-  readonly first: ValidateFunction;
 }
 
-function makeCheck(schema: object, { cost, characters, first }: Judge): Template['check'] {
+function compile(schema: object, sizes: Sizes): Template {
+  const { small, patternCache, heldBytes } = TEMPLATE_LIMITS;
+  let time = Infinity;
+  const patterns = new Map<string, Pattern>();
+  const pattern = (text: string): Pattern => {
+    const cache = patternCache / sizes.patterns;
+    const found = patterns.get(text) ?? compilePattern(text, { cache, time: () => time });
+    patterns.set(text, found);
+    return found;
+  };
+  const check = makeCheck(schema, sizes, pattern);
+  const checkIn = (most: number, value: unknown, work: number): readonly ShapeFault[] | null => {
+    time = most;
+    try {
+      return check(value, work);
+    } catch (error) {
+      if (error instanceof TooSlow) return null;
+      throw error;
+    }
+  };
+  return {
+    check: (value) => checkIn(Infinity, value, workOf(value) * sizes.cost) ?? TOO_LARGE,
+    checkSoon: (value) => {
+      const work = workOf(value) * sizes.cost;
+      return work > small.checks ? null : checkIn(small.time, value, work);
+    },
+    bytes:
+      heldBytes.schema +
+      heldBytes.character * sizes.characters +
+      heldBytes.patternPart * sizes.patternParts +
+      (sizes.patterns === 0 ? 0 : patternCache),
+  };
+}
+
+function workOf(value: unknown): number {
+  return countParts(value) + countCharacters(value) / TEMPLATE_LIMITS.charactersPerPart;
+}
+
+type Check = (value: unknown, work: number) => readonly ShapeFault[];
+
+function makeCheck(schema: object, { characters }: Sizes, pattern: MakePattern): Check {
+  const first = makeAjv('first', pattern).compile(schema);
   let all: ValidateFunction | null = null;
-  return (value) => {
-    const parts = countParts(value);
-    const work = parts + countCharacters(value) / TEMPLATE_LIMITS.charactersPerPart;
-    if (work * cost > TEMPLATE_LIMITS.checks) return TOO_LARGE;
+  return (value, work) => {
+    if (work > TEMPLATE_LIMITS.checks) return TOO_LARGE;
     try {
       if (first(value)) return [];
+      const parts = countParts(value);
       const isLarge = parts * characters > TEMPLATE_LIMITS.workWithAllFaults;
       if (isLarge || parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
-      all ??= makeAjv('all').compile(schema);
+      all ??= makeAjv('all', pattern).compile(schema);
       all(value);
       return faultsOf(all);
     } catch (error) {
@@ -67,7 +116,8 @@ function makeCheck(schema: object, { cost, characters, first }: Judge): Template
   };
 }
 
-const TOO_LARGE: readonly ShapeFault[] = Object.freeze([
+/** Also said of what the thread does not get done in time. */
+export const TOO_LARGE: readonly ShapeFault[] = Object.freeze([
   { place: [], message: 'is too large to be checked against the schema of its template' },
 ]);
 
@@ -91,8 +141,10 @@ function countCharacters(value: unknown): number {
 /** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 
+type MakePattern = (pattern: string) => Pattern;
+
 /** Makes an instance for one schema, because an instance keeps everything that it has compiled. */
-function makeAjv(faults: 'first' | 'all'): Ajv2020 {
+function makeAjv(faults: 'first' | 'all', pattern: MakePattern): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: faults === 'all',
     // Unknown keywords are the author's annotations, as the standard says.
@@ -107,7 +159,8 @@ function makeAjv(faults: 'first' | 'all'): Ajv2020 {
     multipleOfPrecision: 9,
     logger: false,
     // Optimizing takes longer than it saves: seconds for a thousand keywords.
-    code: { regExp: makePattern, optimize: false },
+    // The code is needed for stand-alone modules, which are never made here.
+    code: { regExp: Object.assign(pattern, { code: 'null' }), optimize: false },
   });
   // Looks the value up by its text. The library's own keyword compares it with one value after another.
   ajv.removeKeyword('enum');
@@ -134,25 +187,6 @@ function makeAjv(faults: 'first' | 'all'): Ajv2020 {
   });
   return ajv;
 }
-
-class PatternError extends Error {
-  override readonly name = 'PatternError';
-}
-
-/** Patterns run in RE2, which takes time linear in the text. */
-const makePattern = Object.assign(
-  (pattern: string): RE2JS => {
-    try {
-      return RE2JS.compile(RE2JS.translateRegExp(pattern));
-    } catch (error) {
-      throw new PatternError('has a pattern that is not supported: no look-around, no back-reference', {
-        cause: error,
-      });
-    }
-  },
-  // Needed by ajv for stand-alone code, which is never made here.
-  { code: 'null' },
-);
 
 function isUnique(list: readonly unknown[]): boolean {
   return new Set(list.map(textOf)).size === list.length;

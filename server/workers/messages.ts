@@ -3,6 +3,7 @@
 import type { TrailState } from '../audit/trail.js';
 import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
+import type { TcpAt } from '../http/listen-at.js';
 import type { Series } from '../metrics/series.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
 import type { Findings } from '../shadow/live-comparison.js';
@@ -43,7 +44,7 @@ export interface WorkerStart {
 export type ToPrimary =
   /** The worker listens from now on. Nobody hears a message sent before. */
   | { readonly kind: 'here' }
-  | { readonly kind: 'serving'; readonly generation: number }
+  | { readonly kind: 'serving'; readonly generation: number; readonly at: TcpAt }
   /** The worker cannot start and ends. */
   | ({ readonly kind: 'failed' } & WorkerFault)
   /** The worker decides by this activation from now on. */

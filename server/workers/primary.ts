@@ -24,7 +24,7 @@ import { startTeam, type Team } from './team.js';
 export interface PrimaryOptions extends GatewayOptions {
   readonly config: Config;
   readonly env: WorkerStart['env'];
-  /** The address where the workers will listen. It is already taken for them. */
+  /** The address where the workers will listen. They open it once they can answer. */
   readonly listen: Bound<TcpAt>;
   readonly audit: AuditTrail;
 }
@@ -32,7 +32,7 @@ export interface PrimaryOptions extends GatewayOptions {
 /** Resolves when all workers serve. Throws `WorkerError`, and `AuthenticationError`. */
 export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   const { config, env, listen: bound, audit: trail, log, admin, rule = null } = options;
-  const { at } = bound;
+  const asked = bound.at;
   const doors = admin ?? { tcp: null, socket: null };
   let isLeaving = false;
   let team: Team | null = null;
@@ -49,15 +49,14 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       askWorkers: gathering.ask,
     });
     opened = services;
-    // From here on the address belongs to the workers, who share it.
-    await bound.close();
     team = startTeam({
       size: config.workers,
       start: () => ({
         config: shareOf(config),
         env,
         rule,
-        listen: { host: at.host, port: at.port },
+        // With port 0 cluster gives all of them the one that it found for the first.
+        listen: { host: asked.host, port: asked.port },
         state: trail.state(),
         toFollow: services.shadow.toFollow(),
       }),
@@ -70,11 +69,12 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       log,
     });
     await team.ready;
+    const at = team.address() ?? asked;
     services.shadow.subscribe((toFollow) => {
       team?.tell({ kind: 'shadow', toFollow });
     });
     const stopNews = tellNews(team, services.policies, trail);
-    const admins = listenToAdmins(services, doors);
+    const admins = await listenToAdmins(services, doors);
     const { tell, hurry, failed, close: closeTeam } = team;
     let closing: Promise<void> | null = null;
     const close = async ({
@@ -109,8 +109,8 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
 }
 
 /**
- * Divides among the workers what the settings give to the gateway: connections to the store, and what one actor may
- * have at work.
+ * Divides among the workers what the settings give to the gateway: connections to the store and of clients, and what
+ * one actor may have at work.
  */
 function shareOf(config: Config): Config {
   const { workers, database, limits } = config;
@@ -121,10 +121,15 @@ function shareOf(config: Config): Config {
     database: {
       ...database,
       maxConnections: part(maxConnections),
-      maxWriters: part(maxWriters),
+      // One actor takes all but one of them.
+      maxWriters: Math.min(maxWriters, Math.max(part(maxWriters), 2)),
       maxVital: part(maxVital),
     },
-    limits: { ...limits, concurrency: { perActor: part(limits.concurrency.perActor) } },
+    limits: {
+      ...limits,
+      concurrency: { perActor: part(limits.concurrency.perActor) },
+      connections: { total: part(limits.connections.total), perAddress: part(limits.connections.perAddress) },
+    },
   };
 }
 

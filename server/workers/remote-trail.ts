@@ -57,12 +57,16 @@ export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }
       waiting.push(JSON.stringify(makeEvent({ ...parts, id: nextId() })));
       schedule();
     },
+    noteLost: (events) => {
+      lost += events;
+      schedule();
+    },
     // The primary records what a gateway does on its own.
     recordOwn: () => undefined,
     ...makeChecks({ queries, onFailure }, current),
     // Events are counted where they are written.
     counts: () => ({ written: 0, lost: 0 }),
-    lag: () => 0,
+    lags: () => ({ file: 0, store: 0 }),
     wake: () => {
       isWoken = true;
       schedule();

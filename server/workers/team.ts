@@ -4,6 +4,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
+import type { TcpAt } from '../http/listen-at.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { Logger } from '../ports.js';
 import { closeUntaken } from './handed-over.js';
@@ -31,6 +32,8 @@ export interface Team {
   /** Rejects with `WorkerError` when no worker serves and none can be replaced. Never resolves. */
   readonly failed: Promise<never>;
   readonly members: () => readonly Member[];
+  /** Where they listen; null before any does. */
+  readonly address: () => TcpAt | null;
   /** Sends a message to all workers except the one with number `except`. */
   readonly tell: (message: ToWorker, except?: number) => void;
   /** Starts the workers that wait for their next start at once. */
@@ -86,6 +89,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   const failed = settled<never>();
   let closing: Promise<void> | null = null;
   let isStarting = true;
+  let address: TcpAt | null = null;
 
   const slots = Array.from({ length: size }, (_, index): Slot => ({
     ...{ number: index + 1, worker: null, generation: null, fault: null },
@@ -132,6 +136,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
       case 'serving':
         clearTimeout(slot.timer ?? undefined);
         slot.generation = message.generation;
+        address = message.at;
         slot.isHopeless = false;
         log.info(
           { worker: slot.number, pid: slot.worker?.process.pid, generation: message.generation },
@@ -194,6 +199,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   return {
     ready: ready.promise.then(() => undefined),
     failed: failed.promise,
+    address: () => address,
     members: () =>
       slots.map(({ number, worker, generation, replaced }) => ({
         number,

@@ -2,11 +2,12 @@
 // to record. It reads the store itself and follows the activations there like every gateway. An unexpected error ends
 // it, and the primary starts another.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listen, makeServices, openTlsIdentity, bindTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
+import { listen, makeServices, openTlsIdentity, sharedTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
 import type { Ending } from '../compose.js';
 import { type Config, storeOf } from '../config/index.js';
 import { openDatabase } from '../db/database.js';
 import { toStoreError } from '../db/failures.js';
+import { connectionLimits } from '../http/client-address.js';
 import { anyHost } from '../http/host-guard.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import { makeLogger } from '../log.js';
@@ -23,7 +24,7 @@ type Told = (message: ToWorker) => void;
 
 async function start({ number, env, config, rule, listen: address, state, toFollow }: WorkerStart): Promise<Told> {
   process.title = `bailiwick worker ${String(number)}`;
-  const log = makeLogger({ fields: { worker: number } });
+  const log = makeLogger({ fields: { worker: number }, level: config.log.level });
   const tracing = await openTracing(env, log);
   const ledger = makeRateLedger();
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
@@ -32,12 +33,25 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
   const begun = await startPolicy({ db, offered: null, rule, clock });
   if (begun.kind !== 'ready') throw new StartError(begun.kind === 'none' ? NO_POLICY : begun.fault);
   const { rate, concurrency, idempotency } = config.limits;
+  const at = sharedTcp(address, { tls, connections: connectionLimits(config) });
   const services = await makeServices({
-    ...{ db, rate, concurrency, idempotency, log, rule, audit: trail, makeLimiter: ledger.makeLimiter },
+    ...{
+      db,
+      rate,
+      concurrency,
+      idempotency,
+      log,
+      rule,
+      audit: trail,
+      authzen: config.authzen,
+      makeLimiter: ledger.makeLimiter,
+    },
     mode: { kind: 'serve', ...begun.candidate, generation: begun.generation },
     authentication: config.authentication,
     trustProxy: config.trustProxy,
+    requestLog: config.log,
     ages: config.snapshot,
+    ...{ isLeaving: at.isLeaving, connections: at.connections },
     // The primary tells this worker when the source has confirmed the policy.
     confirmedBy: 'source',
     ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
@@ -45,8 +59,7 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
   const { policies, routes, shadow } = services;
   void shadow.join(toFollow);
   // This comes last, because from here on the worker is sent connections.
-  const at = await bindTcp(address, { tls });
-  const listener = listen(services, { routes, guard: anyHost, origins: config.cors.origins, at });
+  const listener = await listen(services, { routes, manner: { guard: anyHost }, origins: config.cors.origins, at });
   policies.subscribe(({ to: { generation } }) => {
     send({ kind: 'activated', generation });
   });
@@ -75,7 +88,7 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
     await log.flush();
     process.exit(0);
   };
-  send({ kind: 'serving', generation: policies.current().generation });
+  send({ kind: 'serving', generation: policies.current().generation, at: listener.at });
   return (message) => {
     switch (message.kind) {
       case 'start':

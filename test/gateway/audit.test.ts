@@ -69,7 +69,8 @@ async function serveAudited(settings: Partial<AuditSettings> = {}): Promise<Audi
     await trail.close();
     const all = readLines(folder).map((line) => JSON.parse(line) as Event);
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
-    expect(await verifyLogs(folder)).toMatchObject({ ok: true });
+    // This gateway keeps no snapshots.
+    expect((await verifyLogs(folder)).faults.filter(({ kind }) => kind !== 'snapshot')).toEqual([]);
     expect([all[0]?.['operation'], all.at(-1)?.['operation']]).toEqual(['gateway.start', 'gateway.stop']);
     return all.slice(1, -1).filter(({ operation }) => operation !== 'dataset.load');
   };

@@ -204,7 +204,7 @@ describeOnStores('commands', (store) => {
     expect(tally.allowed).toBeGreaterThan(0.1 * tally.commands);
     expect(tally.denied).toBeGreaterThan(0.1 * tally.commands);
     expect(tally.hidden).toBeGreaterThan(0.01 * tally.commands);
-  }, 600_000);
+  });
 
   it('tell nobody of what they may not read', async () => {
     const tally = { askers: 0, commands: 0, changed: 0 };
@@ -235,7 +235,7 @@ describeOnStores('commands', (store) => {
     );
     told(tally.askers, tally.commands, tally);
     expect(tally.changed).toBeGreaterThan(tally.askers);
-  }, 600_000);
+  });
 });
 
 /**

@@ -35,7 +35,7 @@ for (const store of testStores()) {
     const rooms = new Map<string, Room>();
     beforeAll(async () => {
       for (const [name, dataset] of Object.entries(suite.datasets)) rooms.set(name, await openRoom(store, dataset));
-    }, 180_000);
+    });
     afterAll(async () => {
       for (const room of rooms.values()) await room.close();
     });

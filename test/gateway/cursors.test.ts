@@ -149,7 +149,7 @@ describeOnStores('cursors', (store) => {
     );
     told(runs.numRuns, 2 * runs.numRuns, ends);
     if (runs.numRuns >= 100) expect(Math.min(ends.survived, ends.refused)).toBeGreaterThan(runs.numRuns / 40);
-  }, 300_000);
+  });
 
   describe('a cursor', () => {
     const envelope = {

@@ -36,7 +36,7 @@ beforeAll(async () => {
   expect(Math.max(...bytes.map(({ length }) => length))).toBeLessThanOrEqual(LOAD_LIMITS.lineBytes);
   const report = await loadDataset(open.db, asLines(bytes), { onConflict: 'report', now: instantOf(0) });
   expect(report).toMatchObject({ faults: [] });
-}, 60_000);
+});
 
 afterAll(async () => {
   await open.dispose();

@@ -40,6 +40,7 @@ beforeAll(async () => {
     maxTokenAge: 24 * 60 * MINUTE,
     scopeClaim: 'scope',
     groupsClaim: 'groups',
+    groupsSeparator: null,
     restrictionsClaim: null,
   };
   const policy = policyOf([
@@ -94,13 +95,10 @@ test('a token for another API, and one that is opaque, are nobody', async () => 
   }
 });
 
-test('the log names who asked and the fingerprint, and never the token', async () => {
+test('the log names who asked, and never the token', async () => {
   const token = await provider.token({ scope: 'resource:read' });
-  const { json } = await whoami(token);
-  expect(open.lines.at(-1)).toMatchObject({
-    actor: `idp:${CLIENT.id}`,
-    fingerprint: json?.['credentialFingerprint'],
-  });
+  await whoami(token);
+  expect(open.lines.at(-1)).toMatchObject({ actor: `idp:${CLIENT.id}`, status: 200 });
   const written = JSON.stringify(open.lines);
   for (const secret of [token, ...token.split('.').slice(1), CLIENT.secret]) expect(written).not.toContain(secret);
 });
@@ -145,7 +143,7 @@ test('a gateway whose provider is out of reach starts, and takes its tokens once
     clock,
   });
   const ask = (): Promise<Reply> => call(second.port, { method: 'GET', path: '/api/v1/whoami', key: token });
-  expect((await ask()).status).toBe(401);
+  expect((await ask()).status).toBe(503);
   expect(second.lines[0]).toMatchObject({ level: 'warn', message: 'the keys of an issuer could not be fetched' });
   await provider.start([keys[1]]);
   ahead = 10_001;

@@ -46,6 +46,8 @@ function policyOf(grants: readonly Grant[]): Policy {
     })),
     tests: [],
     people: [],
+    exclusive: [],
+    folders: [],
     guardrails: [],
   });
   if (!compiled.ok) throw new Error('the policy does not compile');

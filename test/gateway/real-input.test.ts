@@ -1,8 +1,7 @@
 // Real input: the owners of a large public repository as a policy, and its proposals as records (see the data folder's
 // README). For ten people, every family and every reach, the gateway's pages hold what `decide` allows record by
 // record.
-import { createReadStream, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { createReadStream } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { compilePolicy, type PolicySet, readPolicy } from '../../engine/compiler.js';
 import {
@@ -29,13 +28,10 @@ import { migrate } from '../../server/db/migrate.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
 import { LOAD_LIMITS } from '../../server/limits/records.js';
 import { call, type Reply } from '../support/gateway.js';
-import { fromRoot } from '../support/root.js';
+import { hasRealInput, REAL_RECORDS, realPolicyFolder } from '../support/real-input.js';
 import { type OpenedStore, testStores } from '../support/stores.js';
 import { times } from '../support/test-runs.js';
 
-const FOLDER = fromRoot('../shared/data/kubernetes-enhancements');
-const present = existsSync(FOLDER);
-if (!present) process.stderr.write('the real input is not on this machine: its test is skipped\n');
 const PEOPLE = 10;
 /** Asked of everybody, beside what each person holds something at: the root, two levels, and a namespace that does not exist. */
 const CONTEXTS = ['/', '/keps', '/keps/sig-none'];
@@ -51,7 +47,7 @@ interface StoredRecord {
 /** One of them, PostgreSQL where there is one, which is quicker; both in `make test-deep`. */
 const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
 
-(present ? describe : describe.skip).each(stores)('the real policy on its real records, $name', (store) => {
+(hasRealInput ? describe : describe.skip).each(stores)('the real policy on its real records, $name', (store) => {
   let opened: OpenedStore;
   let gateway: Gateway;
   let policy: Policy;
@@ -59,7 +55,7 @@ const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
   let records: readonly StoredRecord[];
 
   beforeAll(async () => {
-    const read = await readPolicyFolder(join(FOLDER, 'policy'));
+    const read = await readPolicyFolder(await realPolicyFolder());
     const result = readPolicy(read.files);
     expect(result.diagnostics).toEqual([]);
     if (result.policy === null) throw new Error('the policy is refused');
@@ -71,7 +67,7 @@ const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
     policy = loaded.policy;
     opened = await store.open();
     await migrate(opened.database);
-    const lines = readLines(createReadStream(join(FOLDER, 'dataset.jsonl')), LOAD_LIMITS.lineBytes);
+    const lines = readLines(createReadStream(REAL_RECORDS), LOAD_LIMITS.lineBytes);
     const report = await loadDataset(opened.database, lines, { onConflict: 'report', now: instantOf(0) });
     expect(report.faults).toEqual([]);
     gateway = await startGateway({
@@ -83,7 +79,7 @@ const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
       log: silent,
     });
     records = await everyRecord(opened);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await gateway.close();
@@ -136,7 +132,7 @@ const stores = testStores().slice(-times({ usual: 1, deep: 2 }));
     expect(seen.none).toBeGreaterThan(100);
     expect(seen.missing).toBeGreaterThan(5);
     expect(seen.items).toBeGreaterThan(2_000);
-  }, 180_000);
+  });
 });
 
 /** People of different standing: members of roles and holders of grants, spread over the policy. */

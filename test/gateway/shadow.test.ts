@@ -201,7 +201,7 @@ describe('a candidate', () => {
     expect(text.replaceAll(/sha256:[0-9a-f]{64}|\d{4}-\S+Z/g, '#')).toMatchInlineSnapshot(`
      "candidate   # (test)
      since       #, by admin root
-     against     #, generation 1
+     against     #, activation 1
      differs     12 of 160 cells: 2 gained, 10 lost
      live        6 decisions compared: 1 gained, 3 lost, 0 both
      + orcid:bob: resource:read at and below /office

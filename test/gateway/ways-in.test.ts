@@ -39,7 +39,14 @@ beforeAll(async () => {
       response.end(JSON.stringify({ active, sub: 'opaque-user', scope: 'resource:read' }));
     });
   });
-  const common = { audience: null, tokenPrefix: null, cacheTime: 60_000, groupsClaim: null, restrictionsClaim: null };
+  const common = {
+    audience: null,
+    tokenPrefix: null,
+    cacheTime: 60_000,
+    groupsClaim: null,
+    groupsSeparator: null,
+    restrictionsClaim: null,
+  };
   open = await openGateway({
     tls: await openTlsIdentity({ ...server, clientCaFile: authority.certFile }),
     mode: {

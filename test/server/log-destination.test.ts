@@ -89,6 +89,8 @@ it('a full disk under the log stops no answer and no end of the process', async 
   const args = ['local', '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--format', 'json'];
   const child = spawn(process.execPath, [CLI, ...args], {
     cwd: dataDir,
+    // Variables of the suite are no settings.
+    env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', full],
   });
   closeSync(full);

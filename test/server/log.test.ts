@@ -1,6 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import { toldText } from '../../server/db/failures.js';
 import { describeError, makeLogger } from '../../server/log.js';
+import { maskCredentials } from '../../server/mask.js';
 
 /** As pg makes them: values of rows and of the statement are all over it. */
 function databaseError(): Error {
@@ -35,7 +37,55 @@ describe('describeError', () => {
   });
 });
 
+describe('a message of the database', () => {
+  it.each([
+    ['58P01', 'could not load library "plpgsql.so"', true],
+    ['53300', 'too many connections for role "gateway"', true],
+    ['26000', 'prepared statement "b1" does not exist', true],
+    ['22P02', 'invalid input syntax: "canary"', false],
+    ['23505', 'duplicate key value', false],
+    ['42601', 'syntax error at or near "canary"', false],
+  ])('%s is shown if it quotes no value: %s', (code, message, isShown) => {
+    const error = Object.assign(new Error(message), { code, severity: 'ERROR' });
+    expect(JSON.stringify(describeError(error)).includes(JSON.stringify(message).slice(1, -1))).toBe(isShown);
+    expect(toldText(code, error)).toBe(isShown ? `SQLSTATE ${code}: ${message}` : `SQLSTATE ${code}`);
+  });
+});
+
+const KEY = `bwk_0123456789abcdef_${'Ab-_'.repeat(10)}xyz`;
+const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln_nature-1';
+
 describe('makeLogger', () => {
+  it.each([KEY, encodeURIComponent(KEY).replaceAll('_', '%5F'), TOKEN, TOKEN.replaceAll('.', '%2e')])(
+    'masks the credential %s wherever it is',
+    (credential) => {
+      const destination = new PassThrough();
+      const log = makeLogger({ destination });
+      const cause = new Error(`"${credential}"`);
+      log.warn(
+        { path: `/api/${credential}/x`, [credential]: 1, error: new Error('out', { cause }) },
+        `says ${credential} here`,
+      );
+      const line = String(destination.read());
+      expect(JSON.parse(line)).toMatchObject({ path: '/api/[credential]/x', msg: 'says [credential] here' });
+      expect(line.match(/\[credential\]/g)).toHaveLength(4);
+      for (const part of ['Ab-_', 'c2ln', '0123456789', 'eyJ']) expect(line).not.toContain(part);
+    },
+  );
+
+  it('leaves what only looks a little like one', () => {
+    const said = 'keys begin with bwk_ and end; eyJ is no token, nor is eye.jay';
+    expect(maskCredentials(said)).toBe(said);
+  });
+
+  it('writes lines of its level and above', () => {
+    const destination = new PassThrough();
+    const log = makeLogger({ destination, level: 'warn' });
+    log.info({}, 'quiet');
+    log.error({}, 'loud');
+    expect(String(destination.read())).toMatch(/^[^\n]*"loud"\}\n$/);
+  });
+
   it('writes one line of JSON for each call, whatever is in the fields', () => {
     const destination = new PassThrough();
     const log = makeLogger({ destination });

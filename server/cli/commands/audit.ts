@@ -1,11 +1,20 @@
-// `bailiwick audit verify|query|release`: whether the log is intact, and what it says (docs/audit.md).
+// `bailiwick audit verify|query|archive|release`: whether the log is intact, what it says, and where its old files go (docs/audit.md).
 import { type Command, Option } from 'commander';
 import type { Head } from '../../audit/chain.js';
 import type { EventKind, Outcome } from '../../audit/event.js';
 import type { SettingFlags, SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
-import { collect, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import {
+  collect,
+  type Format,
+  formatOption,
+  requiredOption,
+  withExamples,
+  withJson,
+  withSettings,
+} from '../options.js';
 import { usage } from '../failure.js';
+import { defineProofs } from './audit-proofs.js';
 
 const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
 const FOLDER = 'folder of the log (default: the one of the settings)';
@@ -13,6 +22,8 @@ const FOLDER = 'folder of the log (default: the one of the settings)';
 export function defineAudit(command: Command, io: CliIo): void {
   defineVerify(command, io);
   defineQuery(command, io);
+  defineProofs(command, io);
+  defineArchive(command, io);
   defineRelease(command, io);
   withExamples(command, [
     ['whether the log is intact', 'bailiwick audit verify'],
@@ -26,7 +37,9 @@ export function defineAudit(command: Command, io: CliIo): void {
 function defineVerify(audit: Command, io: CliIo): void {
   const command = audit
     .command('verify')
-    .description('check that no event was changed, moved or removed; exit with 8 if one was')
+    .description(
+      'check that no event was changed, moved or removed, and that their snapshots are there; exit with 8 if not',
+    )
     .argument('[folder]', FOLDER)
     .addOption(
       new Option(
@@ -39,11 +52,19 @@ function defineVerify(audit: Command, io: CliIo): void {
         (text: string) => headOf('--after', text),
       ),
     )
+    .option('--archive <folder>', 'where older files were moved to: those in `archived.sha256` are read there')
+    .option(
+      '--checkpoint <file>',
+      'a checkpoint that was kept: proves that the log only grew; may be repeated',
+      collect,
+    )
+    .option('--public-key <file>', 'public key that must have signed the checkpoints')
+    .option('--lost <log>', 'a log of the store that is known to be gone; may be repeated', collect)
     .addOption(formatOption())
     .action(async (folder: string | undefined, options: VerifyFlags) => {
       await (await import('../read-audit.js')).verifyCommand(io, folder, options);
     });
-  withSettings(command, LOG_SETTINGS);
+  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['the log of the gateway on this machine', 'bailiwick audit verify'],
     ['a copy, against a head that was noted last week', 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…'],
@@ -51,9 +72,9 @@ function defineVerify(audit: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"ok", "events", "head": {"seq", "hash"} | null, "faults": [{"log", "seq", "kind", "text"}],',
-    ' "logs": [{"log", "events", "head"}]}',
+    ' "logs": [{"log", "events", "head"}], "store": {"asked": true, "elsewhere"} | {"asked": false, "why"}, "unread": [names of archived files]}',
     '`head` is that of the only log, null if there are several. Kinds of faults: malformed, edited,',
-    'missing, order, broken, foreign, torn, head.',
+    'missing, order, broken, foreign, torn, head, snapshot, absent, gone, archived, checkpoint.',
   ]);
 }
 
@@ -61,6 +82,10 @@ export type VerifyFlags = SettingFlags & {
   readonly format: Format;
   readonly head?: readonly Head[];
   readonly after?: Head;
+  readonly archive?: string;
+  readonly checkpoint?: readonly string[];
+  readonly publicKey?: string;
+  readonly lost?: readonly string[];
 };
 
 /** Which events are meant. */
@@ -87,7 +112,7 @@ export function withSearch(command: Command): Command {
     .option('--namespace <namespace>', 'events that may have touched records there or below')
     .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
     .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
-    .option('--record <id>', 'reads and writes of one record by its id')
+    .option('--record <id>', 'reads and writes of one record by its id; says how many lists may have shown it')
     .option('--since <instant>', 'at or after this instant')
     .option('--until <instant>', 'before this instant');
 }
@@ -121,6 +146,35 @@ function defineQuery(audit: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, ['one event a line, as in the log']);
+}
+
+export type ArchiveFlags = SettingFlags & {
+  readonly format: Format;
+  readonly to: string;
+  readonly olderThan: string;
+};
+
+function defineArchive(audit: Command, io: CliIo): void {
+  const command = audit
+    .command('archive')
+    .description(
+      'verify the log, then move its old files to another folder and list them in `archived.sha256`; a gateway may run',
+    )
+    .argument('[folder]', FOLDER)
+    .addOption(requiredOption('--to <folder>', 'where they go; made if it does not exist'))
+    .addOption(
+      requiredOption('--older-than <duration>', 'age of the last event in a file, such as `90d`; younger files stay'),
+    )
+    .addOption(formatOption())
+    .action(async (folder: string | undefined, options: ArchiveFlags) => {
+      await (await import('../archive-audit.js')).archiveCommand(io, folder, options);
+    });
+  withSettings(command, LOG_SETTINGS);
+  withExamples(command, [
+    ['what is older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
+    ['then all of it, old and new', 'bailiwick audit verify --archive /mnt/archive'],
+  ]);
+  withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
 }
 
 export type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };

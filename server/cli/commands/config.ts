@@ -71,10 +71,13 @@ async function checkConfig(io: CliIo, options: Options): Promise<void> {
     await writeJson(io, report);
     return;
   }
-  const { renderTable } = await import('../render/text.js');
+  const [{ renderTable }, { writtenText }] = await Promise.all([
+    import('../render/text.js'),
+    import('../../config/index.js'),
+  ]);
   const rows = settings.map((one) => [
     one.key,
-    one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(String(one.written)),
+    one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(writtenText(one.written)),
     one.place === null ? 'default' : escapeText(one.place),
   ]);
   await write(io.stdout, renderTable(['SETTING', 'VALUE', 'SOURCE'], rows));

@@ -18,7 +18,7 @@ interface Options {
 
 export function defineDecide(command: Command, io: CliIo): void {
   command
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--requests <file>', 'file of requests; `-` is stdin', '-')
     .option('--at <instant>', 'time for requests without `at`, as RFC 3339 (default: now)')
     .addOption(formatOption().default('json'))
@@ -67,7 +67,12 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
 /** As it is printed, key by key. */
 export type LineAnswer = { readonly id: LineId } & (
   | { readonly decision: 'allow'; readonly grants: readonly string[] }
-  | { readonly decision: 'deny'; readonly step: Step; readonly cause?: Step }
+  | {
+      readonly decision: 'deny';
+      readonly step: Step;
+      readonly cause?: Step;
+      readonly identities?: readonly string[];
+    }
   | { readonly error: LineError }
 );
 
@@ -84,10 +89,9 @@ export function answerLine(policy: Policy, bytes: Uint8Array | null, at: Instant
 
 function toAnswer(
   decision: Decision,
-): { decision: 'allow'; grants: readonly string[] } | { decision: 'deny'; step: Step; cause?: Step } {
+): { decision: 'allow'; grants: readonly string[] } | Extract<Decision, { readonly decision: 'deny' }> {
   if (decision.decision === 'allow') return { decision: 'allow', grants: decision.grants.map((grant) => grant.id) };
-  const { step, cause } = decision;
-  return { decision: 'deny', step, ...(cause === undefined ? {} : { cause }) };
+  return decision;
 }
 
 export function renderAnswer(answer: LineAnswer, format: Format): string {
@@ -100,5 +104,6 @@ function textOf(answer: LineAnswer): string {
   if ('error' in answer) return `error ${answer.error.code} ${escapeText(answer.error.message)}`;
   if (answer.decision === 'allow')
     return answer.grants.length === 0 ? 'allow' : `allow ${answer.grants.map(escapeText).join(',')}`;
-  return `deny ${answer.step}${answer.cause === undefined ? '' : ` ${answer.cause}`}`;
+  const more = answer.cause ?? answer.identities?.map(escapeText).join(',');
+  return `deny ${answer.step}${more === undefined ? '' : ` ${more}`}`;
 }

@@ -18,13 +18,13 @@ interface Options {
 
 export function defineDiff(command: Command, io: CliIo): void {
   command
-    .argument('<old>', 'policy folder or snapshot file')
-    .argument('<new>', 'policy folder or snapshot file')
+    .argument('<old>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
+    .argument('<new>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--exit-code', `end with ${String(EXIT.differences)} if any access differs`)
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
     .option(
       '--no-weaker-checks',
-      `end with ${String(EXIT.differences)} if a guardrail or test was removed or changed, or a person was added, removed or changed; for snapshots, if any differs`,
+      `end with ${String(EXIT.differences)} if a guardrail or a delegated folder was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
     )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
@@ -35,12 +35,13 @@ export function defineDiff(command: Command, io: CliIo): void {
   withExamples(command, [
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
-    ['a check that keeps guardrails and tests', 'bailiwick diff base/policies policies --no-weaker-checks'],
+    ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
-    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"cells":{"compared","equal","gained","lost"},',
-    '"checks":{"guardrails":{"added","removed","changed"},"people":{…},"tests":{…}}}; {"changed"} if one is a snapshot',
+    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"exclusive":{"added":[[Identity,Identity]],"removed"},"cells":{"compared","equal","gained","lost"},',
+    '"checks":{"guardrails":{"added","removed","changed":[{"id","weaker","changes","before","after"}]},"delegation":{…},',
+    '"people":{"added","removed","changed"},"tests":{…},"exclusive":{…},"accepted":[text]}}; {"changed"} of each kind alone if one is a snapshot',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
     'Counts beyond 2^53 - 1 are strings.',
@@ -55,19 +56,25 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw usage('the two policies cannot both come from stdin');
   }
-  const [{ areChecksWeaker, diffChecks, diffPolicies }, { POLICY_LIMITS }, { openStated }, { startProgress }, render] =
-    await Promise.all([
-      import('../../../engine/compiler.js'),
-      import('../../limits/policy.js'),
-      import('../open-policy.js'),
-      import('../render/terminal.js'),
-      import('../render/diff.js'),
-    ]);
-  const { policy: old, set: oldSet, bytes: oldBytes } = await openStated(io, paths.old, 'study');
+  const [
+    { areChecksWeaker, acceptedFindings, diffChecks, diffPolicies },
+    { POLICY_LIMITS },
+    { openStated },
+    { startProgress },
+    render,
+  ] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../../limits/policy.js'),
+    import('../open-policy.js'),
+    import('../render/terminal.js'),
+    import('../render/diff.js'),
+  ]);
+  const { policy: old, set: oldSet, bytes: oldBytes, sources: oldSources } = await openStated(io, paths.old, 'study');
   const {
     policy: changed,
     set,
     bytes,
+    sources,
   } = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
     throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
   });
@@ -75,13 +82,13 @@ async function diff(
   if (oldBytes.length + bytes.length >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
   const report = diffPolicies(old, changed);
   const checks = diffChecks(
-    { digest: old.digest, checks: old.checks, set: oldSet },
-    { digest: changed.digest, checks: changed.checks, set },
+    { digest: old.digest, checks: old.checks, set: oldSet, accepted: acceptedFindings(oldSources) },
+    { digest: changed.digest, checks: changed.checks, set, accepted: acceptedFindings(sources) },
   );
   progress.done();
   const refused =
     (exitCode === true && !report.equal) ||
-    (!newAccess && report.gained.length > 0) ||
+    (!newAccess && report.gained.length + report.exclusive.removed.length > 0) ||
     (!weakerChecks && areChecksWeaker(checks));
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = {

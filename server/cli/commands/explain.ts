@@ -1,6 +1,6 @@
 // `bailiwick explain <policy>`: one access step by step, and for a denial what would allow it.
 import type { Command } from 'commander';
-import { type ActorOptions, notesOn, readActor, withActorOptions } from '../actor.js';
+import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
@@ -14,7 +14,7 @@ interface Options extends ActorOptions {
 
 export function defineExplain(command: Command, io: CliIo): void {
   withActorOptions(command)
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .addOption(requiredOption('--scope <scope>', 'scope to ask about, such as `resource:read`'))
     .addOption(requiredOption('--namespace <path>', 'where the record lives'))
     .option('--context <path>', 'namespace to ask from (default: the one where the record lives)')
@@ -33,7 +33,7 @@ export function defineExplain(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
-    '"actor":{"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
+    '"actor":{"person"?,"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
     '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"breaks"?}],"noEdit"?}',
     'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
     'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
@@ -50,15 +50,17 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
     import('../open-policy.js'),
     import('../render/answers.js'),
   ]);
-  const actor = readActor(options);
+  const typed = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
   const { policy, source, set } = await openPolicy(io, path, 'study');
+  const actor = completeActor(typed, options, { set, shown: path });
   const request = { ...actor, scope, context, target, at };
   const explained = engine.explain(policy, request);
   const explanation = { ...explained, edits: engine.proveEdits(explained.edits, { policy, set }) };
   if (options.format === 'json') {
-    await writeJson(io, render.explanationJson(explanation, request, policy.digest));
+    const { explanationJson } = await import('../../policy/explanation-json.js');
+    await writeJson(io, explanationJson(explanation, request, policy.digest));
     return;
   }
   const { paintFor } = await import('../render/terminal.js');

@@ -19,13 +19,13 @@ export function defineExport(command: Command, io: CliIo): void {
 }
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
-  const [{ openStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
+  const [{ openNamedStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
     import('../open-store.js'),
     import('../../load/export-dataset.js'),
     import('../render/terminal.js'),
     import('../../../engine/index.js'),
   ]);
-  const db = await openStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
+  const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
   try {
     const { tooLong } = await exportDataset(

@@ -29,9 +29,18 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(
       requiredOption(
         '--identity <provider:subject>',
-        'identity whose grants the key uses; repeat for more (not for an admin key)',
+        'identity whose grants the key uses; repeat for more (not with --admin, --monitor or --decide)',
         'admin',
+        'monitor',
+        'decide',
+        'person',
       ).argParser(collect),
+    )
+    .addOption(
+      new RuledOption(
+        '--person <name>',
+        'a person of the policy, whose identities the key has; needs `--policy`',
+      ).excluding('admin', 'monitor', 'decide'),
     )
     .addOption(
       new Option(
@@ -52,11 +61,23 @@ function defineCreate(keys: Command, io: CliIo): void {
       new RuledOption(
         '--admin',
         'make an admin key: it opens only the admin listener, and takes no identities, scopes or namespaces',
+      ).excluding('identity', 'scope', 'scopeNone', 'restrict', 'restrictNone', 'monitor'),
+    )
+    .addOption(
+      new RuledOption(
+        '--monitor',
+        'make a key for monitoring: it opens `/metrics` and the status of the admin listener, and nothing else',
       ).excluding('identity', 'scope', 'scopeNone', 'restrict', 'restrictNone'),
+    )
+    .addOption(
+      new RuledOption(
+        '--decide',
+        'make a key that asks what others may do, within its scopes and namespaces; it has no identities',
+      ).excluding('identity', 'admin', 'monitor'),
     )
     .option(
       '--policy <path>',
-      'policy to check the identities against; warns if it does not name one, or if they belong to several people',
+      'policy to check the identities against; warns if it does not name one, and refuses identities of several people or that exclude each other',
     )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
@@ -71,6 +92,11 @@ function defineCreate(keys: Command, io: CliIo): void {
     [
       'narrowed: two scopes, one lab, until July',
       'bailiwick keys create --actor ci --identity github:ci-bot --credential-scopes resource:read,resource-template:read --restrict /labs/optics --expires 2027-07-01T00:00:00Z',
+    ],
+    ['for Prometheus, on an admin listener beyond loopback', 'bailiwick keys create --actor prometheus --monitor'],
+    [
+      'for a service that asks what others may do in one lab',
+      'bailiwick keys create --actor portal --decide --credential-scopes resource:read --restrict /labs/optics',
     ],
     [
       'into a variable: the key alone is on stdout',

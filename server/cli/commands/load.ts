@@ -43,20 +43,25 @@ export function defineLoad(command: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
-  const [{ inputSize, openInput, readLines }, { openStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, audit] =
-    await Promise.all([
-      import('../files.js'),
-      import('../open-store.js'),
-      import('../../load/load-dataset.js'),
-      import('../../limits/records.js'),
-      import('../record-operator.js'),
-    ]);
+  const [
+    { inputSize, openInput, readLines },
+    { openNamedStore, storeFailure },
+    { loadDataset },
+    { LOAD_LIMITS },
+    audit,
+  ] = await Promise.all([
+    import('../files.js'),
+    import('../open-store.js'),
+    import('../../load/load-dataset.js'),
+    import('../../limits/records.js'),
+    import('../record-operator.js'),
+  ]);
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
   // No time limit: no client waits for the answer.
   const opening: OpenStoreOptions = { statementTimeout: 0, ...(options.dryRun === true && { asItIs: true }) };
-  const db = await openStore(io, config, opening).catch((error: unknown) => {
+  const db = await openNamedStore(io, config, opening).catch((error: unknown) => {
     input.destroy();
     throw error;
   });

@@ -16,7 +16,7 @@ export function defineMigrate(command: Command, io: CliIo): void {
 }
 
 async function migrateStore(io: CliIo, options: Options): Promise<void> {
-  const [{ storeOf }, { openDatabase }, { migrate }, { sayWait }, { count }] = await Promise.all([
+  const [{ storeOf }, { openDatabase }, { migrate }, { announceStore, sayWait }, { count }] = await Promise.all([
     import('../../config/index.js'),
     import('../../db/database.js'),
     import('../../db/migrate.js'),
@@ -24,6 +24,7 @@ async function migrateStore(io: CliIo, options: Options): Promise<void> {
     import('../render/text.js'),
   ]);
   const config = await configOf(io, options);
+  const say = announceStore(io, config);
   // Migrations have no time limit.
   const database = await openDatabase({
     ...storeOf(config),
@@ -32,6 +33,7 @@ async function migrateStore(io: CliIo, options: Options): Promise<void> {
     onWait: sayWait(io),
   });
   try {
+    await say();
     const applied = await migrate(database);
     if (options.format === 'json') await writeJson(io, { applied });
     else if (applied.length === 0) await write(io.stdout, 'the store is up to date\n');

@@ -64,7 +64,7 @@ async function publish(io: CliIo, path: string, options: Options): Promise<void>
     `snapshot  ${policy.digest}`,
     signed === null
       ? `policy    ${policy.name}, without a signed statement`
-      : `policy    ${policy.name} for ${signed.statement.environment}, generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
+      : `policy    ${policy.name} for ${signed.statement.environment}, statement generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
   ];
   await write(io.stdout, `${lines.join('\n')}\n`);
 }
@@ -86,5 +86,5 @@ async function intoStore(io: CliIo, options: Options, publication: Publication):
   const { change, generation } = await publishToStore(io, config, publication);
   const store = storeOf(config);
   const name = store.kind === 'embedded' ? `the store in ${store.dataDir}` : 'the external PostgreSQL';
-  return { place: `${name}, generation ${String(generation)}`, change, generation };
+  return { place: `${name}, activation ${String(generation)}`, change, generation };
 }

@@ -6,8 +6,8 @@ import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type OpenAudit, openAudit } from '../open-audit.js';
-import { openStore } from '../open-store.js';
+import { type OpenAudit, openAudit, refusalsTo } from '../open-audit.js';
+import { awaitStore, openStore } from '../open-store.js';
 import { type PolicyAtStart, policyAtStart, startServing } from '../policy-at-start.js';
 import { localConflicts } from '../local-conflicts.js';
 import { escapeText } from '../render/escape.js';
@@ -18,6 +18,7 @@ import { isLoopbackName } from '../../http/host-guard.js';
 import { nodeWarning } from '../../node-support.js';
 import { systemClock as clock } from '../../ports.js';
 import { followSource } from '../../policy/follow-source.js';
+import { watchAge } from '../../policy/watch-age.js';
 import { publicationRule } from '../publication.js';
 
 export function defineServe(command: Command, io: CliIo): void {
@@ -139,7 +140,10 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
   const termination = onTermination();
   // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
   // request.
-  const log = makeLogger(io.stderr === process.stderr ? {} : { destination: io.stderr });
+  const log = makeLogger({
+    level: config.log.level,
+    ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
+  });
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
   try {
@@ -150,7 +154,14 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       await addresses.close();
       throw error;
     };
-    const db = await openStore(io, config).catch(closeAddresses);
+    const isAwaited = !isLocal && config.database.waitAtStart;
+    const opening = isAwaited ? awaitStore(io, config, { log, ended: termination.requested }) : openStore(io, config);
+    const db = await opening.catch(closeAddresses);
+    if (db === null) {
+      log.info({ signal: await termination.requested }, 'shutting down');
+      await addresses.close();
+      return;
+    }
     const opened: { audit: OpenAudit | null } = { audit: null };
     // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
     // first swap.
@@ -165,13 +176,26 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
-        ...{ mode, db, listen: addresses.api, admin, rate, concurrency, idempotency, log, audit: trail },
+        ...{
+          mode,
+          db,
+          listen: addresses.api,
+          admin,
+          rate,
+          concurrency,
+          idempotency,
+          log,
+          audit: trail,
+          authzen: config.authzen,
+        },
         authentication: config.authentication,
         trustProxy: config.trustProxy,
+        requestLog: config.log,
         // In local mode the guard of hosts refuses other origins.
         origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
         isPeer: !isLocal,
+        certificateExpires: tls === null ? null : tls.expires,
         ...{ rule, keep, confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const) },
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       };
@@ -190,9 +214,11 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       if (gateway.activations !== null) reload.add(gateway.activations);
       const source = found?.source ?? null;
       if (source !== null) {
-        const { poll: interval, ...ages } = config.snapshot;
-        reload.add(followSource({ source, rule, policies, activator, ages, clock, log, interval }));
+        const onRefused = refusalsTo(trail);
+        const following = { source, rule, policies, activator, clock, log, onRefused };
+        reload.add(followSource({ ...following, interval: config.snapshot.poll }));
       }
+      if (!isLocal) reload.add(watchAge({ policies, ages: config.snapshot, clock, log, facts: source?.facts ?? {} }));
       const active = policies.current();
       if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
       return gateway;

@@ -75,7 +75,7 @@ function render(body: Members): string {
 }
 
 function againstText(against: Members): string {
-  return `${textOf(against.get('snapshot'))}, generation ${textOf(against.get('generation'))}`;
+  return `${textOf(against.get('snapshot'))}, activation ${textOf(against.get('generation'))}`;
 }
 
 function faultText(fault: unknown): string {

@@ -25,7 +25,8 @@ import { openStated } from '../open-policy.js';
 import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
-import { asFailure, readStatementFlags, statementJson, type StatementValues } from '../statement-flags.js';
+import { asFailure, readStatementFlags, sourceText, statementJson, type StatementValues } from '../statement-flags.js';
+import { type SourceFlags, sourceOf } from '../statement-source.js';
 
 export function defineSign(command: Command, io: CliIo): void {
   command
@@ -47,6 +48,18 @@ export function defineSign(command: Command, io: CliIo): void {
         'replace',
       ),
     )
+    .addOption(
+      new RuledOption(
+        '--source-commit [commit]',
+        'commit that the snapshot was compiled from; without a value, the current one, if it compiles to this snapshot',
+      ).excluding('add'),
+    )
+    .addOption(
+      new RuledOption(
+        '--source-repository [url]',
+        'repository of that commit; without a value, the remote `origin`',
+      ).excluding('add'),
+    )
     .option('--replace', 'replace a statement that states other values, and drop its signatures')
     .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
@@ -57,13 +70,17 @@ export function defineSign(command: Command, io: CliIo): void {
       'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
     ],
     [
+      'with the commit and the repository that it comes from, found in git',
+      'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z --source-commit --source-repository',
+    ],
+    [
       'a second signature: the same statement, another key',
       'bailiwick sign snapshot.json --key ana.key --add snapshot.json.dsse.json',
     ],
   ]);
 }
 
-interface Options {
+interface Options extends SourceFlags {
   readonly key: string;
   readonly environment?: string;
   readonly generation?: string;
@@ -93,7 +110,8 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
       'compile it first: bailiwick compile <dir> -o snapshot.json',
     );
   }
-  const facts = { snapshot: policy.digest, policy: policy.name };
+  const origin = await sourceOf(io, options, policy.digest);
+  const facts = { snapshot: policy.digest, policy: policy.name, ...(origin === null ? {} : { source: origin }) };
   const { statement, existing } = await (options.add === undefined
     ? composed(io, facts, { values, output, replace: options.replace === true })
     : taken(io, facts, options.add));
@@ -138,7 +156,7 @@ function outputOf(path: string, { output, add, format }: Options): string {
   return output ?? statementPathOf(path);
 }
 
-type Facts = Pick<PublicationStatement, 'snapshot' | 'policy'>;
+type Facts = Pick<PublicationStatement, 'snapshot' | 'policy' | 'source'>;
 
 /** What to sign, and the envelope that it is in or replaces. */
 interface ToSign {
@@ -172,9 +190,11 @@ async function composed(
   const existing = output === '-' ? null : await readExisting(io, output);
   const there = existing?.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
   const asked = statementOf(facts, values);
-  // A second signer signs the same statement, with the same time of issue.
+  // A second signer signs the same statement, with the same time of issue, and may leave out where it comes from.
   const isTimed = (values.issued ?? values.at) !== null;
-  const differences = there === null ? [] : differencesOf(there, isTimed ? asked : { ...asked, issued: there.issued });
+  const same = there?.source === undefined || facts.source !== undefined ? {} : { source: there.source };
+  const differences =
+    there === null ? [] : differencesOf(there, { ...asked, ...(isTimed ? {} : { issued: there.issued }), ...same });
   const isSame = there !== null && differences.length === 0;
   const statement = isSame ? there : asked;
   const fault = statementFault(statement);
@@ -207,7 +227,7 @@ function differencesOf(there: PublicationStatement, asked: PublicationStatement)
 }
 
 function shownFields(statement: PublicationStatement): readonly (readonly [keyof PublicationStatement, string])[] {
-  const { snapshot, policy, environment, generation, issued, expires } = statement;
+  const { snapshot, policy, environment, generation, issued, expires, source } = statement;
   return [
     ['snapshot', snapshot],
     ['policy', policy],
@@ -215,6 +235,7 @@ function shownFields(statement: PublicationStatement): readonly (readonly [keyof
     ['generation', String(generation)],
     ['issued', formatInstant(issued)],
     ['expires', formatInstant(expires)],
+    ['source', source === undefined ? 'nothing' : sourceText(source)],
   ];
 }
 
@@ -277,12 +298,13 @@ async function tell(io: CliIo, { output, format, statement, envelope, change, ke
     });
     return;
   }
-  const { policy, environment, generation, issued, expires, snapshot } = statement;
+  const { policy, environment, generation, issued, expires, snapshot, source } = statement;
   const lines = [
     `statement ${escapeText(output)}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
     `snapshot  ${snapshot}`,
-    `policy    ${escapeText(policy)} for ${escapeText(environment)}, generation ${String(generation)}`,
+    `policy    ${escapeText(policy)} for ${escapeText(environment)}, statement generation ${String(generation)}`,
     `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+    ...(source === undefined ? [] : [`source    ${sourceText(source)}`]),
     `key       ${keyId}`,
   ];
   await write(output === '-' ? io.stderr : io.stdout, `${lines.join('\n')}\n`);

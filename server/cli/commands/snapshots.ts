@@ -82,7 +82,7 @@ async function listSnapshots(io: CliIo, options: Options): Promise<void> {
   await write(io.stdout, rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows));
 }
 
-const HEADINGS = ['SNAPSHOT', 'STATE', 'GENERATION', 'STORED', 'REASON'];
+const HEADINGS = ['SNAPSHOT', 'STATE', 'ACTIVATION', 'STORED', 'REASON'];
 
 function rowOf(one: unknown): readonly string[] {
   const members = new Map<string, unknown>(typeof one === 'object' && one !== null ? Object.entries(one) : []);
@@ -104,5 +104,5 @@ async function change(
   const [snapshot, generation] = [answer.body.get('snapshot'), answer.body.get('generation')];
   if (options.format === 'json') await writeJson(io, { snapshot, generation });
   else
-    await write(io.stdout, `in force  ${escapeText(String(snapshot))}, generation ${escapeText(String(generation))}\n`);
+    await write(io.stdout, `in force  ${escapeText(String(snapshot))}, activation ${escapeText(String(generation))}\n`);
 }

@@ -24,7 +24,7 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "ageSeconds","stale","store":{"kind","ok","replica"},"lastError","shadow","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replica"},"audit","certificate","lastError","shadow","peers"}',
   ]);
 }
 
@@ -43,8 +43,35 @@ async function showStatus(io: CliIo, options: Options): Promise<void> {
 /** A remark about a policy's age; none for a low age. */
 const AGES: ReadonlyMap<string, string> = new Map([
   ['soft', ', which is long ago'],
-  ['hard', ', which is too long ago: the gateway decides nothing'],
+  ['hard', ', which is too long ago'],
 ]);
+
+function readyText(body: Members): string {
+  const undecided = body.get('undecided');
+  const why = typeof undecided === 'string' ? `; decides nothing: ${undecided}` : '';
+  return `${body.get('ready') === true ? 'yes' : 'no'}${why}`;
+}
+
+function statementText(statement: Members): string {
+  if (statement.size === 0) return 'none';
+  return `generation ${textOf(statement.get('generation'))}, expires at ${textOf(statement.get('expiresAt'))}`;
+}
+
+/** Tells the disk of the log from the store, where events wait. */
+function auditText(audit: Members): string {
+  if (audit.size === 0) return 'none';
+  const [file, store] = [numberOf(audit.get('fileLagSeconds')), numberOf(audit.get('storeLagSeconds'))];
+  const faults = [
+    ...(file > 0 ? [`its files could not be written for ${file.toFixed(1)} seconds`] : []),
+    ...(store > 0 ? [`events in the store could not be fetched for ${store.toFixed(1)} seconds`] : []),
+  ];
+  const said = faults.length === 0 ? 'written' : faults.join(', ');
+  return audit.get('ok') === true ? said : `${said}: requests are refused`;
+}
+
+function certificateText(certificate: Members): string {
+  return certificate.size === 0 ? 'none' : `expires at ${textOf(certificate.get('expiresAt'))}`;
+}
 
 /** Why the source's offer is not served. */
 function errorText(value: unknown): string {
@@ -64,13 +91,14 @@ function shadowText(shadow: Members): string {
 }
 
 const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[] = [
-  ['ready', (body) => (body.get('ready') === true ? 'yes' : 'no')],
+  ['ready', readyText],
   ['version', (body) => textOf(body.get('version'))],
   ['started', (body) => textOf(body.get('startedAt'))],
   ['policy', (body) => textOf(body.get('policy'))],
   ['snapshot', (body) => textOf(body.get('snapshot'))],
   ['decisions', (body) => `${textOf(body.get('decisions'))} (${textOf(body.get('labels'))})`],
-  ['generation', (body) => `${textOf(body.get('generation'))} (${textOf(body.get('reason'))})`],
+  ['activation', (body) => `${textOf(body.get('generation'))} (${textOf(body.get('reason'))})`],
+  ['statement', (body) => statementText(membersOf(body.get('statement')))],
   ['source', (body) => textsOf(body.get('source'), ['kind', 'path', 'url', 'repository', 'ref', 'commit'])],
   ['loaded', (body) => textOf(body.get('loadedAt'))],
   [
@@ -83,6 +111,8 @@ const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[
     'store',
     (body) => `${textsOf(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
   ],
+  ['audit log', (body) => auditText(membersOf(body.get('audit')))],
+  ['certificate', (body) => certificateText(membersOf(body.get('certificate')))],
   ['replica', (body) => replicaText(membersOf(membersOf(body.get('store')).get('replica')))],
   ['peers', peersText],
 ];
@@ -95,12 +125,17 @@ function replicaText(replica: Members): string {
   return `${replica.get('used') === true ? 'used' : 'not used'}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
 }
 
-/** Gateways that serve something else are named. */
+/** Gateways that serve something else are named. Several may run on one host, and are told apart by their starts and names. */
 function peersText(body: Members): string {
   const peers = body.get('peers');
   if (!Array.isArray(peers) || peers.length === 0) return 'none seen';
   const others = peers.map(membersOf).filter((peer) => peer.get('snapshot') !== body.get('snapshot'));
-  const named = others.map((peer) => `${textOf(peer.get('host'))} (generation ${textOf(peer.get('generation'))})`);
+  const named = others.map((peer) => {
+    const [host, gateway, startedAt, number] = ['host', 'gateway', 'startedAt', 'generation'].map((name) =>
+      textOf(peer.get(name)),
+    );
+    return `${host ?? ''} (started ${startedAt ?? ''}, name ${gateway ?? ''}, activation ${number ?? ''})`;
+  });
   const seen = `${String(peers.length)} seen`;
   return named.length === 0 ? `${seen}, with the same snapshot` : `${seen}; with another snapshot: ${named.join(', ')}`;
 }

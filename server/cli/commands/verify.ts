@@ -10,7 +10,7 @@ import { formatOption, withExamples, withJson, type Format } from '../options.js
 import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
-import { asFailure, readStatementFlags, statementJson } from '../statement-flags.js';
+import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
 import { systemClock } from '../../ports.js';
 import { type Publication, type PublicationFault, verifyPublication } from '../../policy/verify-publication.js';
 import { readKeyring } from '../../signing/keyring-file.js';
@@ -181,10 +181,11 @@ function renderVerification({ policy, signed }: Verification, paint: Paint): str
   }
   const { keyring, statement, signatures, faults } = signed;
   if (statement !== null) {
-    const { environment, generation, issued, expires } = statement;
+    const { environment, generation, issued, expires, source } = statement;
     lines.push(
-      `published for ${environment}, generation ${String(generation)}`,
+      `published for ${environment}, statement generation ${String(generation)}`,
       `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+      ...(source === undefined ? [] : [`compiled from ${sourceText(source)}`]),
     );
   }
   lines.push(signedLine({ keyring, counted: signatures.filter(({ ok }) => ok).length }, paint));

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
-import { type ActorOptions, type AskingActor, notesOn, readActor, withActorOptions } from '../actor.js';
+import { type ActorOptions, type AskingActor, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
@@ -27,7 +27,7 @@ interface Options extends ActorOptions {
 
 export function defineVisible(command: Command, io: CliIo): void {
   withActorOptions(command)
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .addOption(requiredOption('--family <family>', 'family of the records').choices(FAMILY_NAMES))
     .addOption(requiredOption('--namespace <path>', 'namespace to ask from'))
     .addOption(
@@ -42,12 +42,16 @@ export function defineVisible(command: Command, io: CliIo): void {
       'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource --namespace /beamlines/amx/run-7',
     ],
     [
+      'what a person sees who is also in a group',
+      'bailiwick visible policies --person ana-ito --as orcid-group:staff --family resource --namespace /beamlines/amx',
+    ],
+    [
       'all templates below a namespace',
       'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource-template --namespace / --reach subtree',
     ],
   ]);
   withJson(command, [
-    '{"kind":"none"|"all"|"some","step"?,"exact":[namespace],"subtrees":[namespace],"at","snapshot"}',
+    '{"kind":"none"|"all"|"some","step"?,"exact":[namespace],"subtrees":[namespace],"at","snapshot","person"?}',
   ]);
 }
 
@@ -63,8 +67,9 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
     import('../open-policy.js'),
   ]);
   const at = await instantOption(options.at);
-  const { policy, source } = await openPolicy(io, path, 'study');
-  const actor = readActor(options);
+  const typed = readActor(options);
+  const { policy, source, set } = await openPolicy(io, path, 'study');
+  const actor = completeActor(typed, options, { set, shown: path });
   const answer = answerOf(engine, policy, { ...actor, family, reach, namespace, at });
   if (format === 'json') {
     const lists =
@@ -76,6 +81,7 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
       ...lists,
       at: engine.formatInstant(at),
       snapshot: policy.digest,
+      ...(actor.person === undefined ? {} : { person: actor.person }),
     });
     return;
   }

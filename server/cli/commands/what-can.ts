@@ -1,47 +1,67 @@
-// `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity.
+// `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity, or for one person.
 import type { Command } from 'commander';
 import { notesOn, readIdentity } from '../actor.js';
+import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
+import { identitiesOf, personWith } from '../people.js';
 
 interface Options {
+  readonly person?: string;
   readonly at?: string;
   readonly format: Format;
 }
 
 export function defineWhatCan(command: Command, io: CliIo): void {
   command
-    .argument('<policy>', 'policy folder or snapshot file')
-    .argument('<identity>', '`provider:subject`')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
+    .argument('[identity]', '`provider:subject`, unless `--person` is given')
+    .option('--person <name>', 'a person of the policy, with all identities')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
-    .action((policy: string, identity: string, options: Options) => whatCan(io, { policy, identity }, options));
+    .action((policy: string, identity: string | undefined, options: Options) =>
+      whatCan(io, { policy, identity }, options),
+    );
   withExamples(command, [
     ['what somebody may do', 'bailiwick what-can policies orcid:0000-0002-1825-0097'],
+    ['what a person may do, by all their identities', 'bailiwick what-can policies --person ana-ito'],
     [
       'where they may write',
       `bailiwick what-can policies orcid:0000-0002-1825-0097 --format json | jq '.access[] | select(.scopes[] | endswith(":write")) | .namespace'`,
     ],
   ]);
   withJson(command, [
-    '{"identity","at","snapshot","access":[{"namespace","extent","except"?,"scopes","grants":[GrantRef]}]}',
+    '{"identity","person"?,"at","snapshot","access":[{"namespace","extent","except"?,"scopes","grants":[GrantRef]}]}',
+    'With `--person`: "person" and "identities" in place of "identity".',
     '`extent` is exact, subtree or below (without the namespace itself); `except` lists subtrees that are left out.',
   ]);
 }
 
-async function whatCan(io: CliIo, asked: { policy: string; identity: string }, { at, format }: Options): Promise<void> {
-  const [engine, { formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
+interface Asked {
+  readonly policy: string;
+  readonly identity: string | undefined;
+}
+
+async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options): Promise<void> {
+  if ((asked.identity === undefined) === (person === undefined))
+    throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
+  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
     import('../open-policy.js'),
   ]);
-  const identity = readIdentity(asked.identity);
+  const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];
   const instant = await instantOption(at);
-  const { policy, source } = await openPolicy(io, asked.policy, 'study');
-  const access = engine.whatCan(policy, { identity, at: instant });
+  const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
+  const identities = person === undefined ? typed : identitiesOf(person, { set, shown: asked.policy });
+  const name = person ?? personWith(identities, set);
+  const texts = identities.map(formatIdentity);
+  const access = engine.whatCan(policy, { identities, at: instant });
   if (format === 'json') {
     await writeLargeJson(io, [
       ['identity', asked.identity],
+      ['person', name],
+      ['identities', person === undefined ? undefined : texts],
       ['at', formatInstant(instant)],
       ['snapshot', policy.digest],
       ['access', access],
@@ -53,6 +73,9 @@ async function whatCan(io: CliIo, asked: { policy: string; identity: string }, {
     import('../render/terminal.js'),
   ]);
   const time = noteOnTime(source, { asked: at !== undefined, at: instant });
-  await write(io.stderr, notesOn(policy, [identity]) + time);
-  await write(io.stdout, renderWhatCan(access, { identity: asked.identity, at: instant }, paintFor(io, 'stdout')));
+  await write(io.stderr, notesOn(policy, identities) + time);
+  await write(
+    io.stdout,
+    renderWhatCan(access, { person: name, identities: texts, at: instant }, paintFor(io, 'stdout')),
+  );
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { noteOnPlace, readNamespace, readScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
+import { personsOf } from '../people.js';
 
 interface Asked {
   readonly policy: string;
@@ -17,7 +18,7 @@ interface Options {
 
 export function defineWhoCan(command: Command, io: CliIo): void {
   command
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .argument('<scope>', 'such as `resource:write`')
     .argument('<namespace>', 'any path, whether or not a grant names it')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
@@ -33,7 +34,8 @@ export function defineWhoCan(command: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, [
-    '{"scope","namespace","at","snapshot","identities":[{"identity","grants":[GrantRef]}]}',
+    '{"scope","namespace","at","snapshot","identities":[{"identity","person"?,"grants":[GrantRef]}]}',
+    '`person` has the identity, if the policy is a folder that says so under `people`.',
     'GrantRef is {"id","file","line"}, and for a grant to a role "through": [{"role","file","line"}], the memberships that',
     'lead from the identity to that role.',
   ]);
@@ -50,8 +52,12 @@ async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise
     namespace: readNamespace(asked.namespace),
     at: await instantOption(at),
   };
-  const { policy, source } = await openPolicy(io, asked.policy, 'study');
-  const holders = engine.whoCan(policy, request);
+  const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
+  const persons = set === null ? new Map<string, string>() : personsOf(set);
+  const holders = engine.whoCan(policy, request).map(({ identity, grants }) => {
+    const person = persons.get(identity);
+    return { identity, ...(person === undefined ? {} : { person }), grants };
+  });
   if (format === 'json') {
     const { scope, namespace } = request;
     await writeLargeJson(io, [

@@ -1,9 +1,6 @@
 // `who-can`, `what-can`, `visible` and `explain` for people.
 import {
-  type Change,
   type ChainLink,
-  type ExplainRequest,
-  type Explanation,
   type HeldGrant,
   type HeldRegion,
   type Holder,
@@ -11,7 +8,6 @@ import {
 } from '../../../engine/compiler.js';
 import {
   canonicalize,
-  formatIdentity,
   formatInstant,
   groupDigits,
   type Instant,
@@ -22,17 +18,21 @@ import {
 import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { exactJson, instantJson } from '../../exact-json.js';
+import type { Proved } from '../../policy/explanation-json.js';
 import { patternsOf, regionText } from './region.js';
 import { grantText } from './test-failures.js';
 
+/** With the name of the person who has the identity. */
+export type NamedHolder = Holder & { readonly person?: string };
+
 export function renderWhoCan(
-  holders: readonly Holder[],
+  holders: readonly NamedHolder[],
   asked: { scope: string; namespace: string; at: Instant },
   paint: Paint,
 ): string {
   const lines = holders.map(
-    ({ identity, grants }) => `${paint('strong', escapeText(identity))}\n${grantLines(grants)}`,
+    ({ identity, person, grants }) =>
+      `${paint('strong', escapeText(identity))}${person === undefined ? '' : ` (${person})`}\n${grantLines(grants)}`,
   );
   const who = holders.length === 0 ? 'nobody holds' : count(holders.length, 'identity holds', 'identities hold');
   return `${lines.join('')}${paint('faint', `${who} ${asked.scope} at ${asked.namespace} at ${formatInstant(asked.at)}`)}\n`;
@@ -40,15 +40,17 @@ export function renderWhoCan(
 
 export function renderWhatCan(
   regions: readonly HeldRegion[],
-  asked: { identity: string; at: Instant },
+  asked: { person?: string | undefined; identities: readonly string[]; at: Instant },
   paint: Paint,
 ): string {
+  const { person, identities } = asked;
+  const who = person === undefined ? identities.join(', ') : `${person} (${identities.join(', ')})`;
   const lines = regions.map(
     (region) =>
       `${paint('strong', regionText(region))}\n  ${patternsOf(region.scopes).join(', ')}\n${grantLines(region.grants)}`,
   );
   const what = regions.length === 0 ? 'nothing' : `this, in ${count(regions.length, 'region')}`;
-  return `${lines.join('')}${paint('faint', `${escapeText(asked.identity)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
+  return `${lines.join('')}${paint('faint', `${escapeText(who)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
 }
 
 function grantLines(grants: readonly HeldGrant[]): string {
@@ -121,45 +123,4 @@ export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 
   const which = unproved === edits.length ? 'these changes' : `the last ${groupDigits(unproved)} changes`;
   const help = source === 'folder' ? 'make the change and run `bailiwick check`' : 'name the policy folder';
   return `note: which guardrails ${which} would break was not computed, since ${why}: ${help}\n`;
-}
-
-/** An explanation with edits that were checked against the guardrails. */
-type Proved = Omit<Explanation, 'edits'> & { readonly edits: readonly ProvedEdit[] };
-
-/** The JSON of `explain`, as its help lists it. */
-export function explanationJson(explanation: Proved, request: ExplainRequest, snapshot: string): object {
-  const { decision, step, steps, grants, edits, noEdit } = explanation;
-  const { identities, credentialScopes, namespaceRestrictions, scope, context, target, at } = request;
-  return {
-    decision,
-    ...(step === undefined ? {} : { step }),
-    at: formatInstant(at),
-    snapshot,
-    request: { kind: 'access', scope, context: canonicalText(context), target: canonicalText(target) },
-    actor: {
-      identities: identities.map(formatIdentity),
-      ...(credentialScopes === null ? {} : { credentialScopes }),
-      namespaceRestrictions: namespaceRestrictions?.map(canonicalText) ?? null,
-    },
-    steps,
-    grants,
-    edits: edits.map(({ text, change, opens, breaks }) => ({
-      text,
-      change: changeJson(change),
-      opens: { cells: exactJson(opens.cells) },
-      ...(breaks?.length === 0 ? {} : { breaks }),
-    })),
-    ...(noEdit === undefined ? {} : { noEdit }),
-  };
-}
-
-/** A string that is not a namespace is shown as typed. */
-function canonicalText(text: string): string {
-  const result = canonicalize(text);
-  return result.ok ? result.path : text;
-}
-
-function changeJson(change: Change): object {
-  if (!('grant' in change) || change.notBefore === undefined || change.expires === undefined) return change;
-  return { ...change, notBefore: instantJson(change.notBefore), expires: instantJson(change.expires) };
 }

@@ -3,7 +3,18 @@
 import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
-import { certificate, checkLines, type Compared, leftOutText, SHOWN_CHECKS, type ShownRow, shownRows } from './diff.js';
+import {
+  certificate,
+  changeLines,
+  checkLines,
+  type Compared,
+  exclusiveLines,
+  exclusiveText,
+  leftOutText,
+  SHOWN_CHECKS,
+  type ShownRow,
+  shownRows,
+} from './diff.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './region.js';
 
@@ -26,9 +37,13 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
     ...(open.length === 0 ? [] : [table(open)]),
     ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
     ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
+    ...exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
         `**${kind} ${change}**${names.length === 0 ? '' : `: ${shortList(names.map(code), SHOWN_CHECKS)}`}\n`,
+    ),
+    ...changeLines(compared.checks).map(
+      ({ name, text, weaker }) => `- ${code(name)}${weaker ? ' **weaker**' : ''}: ${code(text)}\n`,
     ),
     `${certificate(report)}.\n`,
     digests,

@@ -25,10 +25,17 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
   return [
     ...groupRows(shownRows(report.gained)).map((rows) => renderRows(rows, paint('good', '+'), paint)),
     ...groupRows(shownRows(report.lost)).map((rows) => renderRows(rows, paint('error', '-'), paint)),
+    ...exclusiveLines(report).map(
+      ({ change, pair: [a, b] }) =>
+        `${change === 'removed' ? paint('good', '+') : paint('error', '-')} ${exclusiveText(change, escapeText(a), escapeText(b))}\n`,
+    ),
     report.equal ? `${paint('good', 'no access is gained or lost')}\n` : '',
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
         `${paint(change === 'added' ? 'good' : 'error', kind)} ${change}${names.length === 0 ? '' : `: ${shortList(names.map(escapeText), SHOWN_CHECKS)}`}\n`,
+    ),
+    ...changeLines(compared.checks).map(
+      ({ name, text, weaker }) => `  ${name}${weaker ? ` ${paint('error', 'weaker')}` : ''}: ${escapeText(text)}\n`,
     ),
     `${certificate(report)}\n`,
     paint('faint', `old ${compared.old.snapshot}\nnew ${compared.new.snapshot}\n`),
@@ -129,21 +136,81 @@ function causeText(cause: Cause): string {
   }
 }
 
+export interface ExclusiveLine {
+  readonly change: 'added' | 'removed';
+  readonly pair: readonly [string, string];
+}
+
+/** A pair that no longer excludes each other opens what an actor with both holds, so it comes first. */
+export function exclusiveLines({ exclusive: { added, removed } }: DiffReport): readonly ExclusiveLine[] {
+  return [
+    ...removed.map((pair): ExclusiveLine => ({ change: 'removed', pair })),
+    ...added.map((pair): ExclusiveLine => ({ change: 'added', pair })),
+  ];
+}
+
+export function exclusiveText(change: ExclusiveLine['change'], a: string, b: string): string {
+  return change === 'removed'
+    ? `an actor with both ${a} and ${b} is no longer denied: \`exclusive\` no longer keeps them apart`
+    : `an actor with both ${a} and ${b} is denied everything: \`exclusive\` keeps them apart`;
+}
+
 export interface CheckLine {
-  readonly kind: 'guardrails' | 'people' | 'tests';
+  readonly kind: 'guardrails' | 'people' | 'tests' | 'delegation';
   readonly change: 'added' | 'removed' | 'changed' | 'differ';
   readonly names: readonly string[];
 }
 
-/** The differences of guardrails, people and tests, one line each; for snapshots only that they differ. */
+/** The differences of what a policy is compiled under, one line each; for snapshots only that they differ. */
 export function checkLines({ kind: known, checks }: ChecksDiff): readonly CheckLine[] {
-  const kinds = ['guardrails', 'tests', 'people'] as const;
+  const kinds = ['guardrails', 'tests', 'people', 'delegation'] as const;
   if (known === 'stated')
     return kinds.filter((kind) => checks[kind].changed).map((kind) => ({ kind, change: 'differ', names: [] }));
   const changes = ['removed', 'changed', 'added'] as const;
   return kinds.flatMap((kind) =>
     changes.map((change) => ({ kind, change, names: checks[kind][change] })).filter(({ names }) => names.length > 0),
   );
+}
+
+export interface ChangeLine {
+  readonly name: string;
+  readonly text: string;
+  readonly weaker: boolean;
+}
+
+/** What of guardrails and delegated folders changed, and which findings the new policy accepts. */
+export function changeLines(checks: ChecksDiff): readonly ChangeLine[] {
+  if (checks.kind === 'stated') return [];
+  const accepted = checks.accepted.map((text) => ({ name: 'accepted findings', text, weaker: true }));
+  return [
+    ...[...checks.guardrails, ...checks.delegation].map(({ id, weaker, changes }) => ({
+      name: id,
+      text: changes.join('; '),
+      weaker,
+    })),
+    ...accepted,
+  ];
+}
+
+function parsed(json: string): unknown {
+  return JSON.parse(json);
+}
+
+function checksJson(diff: ChecksDiff): object {
+  if (diff.kind === 'stated') return diff.checks;
+  const { checks, guardrails, delegation, accepted } = diff;
+  const withForms = (changed: typeof guardrails): readonly object[] =>
+    changed.map(({ before, after, ...change }) => ({
+      ...change,
+      before: parsed(before),
+      after: parsed(after),
+    }));
+  return {
+    ...checks,
+    guardrails: { ...checks.guardrails, changed: withForms(guardrails) },
+    delegation: { ...checks.delegation, changed: withForms(delegation) },
+    accepted,
+  };
 }
 
 /** How much was compared, and that nothing else differs. */
@@ -162,7 +229,8 @@ export function diffJson(report: DiffReport, compared: Compared): readonly (read
     ['equal', report.equal],
     ['gained', report.gained.map(rowJson)],
     ['lost', report.lost.map(rowJson)],
+    ['exclusive', report.exclusive],
     ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
-    ['checks', compared.checks.checks],
+    ['checks', checksJson(compared.checks)],
   ];
 }

@@ -1,12 +1,13 @@
 // Violated guardrails: the witnesses with the grants that cause them, and what to remove (docs/language.md
 // "Guardrails"). JSON has all witnesses. Text has the first, because a rule that everybody breaks has a witness for
 // everybody.
-import type {
-  GuardrailReport,
-  GuardrailViolation,
-  Witness,
-  WitnessCells,
-  WitnessPerson,
+import {
+  GROUP_SUFFIX,
+  type GuardrailReport,
+  type GuardrailViolation,
+  type Witness,
+  type WitnessCells,
+  type WitnessPerson,
 } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './text.js';
@@ -21,29 +22,51 @@ const SHOWN_WITNESSES = 20;
 const SHOWN_IDENTITIES = 8;
 const SHOWN_GRANTS = 8;
 const SHOWN_REPAIR = 20;
+const SHOWN_RELIANCES = 3;
 const LISTED = '--format json lists all';
 
-export function renderViolations(violations: readonly GuardrailViolation[], paint: Paint): string {
-  return violations.map((violation) => renderViolation(violation, paint)).join('');
+export function renderViolations({ violations, repair: common }: Reported, paint: Paint): string {
+  if (common === undefined) return violations.map((one) => renderViolation(one, paint)).join('');
+  const each = violations.map((violation) => renderViolation({ ...violation, repair: [] }, paint));
+  const mended = violations.filter(({ repair }) => repair.length > 0).map(({ guardrail }) => guardrail);
+  const isAll = mended.length === violations.length;
+  return [...each, renderRepair(common, isAll ? 'them all' : shortList(mended, SHOWN_IDENTITIES), paint)].join('');
 }
+
+/** Guardrails that hold by `exclusive` alone, one line each: whoever changes the lists should know. */
+export function renderReliances({ reliesOn = [] }: GuardrailReport, paint: Paint): string {
+  return reliesOn
+    .map(({ guardrail, pairs }) => {
+      const apart = pairs.slice(0, SHOWN_RELIANCES).map(([a, b]) => `${escapeText(a)} and ${escapeText(b)}`);
+      const left = pairs.length - apart.length;
+      const more = left > 0 ? `; and ${count(left, 'more pair')}` : '';
+      return `guardrail ${paint('strong', guardrail)} held, because \`exclusive\` keeps apart ${apart.join('; ')}${more}\n`;
+    })
+    .join('');
+}
+
+/** Violations, and what would mend all of them if there are several. */
+type Reported = Pick<GuardrailReport, 'violations' | 'repair'>;
 
 function renderViolation(violation: GuardrailViolation, paint: Paint): string {
   const where = violation.file === null ? '' : `${escapeText(violation.file)}:${String(violation.line ?? 1)} `;
   const about = violation.description === null ? '' : `: ${escapeText(violation.description)}`;
-  const head = `${where}${paint('error', 'violated')} guardrail ${paint('strong', violation.guardrail)}${about}\n`;
+  const head = `${where}${paint('error', violation.unproved === true ? 'unproved' : 'violated')} guardrail ${paint('strong', violation.guardrail)}${about}\n`;
   const requires = `  ${paint('info', 'requires')}: ${escapeText(violation.requires)}\n`;
   const witnesses = violation.witnesses.slice(0, SHOWN_WITNESSES).map((witness) => renderWitness(witness, paint));
   const more = violation.witnesses.length - SHOWN_WITNESSES;
   if (more > 0) witnesses.push(`  and ${count(more, 'more witness', 'more witnesses')}: ${LISTED}\n`);
   const help = violation.help === undefined ? '' : `  ${paint('info', 'help')}: ${escapeText(violation.help)}\n`;
-  return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, paint)}${help}`;
+  return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, 'it', paint)}${help}`;
 }
 
-function renderRepair(repair: readonly GrantRef[], paint: Paint): string {
+function renderRepair(repair: readonly GrantRef[], what: string, paint: Paint): string {
   if (repair.length === 0) return '';
   const shown = repair.slice(0, SHOWN_REPAIR).map(grantText).join(', ');
   const more = repair.length - SHOWN_REPAIR;
-  return `  ${paint('info', 'holds without')}: ${shown}${more > 0 ? ` and ${count(more, 'more grant')}: ${LISTED}` : ''}\n`;
+  const which = repair.length === 1 ? 'this grant' : `these ${count(repair.length, 'grant')}`;
+  const rest = more > 0 ? ` and ${count(more, 'more grant')}: ${LISTED}` : '';
+  return `  ${paint('info', 'help')}: removing ${which} would satisfy ${what}: ${shown}${rest}\n`;
 }
 
 function renderWitness(witness: Witness, paint: Paint): string {
@@ -73,19 +96,37 @@ function renderAlso({ also = [] }: Witness): string {
 }
 
 /** People by name, each with the identities that contribute something, then those who are not named anywhere. */
-function whoText({ identities, people = [] }: Witness): string {
+function whoText(witness: Witness): string {
+  const { identities, people = [] } = witness;
   if (identities.length === 0) return 'nobody';
   const named = people.map(({ person, identities: parts }) => ({ person, parts: parts.map((part) => part.identity) }));
   const told = new Set(named.flatMap(({ parts }) => parts));
   const who = [
     ...named.map(({ person, parts }) => `${person} (${parts.map(escapeText).join(', ')})`),
-    ...identities.filter((identity) => !told.has(identity)).map(escapeText),
+    ...identities.filter((identity) => !told.has(identity)).map(partyText),
   ];
   const more = who.length - SHOWN_IDENTITIES;
-  if (more <= 0) return who.join(', ');
+  const carried = besideText(witness);
+  if (more <= 0) return `${who.join(', ')}${carried}`;
   const left =
     people.length > 0 ? count(more, 'more person', 'more people') : count(more, 'more identity', 'more identities');
-  return `${who.slice(0, SHOWN_IDENTITIES).join(', ')} and ${left}`;
+  return `${who.slice(0, SHOWN_IDENTITIES).join(', ')} and ${left}${carried}`;
+}
+
+/** A group stands for whoever is in it. */
+function partyText(identity: string): string {
+  return isGroup(identity) ? `whoever is in ${escapeText(identity)}` : escapeText(identity);
+}
+
+/** What an actor of theirs carries besides. */
+function besideText({ beside = [] }: Witness): string {
+  if (beside.length === 0) return '';
+  const carried = shortList(beside.map(escapeText), SHOWN_IDENTITIES);
+  return beside.every(isGroup) ? `, if also in ${carried}` : `, together with ${carried}`;
+}
+
+function isGroup(identity: string): boolean {
+  return identity.slice(0, identity.indexOf(':')).endsWith(GROUP_SUFFIX);
 }
 
 /** What each identity of a person brings; not repeated if there is only one. */
@@ -105,7 +146,7 @@ function broughtText({ person, identities, namedBy = [] }: WitnessPerson): strin
 
 /** As JSON: instants are texts, absent things are left out. */
 export function guardrailsJson(report: GuardrailReport): object {
-  return { ...report, violations: report.violations.map(violationJson) };
+  return { ...report, violations: report.violations.map(violationJson), reliesOn: report.reliesOn ?? [] };
 }
 
 function violationJson({ description, file, line, witnesses, ...violation }: GuardrailViolation): object {

@@ -124,7 +124,11 @@ function guardrailCases({ guardrails, compiled }: CheckReport): readonly Case[] 
     const failure =
       violation === undefined
         ? null
-        : { type: 'GUARDRAIL_VIOLATED', message: 'it does not hold', text: renderViolations([violation], plain) };
+        : {
+            type: 'GUARDRAIL_VIOLATED',
+            message: 'it does not hold',
+            text: renderViolations({ violations: [violation] }, plain),
+          };
     return { name: id, file: place?.file ?? null, line: place === null ? null : lineOf(place), failure };
   });
 }

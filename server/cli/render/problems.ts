@@ -50,7 +50,9 @@ function failureProblem(failure: PolicyTestFailure): Problem {
 }
 
 function violationProblem(violation: GuardrailViolation): Problem {
-  const [, ...lines] = renderViolations([violation], plain).trimEnd().split('\n');
+  const [, ...lines] = renderViolations({ violations: [violation] }, plain)
+    .trimEnd()
+    .split('\n');
   return {
     code: 'GUARDRAIL_VIOLATED',
     message: `the guardrail \`${violation.guardrail}\` does not hold`,

@@ -5,7 +5,7 @@ import { type CliIo, pathOf } from '../io.js';
 import { programVersion } from '../../version.js';
 import type { ReportFormat } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
-import { guardrailsJson, renderViolations } from './guardrails.js';
+import { guardrailsJson, renderReliances, renderViolations } from './guardrails.js';
 import type { Paint } from './terminal.js';
 import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
@@ -38,7 +38,8 @@ export function renderCheck(report: CheckReport, paint: Paint): string {
   return [
     renderDiagnostics(report.diagnostics, report.sources, paint),
     renderTestFailures(report.tests.failures, paint),
-    renderViolations(report.guardrails.violations, paint),
+    renderViolations(report.guardrails, paint),
+    renderReliances(report.guardrails, paint),
     `${summaryOf(report, paint)}\n`,
   ].join('');
 }

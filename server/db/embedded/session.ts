@@ -44,7 +44,9 @@ export interface SessionHost {
 /** The `application_name` of a client that must not wait for queries. */
 export const VITAL = 'bailiwick keys and health';
 
-const { copyBytes: MAX_COPY_BYTES } = EMBEDDED_LIMITS;
+const { copyBytes: MAX_COPY_BYTES, messageBytes: MAX_BYTES, units: MAX_UNITS } = EMBEDDED_LIMITS;
+/** What each message takes in memory beside its bytes. */
+const MESSAGE_OVERHEAD = 200;
 const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its own');
 
 export class Session {
@@ -64,6 +66,8 @@ export class Session {
   #state: 'greeting' | 'ready' | 'copying' | 'gone' = 'greeting';
   #messages: Buffer[] = [];
   #bytes = 0;
+  /** The memory that the messages take, about. */
+  #weight = 0;
   #refusal: string | null = null;
   #channels: Statement[] = [];
   #closed: string[] = [];
@@ -220,7 +224,7 @@ export class Session {
     switch (message[0]) {
       case TYPE.copyData:
         this.#add(message);
-        if (this.#bytes > MAX_COPY_BYTES) {
+        if (this.#weight > MAX_COPY_BYTES) {
           this.#refusal = `COPY of more than ${String(MAX_COPY_BYTES)} bytes at once`;
           this.#drop();
         }
@@ -267,17 +271,28 @@ export class Session {
     return `c${String(this.id)}_`;
   }
 
+  /** A client that sends without end and never asks for an answer is ended. */
   #add(message: Buffer): void {
     this.#messages.push(message);
     this.#bytes += message.length;
+    this.#weight += message.length + MESSAGE_OVERHEAD;
+    if (this.#state !== 'copying' && this.#weight > MAX_BYTES) throw new ProtocolError('too much before a Sync');
   }
 
   #drop(): void {
     this.#messages = [];
     this.#bytes = 0;
+    this.#weight = 0;
+  }
+
+  /** Nor may a client send ever more while its earlier requests still wait. */
+  #assertFewUnits(): void {
+    const waiting = this.queue.reduce((sum, { messages }) => sum + messages.length, this.#bytes);
+    if (this.queue.length >= MAX_UNITS || waiting > MAX_BYTES) throw new ProtocolError('too many requests at once');
   }
 
   #finish(kind: 'plain' | 'copy'): void {
+    this.#assertFewUnits();
     const refusal = this.#refusal;
     const unit: Unit = {
       messages:

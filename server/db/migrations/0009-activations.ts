@@ -1,5 +1,5 @@
 // Which policy became the active one, in what order: generations go on over restarts, and a statement that was accepted once is not
-// forgotten, so that an older one cannot take its place (docs/serving.md "Generations").
+// forgotten, so that an older one cannot take its place (docs/serving.md "Activations").
 import type { Knex } from 'knex';
 
 export async function activations(knex: Knex): Promise<void> {

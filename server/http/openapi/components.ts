@@ -31,7 +31,7 @@ export function makeComponents(): SchemaComponents {
     for (const [, one] of definitions) if (isSchema(one)) refer(one, names);
     const entries = Object.entries(schema).map(([key, value]): readonly [string, unknown] => {
       if (key === '$ref' && typeof value === 'string') return [key, PLACE + (names.get(value) ?? value)];
-      if (key === 'properties' && isSchema(value)) return [key, eachOf(value, names)];
+      if (MAPS.has(key) && isSchema(value)) return [key, eachOf(value, names)];
       if (KEYWORDS.has(key)) return [key, inKeyword(value, names)];
       return [key, value];
     });
@@ -55,6 +55,9 @@ export function makeComponents(): SchemaComponents {
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();
+
+/** The keywords that contain schemas by name or pattern. */
+const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
 
 /** The keywords that contain schemas. */
 const KEYWORDS: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'not', 'additionalProperties']);

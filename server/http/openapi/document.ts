@@ -11,6 +11,7 @@ import {
   ACCESS,
   ALWAYS,
   ANSWER_HEADERS,
+  IF_NONE_MATCH,
   PATH_PARTS,
   REFUSAL_HEADERS,
   REQUEST_HEADERS,
@@ -67,15 +68,18 @@ const ABOUT = Object.freeze({
 
 const SECURITY_SCHEMES = Object.freeze({
   credential: { type: 'http', scheme: 'bearer', description: 'An API key. In local mode none is needed.' },
+  decideKey: { type: 'http', scheme: 'bearer', description: 'A key of `keys create --decide`.' },
   adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key. None is needed on the admin socket.' },
 });
 
 const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Object.freeze({
+  health: [],
   public: [],
   self: [{ credential: [] }],
   visibility: [{ credential: [] }],
   record: [{ credential: [] }],
   command: [{ credential: [] }],
+  ask: [{ decideKey: [] }],
   admin: [{ adminKey: [] }],
   status: [{}, { adminKey: [] }],
 });
@@ -94,7 +98,8 @@ function describeRoute(route: Route, components: Components): Operation {
   };
 }
 
-function parametersOf({ path, input, example }: Route): Operation['parameters'] {
+function parametersOf(route: Route): Operation['parameters'] {
+  const { path, input, example } = route;
   const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => {
     const part = PATH_PARTS.get(name);
     if (part === undefined) throw new Error(`no words for {${name}} in ${path}`);
@@ -112,7 +117,13 @@ function parametersOf({ path, input, example }: Route): Operation['parameters'] 
     required: true,
     ...REQUEST_HEADERS[name],
   }));
-  return [...parts, ...query, ...headers, { $ref: '#/components/parameters/X-Request-Id' }];
+  const known = isConditional(route) ? [{ in: 'header' as const, required: false, ...IF_NONE_MATCH }] : [];
+  return [...parts, ...query, ...headers, ...known, { $ref: '#/components/parameters/X-Request-Id' }];
+}
+
+/** Whether the client may say which revision it has. */
+function isConditional({ method, output }: Route): boolean {
+  return method === 'GET' && output[200]?.headers?.includes('ETag') === true;
 }
 
 function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
@@ -143,11 +154,17 @@ function answersOf(route: Route, { schemas, refusal }: Components): Operation['r
       },
     ],
   );
+  const unchanged = {
+    description: STATUS_CODES[304] ?? '',
+    headers: headersOf([...ALWAYS, ...WHERE_LIMITED, 'ETag']),
+    content: {},
+  };
+  const known: readonly (readonly [string, Response])[] = isConditional(route) ? [['304', unchanged]] : [];
   const refused = refusalsOf(route).map((one): readonly [string, Response | Reference] => {
     const own = given.find(([status]) => status === String(one.status))?.[1];
     return [String(one.status), own === undefined ? refusal(one) : bothOf(own, contentOf(one, schemas))];
   });
-  return Object.fromEntries<Response | Reference>([...given, ...refused]);
+  return Object.fromEntries<Response | Reference>([...given, ...known, ...refused]);
 }
 
 /** A status that is both an answer of the route and that of a refusal. */

@@ -29,15 +29,18 @@ const BODY: readonly ProblemCode[] = [
 
 /** Authentication reads the store, so a failure of the store is among these. */
 const CREDENTIAL: readonly ProblemCode[] = ['auth.required', 'auth.invalid', 'db.unavailable', 'db.timeout'];
-const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'snapshot.unavailable', 'snapshot.expired'];
+/** Actors may have credentials of other issuers, who have to be asked. */
+const POLICY: readonly ProblemCode[] = [...CREDENTIAL, 'auth.unavailable', 'snapshot.unavailable', 'snapshot.expired'];
 const RECORDED: readonly ProblemCode[] = [...POLICY, 'audit.unavailable'];
 
 const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
+  health: [],
   public: [],
   self: POLICY,
   visibility: [...RECORDED, 'authz.denied'],
   record: [...RECORDED, 'record.not_found'],
   command: [...RECORDED, 'authz.denied'],
+  ask: [...RECORDED, 'authz.asker'],
   admin: CREDENTIAL,
   status: CREDENTIAL,
 };

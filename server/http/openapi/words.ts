@@ -22,11 +22,16 @@ export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
   },
   command: { tag: 'Writing', about: 'Decided in the transaction that writes.' },
   self: { tag: 'The actor', about: 'For any actor, about itself.' },
+  ask: {
+    tag: 'Asking about others',
+    about: 'For keys with the right to ask. Outside the scopes and restrictions of the key every answer is no.',
+  },
+  health: { tag: 'Health', about: 'Needs no credential and no `Host`; HEAD is answered, too.' },
   public: { tag: 'Documents', about: 'Needs no credential and says the same to everybody.' },
   status: {
     tag: 'Administration',
     about:
-      'Needs no credential on a listener that only its own machine reaches; else an admin key, or the admin socket.',
+      'Needs no credential on a listener that only its own machine reaches; else an admin key or one for monitoring, or the admin socket.',
   },
   admin: { tag: 'Administration', about: 'Needs an admin key, or comes through the admin socket.' },
 });
@@ -36,7 +41,9 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
   { name: 'Reading', description: 'What is stored, as far as the actor may see it.' },
   { name: 'Writing', description: 'Changes. Each is decided and recorded before it is answered.' },
   { name: 'The actor', description: 'Who the gateway takes the caller for, and what that actor may do.' },
+  { name: 'Asking about others', description: 'What the policy says about others, for services that ask.' },
   { name: 'Administration', description: 'Policies, state and keys of a gateway, on its admin listener.' },
+  { name: 'Health', description: 'Whether the gateway can do its work, for supervisors and load balancers.' },
   { name: 'Documents', description: 'This description.' },
 ]);
 
@@ -77,14 +84,22 @@ export const REQUEST_HEADERS: Readonly<Record<NamedHeader, Word & { readonly nam
   },
   'idempotency-key': {
     name: 'Idempotency-Key',
-    description: 'Makes a repeated request the same request: its first answer comes again.',
+    description: 'Repeating a request with the same key returns the first answer.',
     schema: { type: 'string', pattern: String.raw`^[\x21-\x7e]{1,255}$` },
     example: '5f2c1d3e',
   },
 });
 
+export const IF_NONE_MATCH: Word & { readonly name: string } = Object.freeze({
+  name: 'If-None-Match',
+  description:
+    'The `ETag` of the revision that you have. If it is still the last one, the answer is 304 without a body.',
+  schema: text,
+  example: '"1"',
+});
+
 export const REQUEST_ID: Word = Object.freeze({
-  description: 'An id of yours for the request, which the answer and the log repeat.',
+  description: 'You may send an id for the request; it is repeated in the answer and in the log.',
   schema: { type: 'string' },
   example: 'nightly-export-17',
 });
@@ -110,9 +125,17 @@ export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
     example: 'nightly-export-17',
   },
   RateLimit: { description: 'What is left of a quota, where there is one.', schema: text, example: '"actor";r=0;t=1' },
-  'RateLimit-Policy': { description: 'The quota.', schema: text, example: '"actor";q=50;w=1' },
+  'RateLimit-Policy': {
+    description: 'The quotas: requests (`q`) in a window of seconds (`w`).',
+    schema: text,
+    example: '"actor";q=50;w=1',
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
-  'WWW-Authenticate': { description: 'RFC 6750.', schema: text, example: 'Bearer realm="bailiwick"' },
+  'WWW-Authenticate': {
+    description: 'Which credential is expected (RFC 6750).',
+    schema: text,
+    example: 'Bearer realm="bailiwick"',
+  },
   ETag: {
     description: 'The revision of the record.',
     schema: { type: 'string', pattern: '^"[0-9]+"$' },

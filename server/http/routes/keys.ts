@@ -3,6 +3,7 @@
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { KEY_SHAPE, type KeyBody, KEYS_SCHEMA, NEW_KEY_SCHEMA, REVOKED_SCHEMA } from '../../api/admin-schemas.js';
 import { eventAdmin, type EventParts, makeEvent } from '../../audit/event.js';
+import { eventCredential } from '../../audit/event-key.js';
 import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
 import { createKey, listKeys, revokeKey } from '../../auth/api-keys.js';
@@ -35,7 +36,7 @@ const REVOKE = '/admin/v1/keys/{id}/revoke';
 export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): readonly AdminRoute[] {
   const eventOf = (
     { actor, at, requestId }: Call<AdminActor>,
-    act: Pick<EventParts, 'operation' | 'key' | 'status'>,
+    act: Pick<EventParts, 'operation' | 'key' | 'credential' | 'status'>,
   ): ReturnType<typeof makeEvent> =>
     makeEvent({ ...act, at, requestId, id: nextId(), kind: 'admin', actor: eventAdmin(actor), outcome: 'allowed' });
 
@@ -66,7 +67,10 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
       if (!read.ok) throw new ApiProblem('request.schema', { errors: read.faults.map(errorOf) });
       const { text, key } = await db.transaction(async (transaction) => {
         const made = await createKey({ knex: transaction }, read.key, call.at);
-        const event = eventOf(call, { operation: 'key.create', key: made.key.id, status: 201 });
+        const event = eventOf(call, {
+          ...{ operation: 'key.create', key: made.key.id, status: 201 },
+          credential: eventCredential(made.key),
+        });
         await recordInTransaction(transaction, [event]);
         return made;
       });
@@ -86,20 +90,23 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
     run: async (call) => {
       const id = pathTemplate(REVOKE).partOf(call.path);
       if (id === null || !isKeyId(id)) throw new ApiProblem('key.not_found');
-      const revokedAt = await db.transaction(async (transaction) => {
-        const at = await revokeKey({ knex: transaction }, id, call.at);
-        const event = eventOf(call, { operation: 'key.revoke', key: id, status: 200 });
-        if (at !== null) await recordInTransaction(transaction, [event]);
-        return at;
+      const revoked = await db.transaction(async (transaction) => {
+        const done = await revokeKey({ knex: transaction }, id, call.at);
+        if (done === null) return null;
+        const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
+        const event = eventOf(call, { ...credential, operation: 'key.revoke', key: id, status: 200 });
+        await recordInTransaction(transaction, [event]);
+        return done;
       });
-      if (revokedAt === null) throw new ApiProblem('key.not_found');
-      return { status: 200, json: JSON.stringify({ id, revokedAt: formatInstant(revokedAt) }) };
+      if (revoked === null) throw new ApiProblem('key.not_found');
+      return { status: 200, json: JSON.stringify({ id, revokedAt: formatInstant(revoked.at) }) };
     },
   };
   return [list, create, revoke];
 }
 
-function requestOf({ actor, identities = [], scopes, restrictions, expires, admin }: KeyBody): KeyRequest {
+function requestOf({ identities = [], scopes, restrictions, expires, ...body }: KeyBody): KeyRequest {
+  const { actor, admin, decide, monitor } = body;
   return {
     actor,
     identities: identities.map((one) => (typeof one === 'string' ? one : formatIdentity(one))),
@@ -107,6 +114,8 @@ function requestOf({ actor, identities = [], scopes, restrictions, expires, admi
     restrictions: restrictions ?? null,
     expires: expires ?? null,
     admin: admin ?? false,
+    decide: decide ?? false,
+    monitor: monitor ?? false,
   };
 }
 

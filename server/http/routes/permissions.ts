@@ -23,7 +23,7 @@ export const permissions: ActorRoute = {
   },
   problems: ['namespace.invalid'],
   output: { 200: { type: 'application/json', schema: PERMISSIONS_SCHEMA } },
-  run: ({ query, pin, resolve, at }) => {
+  run: ({ query, pin, resolve, at, toldHeld }) => {
     const { policy } = pin();
     const named = canonicalize(query.get('namespace'));
     if (!named.ok) {
@@ -33,6 +33,7 @@ export const permissions: ActorRoute = {
     }
     const namespace = named.path;
     const held = heldScopesAs(resolve(), { namespace, at });
+    toldHeld({ namespace, held });
     const scopes = held.map(({ scope, grants }) => ({ scope, grants: grants.map(({ id }) => id) }));
     return Promise.resolve({ status: 200, json: JSON.stringify({ namespace, snapshot: policy.digest, scopes }) });
   },

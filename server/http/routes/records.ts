@@ -1,5 +1,5 @@
-// GET of one record, by its id or (for a namespace) by its path. Archived records stay readable. Conditions of the
-// client (`If-None-Match`, `Range`) are ignored: the answer is always the whole record.
+// GET of one record, by its id or (for a namespace) by its path. Archived records stay readable. `Range` is ignored:
+// the answer is the whole record, or 304 if `If-None-Match` names its revision.
 import { FAMILIES, type Family } from '../../../engine/index.js';
 import { RECORD_SCHEMAS } from '../../api/record-schema.js';
 import type { Database } from '../../db/database.js';

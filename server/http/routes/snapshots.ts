@@ -11,6 +11,7 @@ import {
 } from '../../api/admin-schemas.js';
 import { eventAdmin, makeEvent } from '../../audit/event.js';
 import { recordInTransaction } from '../../audit/outbox.js';
+import { eventPolicy } from '../../audit/provenance.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
@@ -59,14 +60,17 @@ export function makeSnapshotRoutes({
     { actor, at, requestId }: Call<AdminActor>,
     choice: Pick<Choice, 'kind' | 'snapshot' | 'reason'>,
   ): Promise<Answer> => {
-    const { kind, snapshot } = choice;
+    const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
     const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;
-    const event = makeEvent({ ...act, at, requestId, id: nextId(), actor: eventAdmin(actor) });
     const chosen = await activator.choose({
       ...choice,
       askedBy: `${actor.kind} ${actor.id}`,
-      beside: (transaction) => recordInTransaction(transaction, [event]),
+      beside: (transaction, generation) => {
+        const policy = eventPolicy({ generation, reason });
+        const event = makeEvent({ ...act, policy, at, requestId, id: nextId(), actor: eventAdmin(actor) });
+        return recordInTransaction(transaction, [event]);
+      },
     });
     if (chosen.kind === 'chosen') {
       const { policy, generation } = chosen.active;

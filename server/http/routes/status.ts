@@ -1,12 +1,14 @@
 // GET /admin/v1/status: what runs here, since when, and how old it is.
 import { formatInstant, type Instant } from '../../../engine/index.js';
 import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
+import type { AuditLags, Recorder } from '../../audit/trail.js';
 import type { Database } from '../../db/database.js';
 import type { Peer, Peers } from '../../policy/peers.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active-policy.js';
-import { ageOf, type AgeLimits, stalenessOf } from '../../policy/staleness.js';
+import { ageOf, type AgeLimits, stalenessOf, undecidedBecause } from '../../policy/staleness.js';
 import type { Shadow } from '../../shadow/shadow.js';
 import { programVersion } from '../../version.js';
+import type { AuthzenSettings } from './authzen.js';
 import type { Readiness } from '../readiness.js';
 import type { StatusRoute } from '../route.js';
 import { shadowSummary } from './shadow.js';
@@ -20,6 +22,12 @@ export interface StatusOptions {
   /** Null if the gateway does not look for others. */
   readonly peers: Pick<Peers, 'list'> | null;
   readonly readiness: () => Promise<Readiness>;
+  /** Null if nothing is recorded. */
+  readonly audit: Pick<Recorder, 'lags'> | null;
+  /** When the certificate of the API expires; null without one. */
+  readonly certificateExpires: (() => Instant) | null;
+  /** Null unless others are answered in the words of AuthZEN. */
+  readonly authzen: AuthzenSettings | null;
 }
 
 export function makeStatusRoute({
@@ -30,6 +38,9 @@ export function makeStatusRoute({
   shadow,
   peers,
   readiness,
+  audit,
+  certificateExpires,
+  authzen,
 }: StatusOptions): StatusRoute {
   const version = programVersion();
   return {
@@ -51,7 +62,11 @@ export function makeStatusRoute({
         ...policyFacts(state),
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
+        undecided: undecidedBecause(state, ages, at),
         store: { kind: db.kind, ok: checks.store === 'ok', replica: replicaFacts(db) },
+        audit: audit === null ? null : auditFacts(audit.lags(), checks.audit),
+        certificate: certificateExpires === null ? null : { expiresAt: formatInstant(certificateExpires()) },
+        authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
         shadow: candidate === null ? null : shadowSummary(candidate),
         peers: peers?.list().map(peerFacts) ?? [],
       };
@@ -64,6 +79,10 @@ function replicaFacts({ replica }: Pick<Database, 'replica'>): object | null {
   if (replica === null) return null;
   const { isUsed, age, fault } = replica();
   return { used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
+}
+
+function auditFacts({ file, store }: AuditLags, check: 'ok' | 'failed'): object {
+  return { ok: check === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
 }
 
 function peerFacts({ startedAt, seenAt, ...facts }: Peer): object {
@@ -83,6 +102,8 @@ function policyFacts({ active, refusal, lag, history }: PolicyState): object {
     source,
     loadedAt: formatInstant(since),
     issuedAt: statement === null ? null : formatInstant(statement.issued),
+    statement:
+      statement === null ? null : { generation: statement.generation, expiresAt: formatInstant(statement.expires) },
     lastError: fault === null ? null : { ...fault, at: formatInstant(fault.at) },
   };
 }

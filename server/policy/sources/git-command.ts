@@ -1,12 +1,19 @@
-// Runs git on a repository that is not trusted. Git reads objects and verifies signatures. Nothing in the repository or
-// the environment can make it run another program, ask for anything, or go to the network.
-import { spawn } from 'node:child_process';
+// Runs git, and ssh-keygen, on a repository that is not trusted. Nothing in the repository or the environment can make
+// them run another program, ask for anything, or go to the network. What git prints is only a claim (git-objects.ts).
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 
-/** Why git failed. `message` continues a sentence that begins with the repository. */
+/** Why the repository cannot be used. `message` continues a sentence that begins with the repository. */
 export class GitError extends Error {
   override readonly name = 'GitError';
+  readonly code: 'source.unreadable' | 'source.forged';
+
+  constructor(message: string, detail: { readonly cause?: unknown; readonly code?: 'source.forged' } = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.code = detail.code ?? 'source.unreadable';
+  }
 }
 
 export interface GitRun {
@@ -15,52 +22,76 @@ export interface GitRun {
   /** Where programs are, as in `PATH`. */
   readonly programs: string;
   readonly signal: AbortSignal;
+  /** How long a program may say nothing, in milliseconds. */
+  readonly silence: number;
 }
 
-export interface GitRequest {
-  readonly args: readonly string[];
-  readonly input?: string;
-  /** The limit on git's output. */
-  readonly maxBytes: number;
-  /** The allowed signers, in the form that `ssh-keygen` reads. */
-  readonly signers?: string;
-}
-
-export interface GitAnswer {
+export interface Answer {
   readonly ok: boolean;
   readonly output: Buffer;
 }
 
 /** Git's standard output, whether it succeeds or not. Rejects with `GitError` if git cannot be run to its end. */
-export function git({ repository, programs, signal }: GitRun, request: GitRequest): Promise<GitAnswer> {
-  const { args, input = '', maxBytes, signers } = request;
+export function git(run: GitRun, ...args: readonly string[]): Promise<Answer> {
+  return answerOf('git', startGit(run, args, run.silence));
+}
+
+export type Program = ChildProcessByStdio<Writable, Readable, null>;
+
+/** Git, for at most `milliseconds`. */
+export function startGit(
+  { repository, programs, signal }: GitRun,
+  args: readonly string[],
+  milliseconds: number,
+): Program {
+  return spawn('git', [...PINNED, '-c', `safe.directory=${repository}`, ...args], {
+    cwd: repository,
+    env: { ...ENVIRONMENT, PATH: programs, GIT_CEILING_DIRECTORIES: dirname(repository) },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]),
+    killSignal: 'SIGKILL',
+  });
+}
+
+/** What `ssh-keygen` prints for this input. Times are read and written in UTC. */
+export function sshKeygen(
+  { programs, signal, silence }: Omit<GitRun, 'repository'>,
+  args: readonly string[],
+  input: Uint8Array = Buffer.alloc(0),
+): Promise<Answer> {
+  const child = spawn('ssh-keygen', args, {
+    cwd: '/',
+    env: { LC_ALL: 'C', TZ: 'UTC', HOME: '/nonexistent', PATH: programs },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(silence)]),
+    killSignal: 'SIGKILL',
+  });
+  return answerOf('ssh-keygen', child, input);
+}
+
+function answerOf(program: string, child: Program, input: Uint8Array = Buffer.alloc(0)): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', [...PINNED, '-c', `safe.directory=${repository}`, ...signersOf(signers), ...args], {
-      cwd: repository,
-      env: { ...ENVIRONMENT, PATH: programs, GIT_CEILING_DIRECTORIES: dirname(repository) },
-      stdio: ['pipe', 'pipe', 'ignore'],
-      signal: AbortSignal.any([signal, AbortSignal.timeout(SOURCE_LIMITS.gitTimeout)]),
-    });
     const chunks: Buffer[] = [];
     let size = 0;
     child.stdout.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else {
-        child.kill('SIGKILL');
-        reject(new GitError(`has more there than ${String(maxBytes)} bytes`));
-      }
+      if (size <= SOURCE_LIMITS.gitAnswerBytes) chunks.push(chunk);
+      else child.kill('SIGKILL');
     });
-    // Git may end before it has read everything.
+    // It may end before it has read everything.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     child.once('error', (cause) => {
-      reject(new GitError('cannot be read: the program `git` could not be run to its end', { cause }));
+      reject(notRun(program, cause));
     });
     child.once('close', (code) => {
       resolve({ ok: code === 0, output: Buffer.concat(chunks) });
     });
   });
+}
+
+export function notRun(program: string, cause: unknown): GitError {
+  return new GitError(`cannot be read: the program \`${program}\` could not be run to its end`, { cause });
 }
 
 /** Overrides for settings of the repository that name programs or make git run one. */
@@ -70,12 +101,6 @@ const PINNED: readonly string[] = [
   'core.pager=cat',
   'core.alternateRefsCommand=false',
   'protocol.allow=never',
-  // Signatures of other kinds would be made by keys that nobody has named here.
-  'gpg.program=false',
-  'gpg.openpgp.program=false',
-  'gpg.x509.program=false',
-  'gpg.ssh.program=ssh-keygen',
-  'gpg.minTrustLevel=fully',
 ].flatMap((setting) => ['-c', setting]);
 
 const ENVIRONMENT = Object.freeze({
@@ -86,12 +111,8 @@ const ENVIRONMENT = Object.freeze({
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
-  // An object must be what its name says, and a missing object is never fetched.
+  // A missing object is never fetched, and none stands in for another.
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
 });
-
-function signersOf(signers: string | undefined): readonly string[] {
-  return ['-c', `gpg.ssh.allowedSignersFile=${signers ?? '/dev/null'}`];
-}

@@ -1,11 +1,50 @@
-// The files of a tree as git stores them, written to a folder of our own. They are read object by object, so that no
+// The files of a tree as they were committed, written to a folder of our own. They are read object by object, so that no
 // attribute, filter or hook of the repository changes, omits or adds one.
+import { isUtf8 } from 'node:buffer';
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
-import { git, GitError, type GitRun } from './git-command.js';
+import { codeOf } from '../path-fault.js';
+import { GitError } from './git-command.js';
+import { type GitObjects, mustFind } from './git-objects.js';
+
+/** A file or a folder in a tree. */
+export interface TreeEntry {
+  readonly mode: string;
+  readonly name: string;
+  readonly object: string;
+}
+
+/** The folder's mode, and those of regular files. All others are links and submodules. */
+export const TREE_MODE = '40000';
+const FILE_MODES: ReadonlySet<string> = new Set(['100644', '100755', '100664']);
+
+/** Rejects with `GitError` if the tree is not what its name says, or cannot be read. */
+export async function entriesOf(objects: GitObjects, tree: string): Promise<readonly TreeEntry[]> {
+  const bytes = await mustFind(objects, tree, { kind: 'tree', maxBytes: SOURCE_LIMITS.treeBytes });
+  const entries: TreeEntry[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const [space, end] = [bytes.indexOf(' ', from), bytes.indexOf('\0', from)];
+    const next = end + 1 + objects.nameBytes;
+    const name = bytes.subarray(space + 1, end);
+    if (space < from || end < space || next > bytes.length || !isUtf8(name)) throw damaged(tree);
+    const mode = bytes.toString('latin1', from, space);
+    entries.push({ mode, name: name.toString('utf8'), object: bytes.toString('hex', end + 1, next) });
+    from = next;
+  }
+  if (new Set(entries.map(({ name }) => name)).size < entries.length) throw damaged(tree);
+  return entries;
+}
+
+function damaged(tree: string): GitError {
+  return new GitError(`has a damaged tree: ${tree}`);
+}
+
+export function isFile({ mode }: TreeEntry): boolean {
+  return FILE_MODES.has(mode);
+}
 
 export interface Checkout {
   readonly folder: string;
@@ -13,12 +52,13 @@ export interface Checkout {
 }
 
 /** `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains. */
-export async function checkOut(run: GitRun, tree: string): Promise<Checkout> {
-  const files = await filesOf(run, tree);
-  const folder = await mkdtemp(join(tmpdir(), 'bailiwick-policy-'));
+export async function checkOut(objects: GitObjects, tree: string): Promise<Checkout> {
+  const walk: Walk = { objects, trees: new Map(), found: [] };
+  await visit(walk, tree, []);
+  const folder = await writable(mkdtemp(join(tmpdir(), 'bailiwick-policy-')));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    for (const batch of batches(files)) await writeBatch(run, folder, batch);
+    for (const place of walk.found) await write(objects, folder, place);
     return { folder, remove };
   } catch (error) {
     await remove();
@@ -26,83 +66,67 @@ export async function checkOut(run: GitRun, tree: string): Promise<Checkout> {
   }
 }
 
-interface TreeFile {
-  readonly path: string;
-  readonly object: string;
-  readonly size: number;
+interface Walk {
+  readonly objects: GitObjects;
+  /** A tree may stand in many places. */
+  readonly trees: Map<string, readonly TreeEntry[]>;
+  /** Each folder comes before what it holds. */
+  readonly found: Place[];
 }
 
-async function filesOf(run: GitRun, tree: string): Promise<readonly TreeFile[]> {
-  const args = ['ls-tree', '-r', '-l', '-z', '--full-tree', tree];
-  const { ok, output } = await git(run, { args, maxBytes: SOURCE_LIMITS.treeBytes });
-  if (!ok) throw new GitError('has a damaged tree there');
-  const files = output.toString('utf8').split('\0').slice(0, -1).map(fileOf);
-  if (files.length > SOURCE_LIMITS.treeFiles) {
-    throw new GitError(`has more than ${String(SOURCE_LIMITS.treeFiles)} files there`);
-  }
-  return files;
+interface Place {
+  readonly entry: TreeEntry;
+  readonly path: readonly string[];
 }
 
-/** `100644 blob <object> <size>\t<path>` */
-const ENTRY = /^(\d{6}) (?:blob|commit) ([0-9a-f]{40,64}) +(\d+|-)\t([^]*)$/;
-const FILE_MODES: ReadonlySet<string> = new Set(['100644', '100755', '100664']);
-
-function fileOf(entry: string): TreeFile {
-  const [, mode = '', object = '', size = '', path = ''] = ENTRY.exec(entry) ?? [];
-  if (object === '') throw new GitError('has a damaged tree there');
-  const shown = JSON.stringify(path.slice(0, SOURCE_LIMITS.shownPath));
-  // Names that git itself would not check out could lead outside the folder.
-  if (path.split('/').some((name) => /^(?:|\.{1,2}|\.git)$/i.test(name))) {
-    throw new GitError(`has a file there that cannot be written: ${shown}`);
+async function visit(walk: Walk, tree: string, above: readonly string[]): Promise<void> {
+  if (above.length > SOURCE_LIMITS.treeDepth) {
+    throw new GitError(`has folders there that are nested deeper than ${String(SOURCE_LIMITS.treeDepth)}`);
   }
-  if (!FILE_MODES.has(mode)) {
-    throw new GitError(`has something there that is no file, a symbolic link or a submodule: ${shown}`);
-  }
-  return { path, object, size: Number(size) };
-}
-
-/** Groups the files into batches that fit in memory. */
-function* batches(files: readonly TreeFile[]): Generator<readonly TreeFile[]> {
-  let batch: TreeFile[] = [];
-  let size = 0;
-  for (const file of files) {
-    if (batch.length > 0 && size + file.size > SOURCE_LIMITS.batchBytes) {
-      yield batch;
-      batch = [];
-      size = 0;
+  const entries = walk.trees.get(tree) ?? (await entriesOf(walk.objects, tree));
+  walk.trees.set(tree, entries);
+  for (const entry of entries) {
+    const path = [...above, entry.name];
+    walk.found.push({ entry, path });
+    if (walk.found.length > SOURCE_LIMITS.treeEntries) {
+      throw new GitError(`has more than ${String(SOURCE_LIMITS.treeEntries)} files and folders there`);
     }
-    batch.push(file);
-    size += file.size;
+    // Names that git itself would not check out could lead outside the folder.
+    if (/^(?:|\.{1,2}|\.git)$|\//i.test(entry.name)) {
+      throw new GitError(`has a file there that cannot be written: ${shownOf(path)}`);
+    }
+    if (entry.mode === TREE_MODE) await visit(walk, entry.object, path);
+    else if (!isFile(entry)) {
+      throw new GitError(`has something there that is no file, a symbolic link or a submodule: ${shownOf(path)}`);
+    }
   }
-  if (batch.length > 0) yield batch;
 }
 
-async function writeBatch(run: GitRun, folder: string, files: readonly TreeFile[]): Promise<void> {
+function shownOf(path: readonly string[]): string {
+  return JSON.stringify(path.join('/').slice(0, SOURCE_LIMITS.shownPath));
+}
+
+async function write(objects: GitObjects, folder: string, { entry, path }: Place): Promise<void> {
+  const [to, shown] = [join(folder, ...path), shownOf(path)];
+  if (entry.mode === TREE_MODE) {
+    await writable(mkdir(to), shown);
+    return;
+  }
+  const found = await objects.find(entry.object, ENGINE_LIMITS.fileBytes);
+  if (found?.kind !== 'blob') throw new GitError(`lacks the content of ${shown}`);
+  const { bytes, size } = found;
+  await writable(writeFile(to, bytes ?? '', { flag: 'wx', mode: 0o600 }), shown);
   // For a file that is too large to be read, its size is enough.
-  const isSmall = ({ size }: TreeFile): boolean => size <= ENGINE_LIMITS.fileBytes;
-  const small = files.filter(isSmall);
-  const input = small.map(({ object }) => `${object}\n`).join('');
-  const maxBytes = small.reduce((sum, { size }) => sum + size + HEADER_BYTES, 0);
-  const { output } = await git(run, { args: ['cat-file', '--batch'], input, maxBytes });
-  let from = 0;
-  for (const { path, object, size } of small) {
-    const header = Buffer.from(`${object} blob ${String(size)}\n`);
-    const start = from + header.length;
-    if (!output.subarray(from, start).equals(header)) throw new GitError('has a damaged object there');
-    await write(folder, path, output.subarray(start, start + size));
-    from = start + size + 1;
-  }
-  for (const file of files) {
-    if (isSmall(file)) continue;
-    await write(folder, file.path, Buffer.alloc(0));
-    await truncate(join(folder, file.path), file.size);
-  }
+  if (bytes === null) await writable(truncate(to, size), shown);
 }
 
-const HEADER_BYTES = 128;
-
-async function write(folder: string, path: string, bytes: Uint8Array): Promise<void> {
-  const place = join(folder, path);
-  await mkdir(dirname(place), { recursive: true });
-  await writeFile(place, bytes, { flag: 'wx', mode: 0o600 });
+/** Two names may be one for the file system of this machine, and its disk may be full. */
+async function writable<T>(done: Promise<T>, shown = 'a temporary folder'): Promise<T> {
+  try {
+    return await done;
+  } catch (error) {
+    throw new GitError(`has something there that cannot be written here (${codeOf(error)}): ${shown}`, {
+      cause: error,
+    });
+  }
 }

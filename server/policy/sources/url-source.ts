@@ -20,8 +20,12 @@ export interface UrlSourceOptions {
   readonly reach: Reach;
   /** Whether a signature is required, so that there must be a statement. */
   readonly statements: 'required' | 'ignored';
-  /** The time limit of one look, in milliseconds; `maxBytes` is the limit of a snapshot. */
+  /**
+   * The time limit of one look, and how long the server may say nothing, in milliseconds; `maxBytes` is the limit of a
+   * snapshot.
+   */
   readonly timeout?: number;
+  readonly silence?: number;
   readonly maxBytes?: number;
 }
 
@@ -88,7 +92,7 @@ const [OK, NOT_MODIFIED, NOT_FOUND] = [200, 304, 404];
 
 /** All requests of one look share one certificate file and one deadline. */
 async function fetchOf(
-  { caFile, reach, timeout = SOURCE_LIMITS.fetchTimeout }: UrlSourceOptions,
+  { caFile, reach, timeout = SOURCE_LIMITS.lookTime, silence = SOURCE_LIMITS.silence }: UrlSourceOptions,
   signal: AbortSignal,
 ): Promise<Fetch> {
   const ca = caFile === null ? {} : { ca: (await readSmallFile(caFile, TLS_LIMITS.fileBytes)).bytes };
@@ -98,7 +102,7 @@ async function fetchOf(
     const headers = etag === null ? {} : { 'If-None-Match': etag };
     const [parts, hash] = [makeParts(SOURCE_LIMITS.partBytes), createHash('sha256')];
     const left = Math.max(1, Math.floor(end - performance.now()));
-    const answer = await receive({ url, headers, maxBytes, timeout: left, signal, reach, ...ca }, (chunk) => {
+    const answer = await receive({ url, headers, maxBytes, timeout: left, silence, signal, reach, ...ca }, (chunk) => {
       parts.add(chunk);
       hash.update(chunk);
     });

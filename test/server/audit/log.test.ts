@@ -117,10 +117,11 @@ describe('a log', () => {
   it.each([1, 5, EVENTS])('L04 finds %i events cut off the end by a head that was noted', async (count) => {
     const { head } = await written;
     const lines = (await linesOfLog()).slice(0, EVENTS - count);
-    expect((await verifyLines(lines)).ok).toBe(true);
+    // Without any event it is found in any case.
+    expect((await verifyLines(lines)).ok).toBe(count < EVENTS);
     expect(await verifyLines(lines, { heads: [head] })).toMatchObject({
       ok: false,
-      faults: [{ kind: 'head', seq: EVENTS }],
+      faults: expect.arrayContaining([expect.objectContaining({ kind: 'head', seq: EVENTS })]),
     });
   });
 

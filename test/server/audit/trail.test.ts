@@ -1,10 +1,12 @@
 // The trail of one process on a store: the outbox is carried to the log exactly once, whatever ends in between; and
 // what happens while the log cannot be written.
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
-import { claimEvents, recordInTransaction } from '../../../server/audit/outbox.js';
+import { claimEvents, knownLogs, recordInTransaction } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
@@ -108,7 +110,11 @@ describeOnStores('the trail', (store) => {
         await recordInTransaction(transaction, [eventOf(rows[0]?.n ?? 0)]);
         trail.wake();
       });
-    await Promise.all(Array.from({ length: 64 }, change));
+    // As many at a time as have a connection: one that waits for it longer than a second fails.
+    const eight = async (): Promise<void> => {
+      for (let i = 0; i < 8; i += 1) await change();
+    };
+    await Promise.all(Array.from({ length: 8 }, eight));
     await untilEmpty();
     await closeAll();
     expect(ids(folder)).toEqual(Array.from({ length: 64 }, (_, index) => `event${String(index + 1)}`));
@@ -142,7 +148,7 @@ describeOnStores('the trail', (store) => {
     await put(2);
     const lines: object[] = [];
     const log = { ...SILENT, warn: (fields: object) => void lines.push(fields) };
-    const trail = await openIn(other, { headInterval: 20, log });
+    const trail = await openIn(other, { lookInterval: 20, log });
     for (let n = 0; n < 4; n += 1) {
       await sleep(60);
       trail.wake();
@@ -153,6 +159,41 @@ describeOnStores('the trail', (store) => {
     expect(ids(other)).toEqual(['event2']);
     expect(lines[0]).toMatchObject({ log: owned.log, events: 1 });
     owned.release();
+  });
+
+  it('says at the start which logs of its place are gone, and names them in the first event of its new log', async () => {
+    const folder = await makeFolder();
+    await openIn(folder);
+    await put(1, 2);
+    open[0]?.wake();
+    await untilEmpty();
+    await closeAll();
+    const [name] = (await verifyLogs(folder)).logs;
+    for (const path of [...logFiles(folder), ...readdirSync(folder).map((one) => join(folder, one))]) {
+      rmSync(path, { recursive: true, force: true });
+    }
+    const errors: object[] = [];
+    await openIn(folder, { log: { ...SILENT, error: (fields: object) => void errors.push(fields) } });
+    await closeAll();
+    const lost = [{ log: name?.log, ...name?.head }];
+    expect(errors).toMatchObject([{ lost }]);
+    const [first] = readLines(folder).map((line): unknown => JSON.parse(line));
+    expect(first).toMatchObject({ seq: 1, operation: 'audit.missing', lost });
+    const known = await knownLogs(store.db.knex);
+    const here = known.filter((log) => log.folder === folder);
+    const { faults } = await verifyLogs(folder, { known: here });
+    expect(faults).toMatchObject([{ log: name?.log, seq: 2, kind: 'gone' }]);
+  });
+
+  it('notes the head of the log with each event of the outbox, so that a cut is found at once', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    await put(1);
+    trail.wake();
+    await untilEmpty();
+    const known = await knownLogs(store.db.knex);
+    const { log, head } = trail.at();
+    expect(known).toContainEqual({ log, ...head, host: hostname(), folder });
   });
 
   it('takes over what a log that was moved away had claimed and does not have, once', async () => {
@@ -217,11 +258,27 @@ describeOnStores('the trail', (store) => {
     expect(refusalOf(trail.checkQueries)).toMatchObject(unavailable);
     await until(() => refusalOf(trail.checkCommands) !== null);
     expect(refusalOf(trail.checkCommands)).toMatchObject(unavailable);
+    expect([trail.canRecord(), trail.lags()]).toEqual([false, { file: expect.any(Number), store: 0 }]);
+    expect(trail.lags().file).toBeGreaterThan(0);
     full = false;
     await untilEmpty();
     await until(() => refusalOf(trail.checkQueries) === null && refusalOf(trail.checkCommands) === null);
     await closeAll();
     expect(ids(folder)).toEqual(['event1']);
+  });
+
+  it('tells a store that gives no events from files that cannot be written', async () => {
+    const trail = await openIn(await makeFolder(), { lag: 60_000 });
+    expect([trail.canRecord(), trail.lags()]).toEqual([true, { file: 0, store: 0 }]);
+    await store.db.knex.raw('ALTER TABLE audit_outbox RENAME TO audit_outbox_away');
+    try {
+      trail.wake();
+      await until(() => trail.lags().store > 0);
+      expect([trail.canRecord(), trail.lags().file]).toEqual([true, 0]);
+    } finally {
+      await store.db.knex.raw('ALTER TABLE audit_outbox_away RENAME TO audit_outbox');
+    }
+    await until(() => trail.lags().store === 0);
   });
 
   it('lets queries go on where the settings say so, and counts what was lost', async () => {

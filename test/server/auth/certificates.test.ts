@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 function evidenceOf(name: string): Evidence {
-  return { bearer: null, certificate: certificates.get(name) ?? null, address: null };
+  return { bearer: null, certificate: certificates.get(name) ?? null, address: '127.0.0.1' };
 }
 
 function actorOf(name: string, subjectFrom: SubjectFrom, at: Instant = now): Promise<RequestActor> {
@@ -113,6 +113,6 @@ describe('a certificate', () => {
     expect(claim(evidenceOf('importer'))).not.toBeNull();
     expect(claim({ ...evidenceOf('importer'), bearer: 'x' })).toBeNull();
     expect(claim({ ...evidenceOf('importer'), bearer: '' })).toBeNull();
-    expect(claim({ bearer: null, certificate: null, address: null })).toBeNull();
+    expect(claim({ bearer: null, certificate: null, address: '127.0.0.1' })).toBeNull();
   });
 });

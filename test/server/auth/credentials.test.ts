@@ -102,7 +102,6 @@ describe('a request without a valid credential', () => {
       'Basic YWRhOmFkYQ==',
       `Basic ${good.text}`,
       good.text,
-      `Bearer  ${good.text}`,
       `Bearer\t${good.text}`,
       `Bearer ${good.text}, Bearer ${good.text}`,
       `Bearer bwk_${good.id}_${secret.slice(0, -1)}`,
@@ -154,8 +153,7 @@ describe('a key', () => {
   it('C22 ends with its revocation at the next request, on a connection that is open too', async () => {
     const [revoked, other] = [await open.key(), await open.key()];
     expect((await whoami(revoked.text)).status).toBe(200);
-    const at = await revokeKey(open.db, revoked.id, now);
-    expect(at).toBe(now);
+    expect(await revokeKey(open.db, revoked.id, now)).toMatchObject({ at: now });
     expect((await whoami(revoked.text)).status).toBe(401);
     expect((await whoami(other.text)).status).toBe(200);
   });
@@ -163,7 +161,7 @@ describe('a key', () => {
   it('keeps its first revocation, and a key that does not exist is not revoked', async () => {
     const { id } = await open.key();
     await revokeKey(open.db, id, now);
-    expect(await revokeKey(open.db, id, (now + 5_000) as Instant)).toBe(now);
+    expect(await revokeKey(open.db, id, (now + 5_000) as Instant)).toMatchObject({ at: now });
     expect(await revokeKey(open.db, '0'.repeat(16), now)).toBeNull();
   });
 
@@ -210,10 +208,14 @@ describe('failed authentications', () => {
   it('C30 are limited by address, and do not lock out who succeeds', async () => {
     const limited = await openGateway({ db: open.db, rate: { unauthenticated: 3 } });
     const { text } = await limited.key();
+    const begun = performance.now();
     const replies = await Promise.all(Array.from({ length: 8 }, () => call(limited.port, { ...WHOAMI, key: 'wrong' })));
+    const seconds = (performance.now() - begun) / 1_000;
     const refused = replies.filter((reply) => reply.status === 429);
-    expect(replies.filter((reply) => reply.status === 401)).toHaveLength(3);
-    expect(refused).toHaveLength(5);
+    const passed = replies.filter((reply) => reply.status === 401).length;
+    expect(passed).toBeGreaterThanOrEqual(3);
+    expect(passed).toBeLessThanOrEqual(3 + 3 * seconds);
+    expect(refused).toHaveLength(8 - passed);
     expect(refused[0]?.json).toMatchObject({ code: 'limit.rate', retryAfter: 1 });
     expect(refused[0]?.headers).toMatchObject({
       'retry-after': '1',

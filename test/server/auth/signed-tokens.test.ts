@@ -32,6 +32,7 @@ describe('a good token', () => {
       credentialScopes: expect.anything(),
       namespaceRestrictions: null,
       credentialFingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      mayAsk: false,
     });
     expect(scopeNames(actor.credentialScopes)).toHaveLength(10);
     for (const part of [actor, actor.identities, actor.identities[0]]) expect(Object.isFrozen(part)).toBe(true);
@@ -155,7 +156,7 @@ describe('C06 to C13: header, keys and spelling', () => {
     const jwe = await new CompactEncrypt(new TextEncoder().encode(JSON.stringify(world.claims())))
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .encrypt(new Uint8Array(32));
-    expect(world.open().credentialOf({ bearer: jwe, certificate: null, address: null })).toBeNull();
+    expect(world.open().credentialOf({ bearer: jwe, certificate: null, address: '127.0.0.1' })).toBeNull();
     expect(await world.refusalOf(jwe)).toBe('not a credential of one kind');
   });
 
@@ -208,7 +209,7 @@ describe('a token that was verified before', () => {
   it('is known again, and ends when it ends', async () => {
     const authenticator = world.open();
     const token = await sign(world.keyOf('k1'), world.claims({ exp: NOW + 10 }));
-    const evidence = { bearer: token, certificate: null, address: null };
+    const evidence = { bearer: token, certificate: null, address: '127.0.0.1' };
     expect(authenticator.credentialOf(evidence)?.isUnproven).toBe(true);
     const first = await world.actorOf(token, authenticator);
     expect(authenticator.credentialOf(evidence)?.isUnproven).toBe(false);
@@ -244,7 +245,7 @@ describe('a token that was verified before', () => {
     const evidence = {
       bearer: await sign(world.keyOf('k1'), world.claims()),
       certificate: null,
-      address: null,
+      address: '127.0.0.1',
     };
     const at = instantOf(NOW * 1000);
     const { credentialFingerprint } = await registry.credentialOf(evidence).authenticate(at);

@@ -178,9 +178,25 @@ describe('what a token carries', () => {
       { provider: 'orcid-group', subject: '/labs/optics' },
     ]);
     expect((await ask({ groupsClaim: 'groups' }, {})).identities).toHaveLength(1);
-    for (const groups of ['staff', [''], [7], null, { staff: true }, [' staff']]) {
+    for (const groups of [' staff', [''], [7], null, { staff: true }, [' staff']]) {
       expect(await refuse({ groupsClaim: 'groups' }, { groups })).toMatch(/groups claim/);
     }
+  });
+
+  test('groups may be one string: one group, or several with a separator', async () => {
+    const subjectsOf = async (groups: unknown, groupsSeparator: string | null) =>
+      (await ask({ groupsClaim: 'groups', groupsSeparator }, { groups })).identities
+        .slice(1)
+        .map(({ subject }) => subject);
+    expect(await subjectsOf('curators,staff', null)).toEqual(['curators,staff']);
+    expect(await subjectsOf('curators,staff', ',')).toEqual(['curators', 'staff']);
+    expect(await subjectsOf('a b', ' ')).toEqual(['a', 'b']);
+    expect(await subjectsOf(['a,b'], ',')).toEqual(['a,b']);
+    for (const separator of [null, ',']) expect(await subjectsOf('', separator)).toEqual([]);
+    const asked = { groupsClaim: 'groups', groupsSeparator: ',' };
+    for (const groups of ['a,,b', 'a,', ',', 'a, b']) expect(await refuse(asked, { groups })).toMatch(/groups claim/);
+    const many = Array.from({ length: 10_000 }, (_, index) => String(index)).join(',');
+    expect(await refuse(asked, { groups: many })).toMatch(/more than \d+ groups/);
   });
 
   test('D06 each token has its own groups, a thousand times in turn', async () => {

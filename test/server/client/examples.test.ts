@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '../../../server/client/index.js';
 import { type Demo, openDemo } from '../../support/demo.js';
@@ -42,17 +43,46 @@ afterAll(async () => {
 const stdoutOf = async (command: string, args: readonly string[]): Promise<string> =>
   (await run(command, args, { cwd: folder, env })).stdout;
 
+const OPTIONS: ts.CompilerOptions = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
+  skipLibCheck: false,
+  module: ts.ModuleKind.NodeNext,
+  target: ts.ScriptTarget.ES2023,
+  types: ['node'],
+  typeRoots: [fromRoot('node_modules/@types')],
+};
+
 describe('the example in', () => {
-  it('JavaScript prints what it says', async () => {
-    const [program = ''] = blocks('js');
-    await writeFile(join(folder, 'example.mjs'), program);
-    expect(await stdoutOf(process.execPath, ['example.mjs'])).toBe(blocks('text')[0]);
+  const [overHttp = '', batch = '', local = ''] = blocks('ts');
+
+  // As strictly as TypeScript can, the types of the package included; together, as most of the time goes to those.
+  it('TypeScript compiles in strict mode', async () => {
+    const files = [
+      ['example', overHttp],
+      ['batch', batch.replace("'.bailiwick/trial'", JSON.stringify(await newDataDir()))],
+      ['local', local.replace("'.bailiwick'", JSON.stringify(await newDataDir()))],
+    ].map(([name = '', text = '']) => [join(folder, `${name}.mts`), text] as const);
+    for (const [file, text] of files) await writeFile(file, text);
+    const program = ts.createProgram(
+      files.map(([file]) => file),
+      OPTIONS,
+    );
+    const mistakes = ts
+      .getPreEmitDiagnostics(program)
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+    expect(mistakes).toEqual([]);
+    program.emit();
   });
 
-  it('JavaScript without a gateway counts', async () => {
-    const [, program = ''] = blocks('js');
-    await writeFile(join(folder, 'local.mjs'), program.replace("'.bailiwick'", JSON.stringify(await newDataDir())));
-    expect(await stdoutOf(process.execPath, ['local.mjs'])).toBe('0\n');
+  it.each([
+    ['over HTTP', 'example', blocks('text')[0]],
+    ['as a batch', 'batch', '/trial 1 3\n'],
+    ['without a gateway', 'local', '0\n'],
+  ])('TypeScript prints what it says, %s', async (_, name, said) => {
+    expect(await stdoutOf(process.execPath, [`${name}.mjs`])).toBe(said);
   });
 
   const query = { family: 'resource', namespace: '/beamlines/amx', reach: 'subtree' } as const;

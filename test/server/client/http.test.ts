@@ -208,7 +208,7 @@ describe('any transport', () => {
       paths.push(sent.path);
       return Promise.resolve({
         status: 200,
-        type: 'application/json',
+        header: () => 'application/json',
         text: '{"family":"namespace"}',
         retryAfter: null,
       });

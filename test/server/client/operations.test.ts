@@ -4,7 +4,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../../../server/api/answer-schemas.js';
+import { DECIDED_SCHEMA } from '../../../server/api/ask-schema.js';
 import { BATCH_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
+import { EXPLAINED_SCHEMA } from '../../../server/api/explain-schema.js';
+import { HELD_SCHEMA, HOLDERS_SCHEMA, VISIBLE_SCHEMA } from '../../../server/api/held-schema.js';
 import { RECORD_SCHEMAS } from '../../../server/api/record-schema.js';
 import type { TypeOf } from '../../../server/api/schema.js';
 import { type AnswerOf, type OperationName, OPERATIONS } from '../../../server/client/operations.js';
@@ -23,6 +26,11 @@ const ANSWERS = {
   runBatch: BATCH_SCHEMA,
   whoami: ACTOR_SCHEMA,
   listPermissions: PERMISSIONS_SCHEMA,
+  decide: DECIDED_SCHEMA,
+  explain: EXPLAINED_SCHEMA,
+  listHolders: HOLDERS_SCHEMA,
+  listHeld: HELD_SCHEMA,
+  listVisible: VISIBLE_SCHEMA,
   changeNamespace: writtenSchema('namespace'),
   archiveNamespace: writtenSchema('namespace'),
   restoreNamespace: writtenSchema('namespace'),
@@ -54,7 +62,7 @@ type Differing = {
 const NONE_DIFFERS: [Differing] extends [never] ? true : Differing = true;
 
 describe('the operations of the client', () => {
-  const routes = declaredRoutes().filter(({ access }) => !['public', 'admin', 'status'].includes(access));
+  const routes = declaredRoutes().filter(({ access }) => !['public', 'health', 'admin', 'status'].includes(access));
 
   it('are those of the routes', () => {
     const ofClient = Object.entries(OPERATIONS).map(([name, { method, path }]) => `${name} ${method} ${path}`);
@@ -78,7 +86,11 @@ describe('the operations of the client', () => {
       };
       const isKeyed = input.headers?.includes('idempotency-key') === true;
       const expected =
-        method !== 'PATCH' && (method !== 'POST' || access === 'visibility') ? 'safe' : isKeyed ? 'keyed' : 'once';
+        method !== 'PATCH' && (method !== 'POST' || access === 'visibility' || access === 'ask')
+          ? 'safe'
+          : isKeyed
+            ? 'keyed'
+            : 'once';
       expect([operationId, again]).toEqual([operationId, expected]);
     }
   });
@@ -98,11 +110,13 @@ describe('bailiwick/client', () => {
     };
     visit(fromRoot('dist/server/client/index.js'));
     expect([...seen].map((file) => file.replace(/^.*\//, '')).sort()).toEqual([
+      'batch.js',
       'client.js',
       'errors.js',
       'http.js',
       'index.js',
       'operations.js',
+      'send.js',
       'transport.js',
     ]);
   });

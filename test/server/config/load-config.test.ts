@@ -58,6 +58,7 @@ test('defaults', async () => {
   const cwd = await makeFolder();
   expect(await loadConfig({ flags: {}, env: {}, cwd })).toEqual({
     file: null,
+    ...{ storeNamedBy: null, otherSetting: null },
     dataDir: join(cwd, '.bailiwick'),
     databaseUrl: null,
     databaseReadUrl: null,
@@ -66,17 +67,19 @@ test('defaults', async () => {
     listen: { host: '127.0.0.1', port: 8080 },
     adminListen: { host: '127.0.0.1', port: 8081 },
     adminSocket: null,
-    ...{ trustProxy: null, cors: { origins: null } },
+    ...{ trustProxy: null, cors: { origins: null }, authzen: null },
     authentication: { keys: { enabled: true }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
-    database: { ...DATABASE_LIMITS, acquireTimeout: null },
+    database: { ...DATABASE_LIMITS, acquireTimeout: null, waitAtStart: true },
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 50 },
       concurrency: { perActor: 4 },
+      connections: { total: 4096, perAddress: 256 },
       auditLag: 10_000,
       idempotency: 86_400_000,
     },
-    audit: { folder: null, queries: 'all', onFailure: 'refuse' },
+    audit: { folder: null, signingKey: null, queries: 'all', onFailure: 'refuse' },
     snapshot: SNAPSHOT,
+    log: { level: 'info', requests: 'all', sample: 1 },
     shutdown: { notice: null, deadline: 20_000 },
     tls: { certFile: null, keyFile: null },
   });
@@ -105,9 +108,10 @@ test('the whole file', async () => {
       'cors: { origins: ["https://a.example"] }',
       'authentication:',
       '  keys: { enabled: false }',
-      'database: { maxConnections: 20, statementTimeout: 1m }',
+      'database: { maxConnections: 20, waitAtStart: false, statementTimeout: 1m }',
       'limits:',
       '  rate: { unauthenticated: 5 }',
+      'log: { level: warn, requests: refused, sample: 10 }',
       'shutdown: { notice: 5s }',
       'tls: { certFile: tls.crt, keyFile: /run/tls.key }',
     ].join('\n'),
@@ -115,6 +119,8 @@ test('the whole file', async () => {
   const config = await loadConfig({ flags: { config: 'etc/settings.yaml' }, env: {}, cwd });
   expect(config).toEqual({
     file: join(cwd, 'etc/settings.yaml'),
+    storeNamedBy: 'settings.yaml:1:14',
+    otherSetting: { key: 'databaseReadUrl', place: 'settings.yaml:2:18' },
     dataDir: join(cwd, '.bailiwick'),
     databaseUrl: 'postgres://localhost/bailiwick',
     databaseReadUrl: 'postgres://replica/bailiwick',
@@ -124,6 +130,7 @@ test('the whole file', async () => {
     adminListen: null,
     adminSocket: join(cwd, 'etc/admin.sock'),
     trustProxy: null,
+    authzen: null,
     cors: { origins: ['https://a.example'] },
     authentication: { keys: { enabled: false }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
     database: {
@@ -132,6 +139,7 @@ test('the whole file', async () => {
       maxVital: 2,
       replicaLag: 1_000,
       statementTimeout: 60_000,
+      waitAtStart: false,
       idleInTransaction: 10_000,
       connectTimeout: 5_000,
       acquireTimeout: null,
@@ -139,11 +147,13 @@ test('the whole file', async () => {
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 5 },
       concurrency: { perActor: 4 },
+      connections: { total: 4096, perAddress: 256 },
       auditLag: 10_000,
       idempotency: 86_400_000,
     },
-    audit: { folder: null, queries: 'all', onFailure: 'refuse' },
+    audit: { folder: null, signingKey: null, queries: 'all', onFailure: 'refuse' },
     snapshot: SNAPSHOT,
+    log: { level: 'warn', requests: 'refused', sample: 10 },
     shutdown: { notice: 5_000, deadline: 20_000 },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
@@ -231,6 +241,19 @@ describe('faults', () => {
       'a misspelt variable',
       { env: { BAILIWICK_LISTN: 'x' } },
       ['BAILIWICK_LISTN: there is no such setting; did you mean `BAILIWICK_LISTEN`?'],
+    ],
+    [
+      'a variable that is nothing',
+      { env: { BAILIWICK_FOO: 'x' } },
+      [
+        'BAILIWICK_FOO: there is no such setting; unset it; `bailiwick config example` lists the settings and their variables',
+      ],
+    ],
+    ['a port in a variable', { env: { BAILIWICK_PORT: '8080' } }, [/^BAILIWICK_PORT: there is no such setting; /]],
+    [
+      'a setting of the file in a variable',
+      { env: { BAILIWICK_AUDIT_FOLDER: 'x', BAILIWICK_LOG_LEVEL: 'debug' } },
+      [/^BAILIWICK_AUDIT_FOLDER: there is no such setting; /, /^BAILIWICK_LOG_LEVEL: there is no such setting; /],
     ],
     [
       'a variable of a later version',
@@ -350,7 +373,18 @@ describe('faults', () => {
 
   test('variables that an orchestrator sets are left alone', async () => {
     expect(
-      await faultsOf({ env: { BAILIWICK_SERVICE_HOST: '10.0.0.1', BAILIWICK_PORT_8080_TCP: 'tcp://10.0.0.1:8080' } }),
+      await faultsOf({
+        env: {
+          BAILIWICK_SERVICE_HOST: '10.0.0.1',
+          BAILIWICK_SERVICE_PORT: '80',
+          BAILIWICK_SERVICE_PORT_API: '80',
+          BAILIWICK_PORT: 'tcp://10.0.0.1:80',
+          BAILIWICK_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+          BAILIWICK_PORT_8080_TCP_ADDR: '10.0.0.1',
+          BAILIWICK_ADMIN_SERVICE_HOST: '10.0.0.1',
+          BAILIWICK_ADMIN_PORT: 'tcp://10.0.0.1:81',
+        },
+      }),
     ).toEqual([]);
   });
 });

@@ -44,6 +44,7 @@ describe('a list of groups', () => {
         maxTokenAge: 3_600_000,
         scopeClaim: null,
         groupsClaim: 'groups',
+        groupsSeparator: null,
         restrictionsClaim: null,
       },
     ]);

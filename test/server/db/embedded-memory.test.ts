@@ -56,4 +56,4 @@ test('a first and a second start take less than 350 MB', async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -31,6 +31,11 @@ describe('a database URL', () => {
     ['with a broken port', 'postgres://admin:hunter2@localhost:99999999/db', 'store.url'],
     ['with a key file that is not there', 'postgres://admin:hunter2@localhost/db?sslkey=/nowhere/hunter2', 'store.tls'],
     ['with a CA file that is not there', 'postgres://admin:hunter2@localhost/db?sslrootcert=/nowhere/ca', 'store.tls'],
+    [
+      'with a limit that the driver does not keep',
+      'postgres://admin:hunter2@localhost/db?query_timeout=9',
+      'store.url',
+    ],
     ['with an unknown sslmode', 'postgres://admin:hunter2@localhost/db?sslmode=bogus', 'store.tls'],
   ])('%s is refused without being quoted', async (_, url, code) => {
     const error = await failure(openDatabase({ kind: 'external', url }));
@@ -50,9 +55,10 @@ it('a server that says goodbye with its answer costs one request, not those afte
   // The driver hears of the end before the connection is anybody's; the socket stays open, so nothing else tells.
   const server = await partingServer(2);
   const database = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1 });
-  expect(toStoreProblem(await failure(database.ping()))).toMatchObject({ code: 'db.unavailable' });
-  await database.ping();
-  await database.ping();
+  const ask = (): Promise<unknown> => database.knex.raw('select 1');
+  expect(toStoreProblem(await failure(ask()))).toMatchObject({ code: 'db.unavailable' });
+  await ask();
+  await ask();
   expect(server.clients()).toBe(3);
   await database.close();
   server.close();
@@ -69,7 +75,10 @@ if (findPostgres() === null) {
       const started = await startPostgres();
       if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
       server = started;
-      await runSql(server.url, 'create schema bailiwick; create table bailiwick.log (id int primary key)');
+      await runSql(
+        server.url,
+        'create schema bailiwick; create table bailiwick.log (id int primary key); create table bailiwick.records (id uuid)',
+      );
       database = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 400, maxConnections: 2 });
     });
     afterAll(async () => {

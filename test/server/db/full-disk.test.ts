@@ -146,7 +146,7 @@ it('a socket that somebody removed is created again, also for other processes', 
   await db.close();
   rmSync(dataDir, { recursive: true, force: true });
   expect(left()).toEqual([]);
-}, 60_000);
+});
 
 function mount(folder: string, options: string): boolean {
   try {
@@ -211,7 +211,7 @@ if (!mayMount) {
       expect(last).toBe('no failure');
       await db.knex.raw("INSERT INTO bulk VALUES ('room')");
       await db.close();
-    }, 120_000);
+    });
 
     it('that fills up under a load is named, with what is lost (nothing) and what to do', async () => {
       fill();
@@ -222,10 +222,11 @@ if (!mayMount) {
       writeFileSync(dataset, Array.from({ length: 40_000 }, (_, n) => line(n)).join(''));
       const { status, stderr } = await runCli(['load', dataset, '--data-dir', disk]);
       expect(status).toBe(6);
-      expect(stderr).toContain('error: the disk of the store is full (SQLSTATE 53100)\n');
+      expect(stderr).toMatch(/^error: the disk of the store is full \(SQLSTATE 53100(?:: [^()]+)?\)$/m);
+      expect(stderr).not.toContain('COMMIT');
       expect(stderr).toContain('  help: free space on its disk: nothing that was stored is lost, ');
       expect(stderr).toContain('; then run it again: it continues where it stopped\n');
-    }, 60_000);
+    });
 
     it('that is full at the start is reported in a line, with nothing left behind', async () => {
       fill();
@@ -248,7 +249,7 @@ if (!mayMount) {
       expect(left()).toEqual([]);
       expect(readdirSync(join(small, 'data'))).toEqual(['store.lock']);
       execFileSync('umount', [small]);
-    }, 60_000);
+    });
 
     it('that is read-only is reported in a line, with nothing created', async () => {
       execFileSync('mount', ['-o', 'remount,ro', disk]);

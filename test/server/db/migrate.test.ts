@@ -19,6 +19,9 @@ const ALL = [
   '0009-activations',
   '0010-stored-snapshots',
   '0011-gateways',
+  '0012-decide-keys',
+  '0013-places-of-logs',
+  '0014-monitor-keys',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

@@ -84,13 +84,27 @@ describe('toStoreProblem', () => {
 describe('toStoreError', () => {
   const told = (code: string): pg.DatabaseError => Object.assign(databaseError(code), { severity: 'ERROR' });
 
+  it('leaves out the statement and its values, which knex puts before the message', () => {
+    const error = Object.assign(databaseError('53100'), {
+      severity: 'ERROR',
+      message: "insert into records (name) values ('secret - name') - the disk is full",
+    });
+    expect(toStoreError(error)?.message).toBe('the disk of the store is full (SQLSTATE 53100: the disk is full)');
+  });
+
   test.each([
     ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006)'],
     ['42501', 'store.rights', 'the database user lacks a privilege that this needs (SQLSTATE 42501)'],
-    ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014)'],
-    ['53100', 'store.full', 'the disk of the store is full (SQLSTATE 53100)'],
-    ['53200', 'store.failed', 'the store has run out of memory or connections (SQLSTATE 53200)'],
-    ['57P01', 'store.failed', 'the store failed, or the connection to it was lost (SQLSTATE 57P01)'],
+    ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014: told by the server)'],
+    ['53100', 'store.full', 'the disk of the store is full (SQLSTATE 53100: told by the server)'],
+    ['53200', 'store.failed', 'the store has run out of memory or disk space (SQLSTATE 53200: told by the server)'],
+    ['53300', 'store.connections', 'the store has no connection left (SQLSTATE 53300: told by the server)'],
+    ['58P01', 'store.failed', 'the store met an error of its system (SQLSTATE 58P01: told by the server)'],
+    [
+      '57P01',
+      'store.failed',
+      'the store failed, or the connection to it was lost (SQLSTATE 57P01: told by the server)',
+    ],
   ])('tells SQLSTATE %s as %s', (state, code, message) => {
     const error = told(state);
     expect(toStoreError(error)).toMatchObject({ code, message, help: expect.any(String), cause: error });

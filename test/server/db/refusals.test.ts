@@ -199,7 +199,8 @@ if (findPostgres() === null) {
           PGPASSFILE: await passwordFile(),
         },
       });
-      expect(ran).toMatchObject({ stderr: '', status: 0 });
+      const store = /^store: PostgreSQL at 127\.0\.0\.1:\d+, database postgres\n$/;
+      expect(ran).toMatchObject({ stderr: expect.stringMatching(store), status: 0 });
     });
 
     it('is not checked where that was asked for', async () => {

@@ -1,5 +1,6 @@
 // Transactions of requests: what travels together, what is committed, and what is left of a connection after a failure.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreClient } from '../../../server/db/connections.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { rowsOf, sql, type Fragment } from '../../../server/db/sql.js';
@@ -151,4 +152,125 @@ describeOnStores('a transaction of a request', (store) => {
     );
     expect(values).toEqual([{ list, numbers: [1, -2], nothing: null, yes: true, half: 1.5, json: { a: '\u0007' } }]);
   });
+
+  it('is rolled back when its time is up, wherever it is, and the connection works on', async () => {
+    const hasty = await openDatabase({
+      ...store.config,
+      maxWriters: 1,
+      statementTimeout: store.name === 'embedded' ? 900 : 300,
+    });
+    const pause = sql`SELECT count(*) FROM generate_series(1, ${20_000}::int)`;
+    const begun = performance.now();
+    const attempt = hasty.write(async ({ rows, run }) => {
+      run(put(1));
+      for (;;) await rows(pause);
+    });
+    await expect(attempt).rejects.toMatchObject({
+      code: 'store.timeout',
+      message: 'the transaction took longer than 300 ms',
+    });
+    expect(performance.now() - begun).toBeGreaterThan(250);
+    expect(await stored()).toEqual([]);
+    await hasty.write(({ rows }) => rows(put(2)));
+    expect(await stored()).toEqual([2]);
+    await hasty.close();
+  });
+
+  it('shares its time with those before it, if they belong together', async () => {
+    const hasty = await openDatabase({ ...store.config, statementTimeout: store.name === 'embedded' ? 900 : 300 });
+    const spent = { time: 0 };
+    const wait = (): Promise<unknown> =>
+      hasty.write(
+        async ({ rows }) => {
+          await rows(echo(1));
+          await sleep(200);
+          await rows(echo(2));
+        },
+        { spent },
+      );
+    await wait();
+    expect(spent.time).toBeGreaterThan(150);
+    await expect(wait()).rejects.toMatchObject({ code: 'store.timeout' });
+    await hasty.close();
+  });
+
+  it('is not stopped any more once COMMIT has left', async () => {
+    const hasty = await openDatabase({ ...store.config, statementTimeout: store.name === 'embedded' ? 900 : 300 });
+    const attempt = hasty.write(
+      async ({ rows, run }) => {
+        await rows(echo(1));
+        run(put(5));
+        run(sql`SELECT count(*) FROM generate_series(1, ${100_000}::int)`);
+      },
+      { spent: { time: 299 } },
+    );
+    const outcome = await attempt.then(
+      () => 'done',
+      (error: unknown) => (error as { code: string }).code,
+    );
+    // Either is right on a slow machine, but what is stored is what was said.
+    expect(await stored()).toEqual(outcome === 'done' ? [5] : []);
+    await hasty.close();
+  });
+
+  it('of one asker leaves a connection to others', async () => {
+    const wide = await openDatabase({ ...store.config, maxWriters: 3 });
+    const most = store.name === 'embedded' ? 1 : 2;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let inside = 0;
+    const greedy = Array.from({ length: 5 }, () =>
+      wide.write(
+        async ({ rows }) => {
+          await rows(echo(1));
+          inside += 1;
+          if (inside <= most) await held;
+          await rows(echo(2));
+        },
+        { asker: 'greedy' },
+      ),
+    );
+    await until(() => inside === most);
+    await sleep(50);
+    expect(inside).toBe(most);
+    const write = wide.pools().find(({ name }) => name === 'write');
+    expect(write).toMatchObject({ open: most, waiting: 0 });
+    const modest = wide.write(({ rows }) => rows(echo(3)), { asker: 'modest' });
+    if (store.name === 'postgres') expect(await modest).toEqual([{ n: 3 }]);
+    release();
+    expect(await modest).toEqual([{ n: 3 }]);
+    await Promise.all(greedy);
+    expect(inside).toBe(5);
+    await wide.close();
+  });
+
+  it('does not begin if nobody waits for it when its turn comes', async () => {
+    const gone = new AbortController();
+    const begun: number[] = [];
+    const reason = new Error('gone');
+    const first = db.write(
+      async ({ rows }) => {
+        await rows(echo(1));
+        gone.abort(reason);
+        await rows(echo(2));
+      },
+      { asker: 'ada' },
+    );
+    const second = db.write(
+      async ({ rows }) => {
+        begun.push(2);
+        await rows(echo(3));
+      },
+      { asker: 'ada', signal: gone.signal },
+    );
+    await expect(second).rejects.toBe(reason);
+    await first;
+    expect(begun).toEqual([]);
+  });
 });
+
+async function until(check: () => boolean): Promise<void> {
+  for (let times = 0; times < 500 && !check(); times += 1) await sleep(10);
+}

@@ -7,7 +7,7 @@ import { instantOf } from '../../../engine/index.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { noPage } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
-import { call, callAdmin, openGateway, type Reply, type TestGateway } from '../../support/gateway.js';
+import { call, callAdmin, openGateway, raw, type Reply, type TestGateway } from '../../support/gateway.js';
 
 let open: TestGateway;
 let port: number;
@@ -44,17 +44,34 @@ describe('health', () => {
     expect(reply.text).not.toMatch(/sha256|version|postgres|embedded|test/);
   });
 
+  test.each([
+    ['without a Host', 'GET /readyz HTTP/1.0\r\n\r\n'],
+    ['under another name', 'GET /readyz HTTP/1.1\r\nHost: balancer.example:99\r\nConnection: close\r\n\r\n'],
+    ['with HEAD', 'HEAD /readyz HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['with HEAD and HTTP/1.0', 'HEAD /livez HTTP/1.0\r\n\r\n'],
+  ])('answers balancers that ask %s, on both listeners', async (_, asked) => {
+    for (const [at, details] of [
+      [port, true],
+      [open.port, false],
+    ] as const) {
+      const [head = '', body = ''] = (await raw(at, asked)).split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 200 /);
+      if (asked.startsWith('HEAD')) expect(body).toBe('');
+      else expect([body.includes('"store":"ok"'), body.includes('"status":"ok"')]).toEqual([details, true]);
+    }
+  });
+
   it('is not ready without its store, says so in words of its own, and still lives', async () => {
     const broken = { ...open.db, ping: () => Promise.reject(new Error('canary')) };
     const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
     const options = { mode: { kind: 'local' }, rate, concurrency: { perActor: 4 }, log: silent } as const;
     const services = await makeServices({ ...options, db: broken });
     const at = await bindTcp({ host: '127.0.0.1', port: 0 });
-    const listener = listen(services, { routes: services.adminRoutes, guard: noPage, at });
+    const listener = await listen(services, { routes: services.adminRoutes, manner: { guard: noPage }, at });
     const ready = await callAdmin(at.at.port, { path: '/readyz' });
     expect([ready.status, ready.json]).toEqual([
       503,
-      { status: 'failed', checks: { listener: 'ok', policy: 'ok', store: 'failed' } },
+      { status: 'failed', checks: { listener: 'ok', policy: 'ok', store: 'failed', audit: 'ok' } },
     ]);
     expect(outcome(await callAdmin(at.at.port, { path: '/livez' }))).toBe('200');
     await listener.close();

@@ -72,13 +72,25 @@ describe('a browser that asks first', () => {
     ['of the origin in capitals', { origin: PAGE.toUpperCase() }, /^HTTP\/1\.1 405 /],
     ['of no origin at all', { origin: 'null' }, /^HTTP\/1\.1 405 /],
     ['without the method that it wants', { wanted: null }, /^HTTP\/1\.1 405 /],
-    ['about a path that is none', { target: '/api/v1/nothing' }, /^HTTP\/1\.1 404 /],
     ['twice', { more: [`Origin: ${PAGE}`] }, /^HTTP\/1\.1 400 /],
     ['with a body', { more: ['Content-Length: 2', '', '{}'] }, /^HTTP\/1\.1 400 /],
   ])('%s is told nothing', async (_, asked, expected) => {
     const answer = await preflight(asked);
     expect(answer).toMatch(expected);
     if (asked.origin !== undefined) expect(answer).not.toContain('Access-Control-Allow');
+  });
+
+  it('may ask for a path that is none, so that the page reads that it is none', async () => {
+    const answer = await preflight({ target: '/api/v1/nothing', wanted: 'DELETE' });
+    expect(answer).toMatch(/^HTTP\/1\.1 204 /);
+    expect(answer).toMatch(/\r\nAccess-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, DELETE\r\n/);
+    const reply = await call(open.port, { method: 'DELETE', path: '/api/v1/nothing', headers: { origin: PAGE } });
+    expect([reply.status, reply.headers['access-control-allow-origin']]).toEqual([404, PAGE]);
+  });
+
+  it('may send what OpenTelemetry sends, and conditions of reads', async () => {
+    const [, sent = ''] = /\r\nAccess-Control-Allow-Headers: ([^\r]*)\r\n/.exec(await preflight()) ?? [];
+    expect(sent.split(', ')).toEqual(expect.arrayContaining(['traceparent', 'tracestate', 'if-none-match']));
   });
 
   it('gets no answer if no origin is named, nor from the admin listener', async () => {

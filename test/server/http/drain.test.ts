@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { call, callAdmin, openGateway, openSocket, readToEnd } from '../../support/gateway.js';
 
@@ -10,7 +10,11 @@ function head(key: string): string {
   return `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${String(BODY.length)}\r\n\r\n`;
 }
 
-const moment = (): Promise<void> => sleep(100);
+/** What was sent before has been read after it, however long the process was held up. */
+async function moment(): Promise<void> {
+  await sleep(100);
+  for (let i = 0; i < 3; i += 1) await turn();
+}
 
 describe('closing a gateway', () => {
   it('ends what is in flight, refuses what begins, lets idle connections go, and takes no new ones', async () => {
@@ -49,7 +53,7 @@ describe('closing a gateway', () => {
     const [before, wasReady] = [await ask(), await readiness()];
     expect([before.status, before.headers['connection'], wasReady]).toEqual([200, 'keep-alive', 200]);
 
-    const closed = open.gateway.close({ notice: 600, deadline: 1_000 });
+    const closed = open.gateway.close({ notice: 3_000, deadline: 4_000 });
     expect(await readiness()).toBe(503);
     // On the connection that is open, and on a new one.
     for (const told of [await ask(), await ask()]) {
@@ -66,18 +70,20 @@ describe('closing a gateway', () => {
     const open = await openGateway();
     const { text: key } = await open.key();
     const [stuck, mute] = [await openSocket(open.port), await openSocket(open.port)];
-    const gone = Promise.all([once(stuck, 'close'), once(mute, 'close').then(() => performance.now())]);
+    const ended: string[] = [];
+    const gone = Promise.all([
+      once(stuck, 'close').then(() => ended.push('stuck')),
+      once(mute, 'close').then(() => ended.push('mute')),
+    ]);
     stuck.resume().on('error', () => undefined);
     mute.resume().on('error', () => undefined);
     stuck.write(head(key) + BODY.slice(0, 5));
     await moment();
     const from = performance.now();
     await open.gateway.close({ notice: null, deadline: 2_000 });
-    const took = performance.now() - from;
-    expect(took).toBeGreaterThan(1_900);
-    expect(took).toBeLessThan(5_000);
-    const [, mutedAt] = await gone;
-    expect(mutedAt - from).toBeLessThan(1_900);
+    expect(performance.now() - from).toBeGreaterThan(1_900);
+    await gone;
+    expect(ended).toEqual(['mute', 'stuck']);
     await open.dispose();
   });
 });

@@ -15,6 +15,8 @@ import { type OpenedStore, testStores } from '../../support/stores.js';
 const ADA = { provider: 'orcid', subject: 'ada' };
 const KEY: NewKey = { actor: 'ada', identities: [ADA], scopes: null, restrictions: null, expires: null, admin: false };
 const ADMIN: NewKey = { ...KEY, actor: 'root', identities: [], admin: true };
+const ASKER: NewKey = { ...KEY, actor: 'portal', identities: [], decide: true };
+const MONITOR: NewKey = { ...KEY, actor: 'prometheus', identities: [], monitor: true };
 const BOTH: NewKey = { ...KEY, actor: 'both', admin: true };
 
 /** Every credential that a request can show, by what it is. */
@@ -22,7 +24,10 @@ const CREDENTIALS = [
   'none',
   'a data key',
   'an admin key',
+  'a decide key',
+  'a key for monitoring',
   'a key for data and for admins',
+  'a key for data and for monitoring',
   'an expired data key',
   'an expired admin key',
   'a revoked data key',
@@ -70,12 +75,12 @@ beforeAll(async () => {
     concurrency: { perActor: 4 },
     log: silent,
   });
-  const { adminRoutes, socketAdmins } = services;
+  const { adminRoutes, bySocket } = services;
   doors = {
     'the API': openInProcess(services, services.routes),
     'the admin listener on loopback': openInProcess(services, adminRoutes, { showsStatus: true }),
     'the admin listener elsewhere': openInProcess(services, adminRoutes),
-    'the admin socket': openInProcess({ ...services, admins: socketAdmins }, adminRoutes),
+    'the admin socket': openInProcess({ ...services, ...bySocket }, adminRoutes),
   };
   const now = instantOf(Date.now());
   const make = async (fields: NewKey): Promise<readonly string[]> => [
@@ -95,7 +100,10 @@ beforeAll(async () => {
     none: [],
     'a data key': data,
     'an admin key': admin,
+    'a decide key': await make(ASKER),
+    'a key for monitoring': await make(MONITOR),
     'a key for data and for admins': await make(BOTH),
+    'a key for data and for monitoring': await make({ ...KEY, actor: 'both', monitor: true }),
     'an expired data key': await make({ ...KEY, expires: now }),
     'an expired admin key': await make({ ...ADMIN, expires: now }),
     'a revoked data key': await makeRevoked(KEY),
@@ -147,14 +155,17 @@ function isOf(template: string, path: string): boolean {
 function opens(door: DoorName, { access }: Route, credential: Credential): boolean {
   switch (access) {
     case 'public':
+    case 'health':
       return true;
     case 'status':
     case 'admin':
       if (credential === 'none')
         return door === 'the admin socket' || (access === 'status' && door.endsWith('on loopback'));
-      return credential === 'an admin key';
+      return credential === 'an admin key' || (access === 'status' && credential === 'a key for monitoring');
+    case 'ask':
+      return credential === 'a decide key';
     default:
-      return credential === 'a data key';
+      return credential === 'a data key' || credential === 'a decide key';
   }
 }
 
@@ -191,6 +202,8 @@ describe.each(DOORS)('at %s', (door) => {
           code !== 'key.not_found',
       ).toBe(false);
       if (credential === 'two credentials') expect([status, code]).toEqual([400, 'request.malformed']);
+      else if (route.access === 'ask' && credential === 'a data key')
+        expect([status, code]).toEqual([403, 'authz.asker']);
       else if (opens(door, route, credential)) expect([401, 403]).not.toContain(code.startsWith('auth.') ? status : 0);
       else expect([status, code]).toEqual([401, credential === 'none' ? 'auth.required' : 'auth.invalid']);
     });
@@ -199,9 +212,12 @@ describe.each(DOORS)('at %s', (door) => {
       const [at = ''] = sentOf(route).url.split('?');
       const there = ROUTES[door].filter(({ path }) => isOf(path, at)).map(({ method }) => method);
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND']) {
-        if (there.some((one) => one === method)) continue;
+        if (there.some((one) => one === method || (one === 'GET' && method === 'HEAD' && route.access !== 'health')))
+          continue;
         const outgoing = await doors[door]({ ...sentOf(route), method });
-        expect([method, outgoing.status]).toEqual([method, 405]);
+        const isAsked = route.access === 'health' && method === 'HEAD';
+        expect([method, outgoing.status]).toEqual([method, isAsked ? 200 : 405]);
+        if (isAsked) continue;
         expect(headerOf(outgoing, 'allow')?.split(', ')).toContain(route.method);
       }
     });
@@ -209,9 +225,9 @@ describe.each(DOORS)('at %s', (door) => {
     it('A10 takes no query parameter that it does not name, and says so only to callers that it knows', async () => {
       const { url, ...sent } = sentOf(route);
       const more = `${url}${url.includes('?') ? '&' : '?'}access_token=x`;
-      for (const credential of CREDENTIALS.slice(0, 3)) {
+      for (const credential of CREDENTIALS.slice(0, 4)) {
         const plain = await ask(door, { ...sent, url }, credential);
-        const refused = plain[0] === 401 ? plain : [400, 'request.schema'];
+        const refused = plain[0] === 401 || plain[1] === 'authz.asker' ? plain : [400, 'request.schema'];
         expect(await ask(door, { ...sent, url: more }, credential)).toEqual(refused);
       }
     });

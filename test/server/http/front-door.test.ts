@@ -152,9 +152,15 @@ describe('a method is exact', () => {
     },
   );
 
-  it('A17 needs no credential to be refused, and HEAD runs no GET', async () => {
-    const reply = await call(open.port, { method: 'HEAD', path: '/api/v1/whoami' });
-    expect([reply.status, reply.headers['allow']]).toEqual([405, 'GET']);
+  it('A17 HEAD is GET without the body, for the same callers', async () => {
+    const path = '/api/v1/whoami';
+    const [bare, head, whole] = await Promise.all([
+      call(open.port, { method: 'HEAD', path }),
+      call(open.port, { method: 'HEAD', path, key }),
+      call(open.port, { method: 'GET', path, key }),
+    ]);
+    expect([bare.status, head.status, head.text]).toEqual([401, 200, '']);
+    expect(head.headers['content-length']).toBe(whole.headers['content-length']);
   });
 
   test.each([

@@ -12,6 +12,7 @@ import { ApiProblem } from '../../../server/problem.js';
 import { assertNoSecret, lineText } from '../../support/canaries.js';
 import { type LogLine, openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
 import { testRuns } from '../../support/test-runs.js';
+import { peerWithoutConnection } from '../../../server/http/message.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
 const LONGEST = 250;
@@ -223,8 +224,7 @@ describe('any request', () => {
       method: one.method,
       url: one.target,
       rawHeaders: Object.entries(headersOf(one)).flat(),
-      peer: { address: '192.0.2.1', certificate: null, certificateFault: null },
-      unread: 0,
+      peer: peerWithoutConnection('192.0.2.1'),
       gone: new AbortController().signal,
       readParts: () => Promise.resolve([Uint8Array.from(bytes)]),
       readBody: (most) =>

@@ -1,9 +1,10 @@
 // Listeners and their sockets: an address that is taken before anything else, a Unix socket beside it on the same services, and
 // requests that end before they are requests.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +12,7 @@ import { listen, makeServices, startGateway } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
-import { call, openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
+import { openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
 
 /** As the product has them, in tenths of seconds. */
 const HASTY = { ...HTTP_LIMITS, headersTimeout: 800, requestTimeout: 1_500, timeoutCheckInterval: 100 };
@@ -50,12 +51,53 @@ function whoamiAt(socketPath: string): Promise<number> {
   });
 }
 
+/** Somebody else who listens. */
+async function listening(port = 0): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    server.close();
+    await once(server, 'close');
+  };
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, close };
+}
+
+/** What a client notices that connects and asks. */
+function knock(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code ?? 'failed');
+    });
+    socket.once('data', () => {
+      socket.destroy();
+      resolve('answered');
+    });
+    socket.once('end', () => {
+      resolve('closed');
+    });
+    socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  });
+}
+
 describe('an address', () => {
-  it('is taken before it is served, and clients that connect until then are turned away', async () => {
-    const bound = await bindTcp({ host: '127.0.0.1', port: 0 });
-    const early = connect({ host: '127.0.0.1', port: bound.at.port });
-    expect(await readToEnd(early)).toBe('');
-    await expect(bindTcp({ host: '127.0.0.1', port: bound.at.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  it('is found free before it is served, and is opened once, when it can answer', async () => {
+    const taken = await listening();
+    await expect(bindTcp({ host: '127.0.0.1', port: taken.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const { port } = taken;
+    await taken.close();
+    const bound = await bindTcp({ host: '127.0.0.1', port });
+    // As soon as a connection is taken there is somebody who answers on it.
+    const seen: string[] = [];
+    const started = new AbortController();
+    const asking = (async () => {
+      while (!started.signal.aborted || seen.at(-1) !== 'answered') {
+        seen.push(await knock(port));
+        await sleep(1);
+      }
+    })();
+    while (seen.length < 10) await sleep(1);
     const gateway = await startGateway({
       mode: { kind: 'local' },
       db: open.db,
@@ -64,9 +106,24 @@ describe('an address', () => {
       concurrency,
       log: silent,
     });
-    const reply = await call(bound.at.port, { method: 'GET', path: '/api/v1/whoami' });
-    expect([reply.status, gateway.url]).toEqual([200, `http://127.0.0.1:${String(bound.at.port)}`]);
+    started.abort();
+    await asking;
+    expect(new Set(seen)).toEqual(new Set(['ECONNREFUSED', 'answered']));
+    expect(gateway.url).toBe(`http://127.0.0.1:${String(port)}`);
     await gateway.close();
+  });
+
+  it('that somebody else took in between is reported, and nothing is left open', async () => {
+    const bound = await bindTcp({ host: '127.0.0.1', port: 0 });
+    const first = await listening();
+    const { port } = first;
+    await first.close();
+    const late = await bindTcp({ host: '127.0.0.1', port });
+    const second = await listening(port);
+    const start = { mode: { kind: 'local' }, db: open.db, rate, concurrency, log: silent } as const;
+    await expect(startGateway({ ...start, listen: late })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await second.close();
+    await bound.close();
   });
 
   it('is given back by a gateway that cannot start', async () => {
@@ -90,7 +147,11 @@ describe('a Unix socket', () => {
     const path = join(folder, 'one.sock');
     const services = await makeServices({ mode: { kind: 'local' }, db: open.db, rate, concurrency, log: silent });
     const own = services.routes.filter(({ access }) => access === 'self');
-    const listener = listen(services, { routes: own, guard: anyHost, at: await bindSocket(path) });
+    const listener = await listen(services, {
+      routes: own,
+      manner: { guard: anyHost },
+      at: await bindSocket(path),
+    });
     expect([listener.url, statSync(path).mode & 0o777]).toEqual([`unix:${path}`, 0o600]);
     expect(await whoamiAt(path)).toBe(200);
     await expect(bindSocket(path)).rejects.toMatchObject({ code: 'EADDRINUSE' });
@@ -98,6 +159,25 @@ describe('a Unix socket', () => {
     await listener.close();
     await services.close();
     expect(existsSync(path)).toBe(false);
+  });
+
+  it('is taken by one of many who start at once, also where a dead one is in the way', async () => {
+    const path = join(folder, 'many.sock');
+    for (const kind of ['free', 'dead'] as const) {
+      if (kind === 'dead') {
+        // Its name stays behind, as after SIGKILL.
+        const dead = await bindSocket(join(folder, 'dead.sock'));
+        linkSync(join(folder, 'dead.sock'), path);
+        await dead.close();
+      }
+      const tries = await Promise.allSettled(Array.from({ length: 20 }, () => bindSocket(path)));
+      const taken = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect([kind, taken.length]).toEqual([kind, 1]);
+      for (const one of tries) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'EADDRINUSE' });
+      await taken[0]?.close();
+      expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+      expect(existsSync(path)).toBe(false);
+    }
   });
 
   it('with a path that the system would cut is refused', async () => {

@@ -33,6 +33,7 @@ function* objectsIn(value: unknown, place: readonly string[] = []): Generator<re
 }
 
 const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
+  health: [],
   public: [],
   status: [{}, { adminKey: [] }],
   admin: [{ adminKey: [] }],
@@ -40,6 +41,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
   visibility: [{ credential: [] }],
   record: [{ credential: [] }],
   command: [{ credential: [] }],
+  ask: [{ decideKey: [] }],
 };
 
 describe.each([

@@ -26,6 +26,13 @@ describe('the path of a route', () => {
     ['/n{path}', '/n//', '//'],
     ['/n{path}', '/n', null],
     ['/n{path}', '/na', null],
+    ['/n{path}', '/n%2Fa%2fb', '/a/b'],
+    ['/n{path}', '/n%2F', '/'],
+    ['/n{path}', '/n%252Fa', null],
+    ['/n{path}', '/n%2Fa%252Fb', '/a%252Fb'],
+    ['/n{path}', '/n%2F%2e%2e%2Fb', '/%2e%2e/b'],
+    ['/n{path}/archive', '/n%2Fa/archive', '/a'],
+    ['/n{path}/archive', '/n%2Fa%2Farchive', null],
     ['/n{path}/archive', '/n/a/archive', '/a'],
     ['/n{path}/archive', '/n/archive', null],
   ])('%s leaves open of %s: %s', (template, path, part) => {

@@ -278,7 +278,7 @@ describeOnStores('the pipeline', (store) => {
         [401, 'auth.required'],
       ]);
       const reasons = lines.filter(({ status }) => status === 401).map(({ reason }) => reason);
-      expect(reasons).toEqual(expect.arrayContaining(['an admin key', 'not an admin key']));
+      expect(reasons).toEqual(expect.arrayContaining(['a key for data', 'a key for admins']));
     });
 
     it('that is closing refuses', async () => {
@@ -304,7 +304,7 @@ describeOnStores('the pipeline', (store) => {
       expect(lines.every(({ requestId }) => requestId !== 'theirs')).toBe(true);
     });
 
-    it('names the trace: the one that the client sent, or a new one where it sent none that can be used', async () => {
+    it('names the trace that the client sent, and none where it sent none that can be used', async () => {
       lines.length = 0;
       const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
       for (const traceparent of [
@@ -315,11 +315,7 @@ describeOnStores('the pipeline', (store) => {
         await ask({ url: '/asked?namespace=/labs', headers: { ...auth, traceparent } });
       const [continued, replaced, twice] = lines.map((line) => String(line['traceId']));
       expect(continued).toBe(traceId);
-      for (const other of [replaced, twice]) {
-        expect(other).toMatch(/^[0-9a-f]{32}$/);
-        expect(other).not.toBe(traceId);
-      }
-      expect(new Set(lines.map((line) => line['spanId'])).size).toBe(3);
+      expect([replaced, twice]).toEqual(['undefined', 'undefined']);
       expect(JSON.stringify(lines)).not.toContain('canary');
     });
 

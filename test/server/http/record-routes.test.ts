@@ -242,7 +242,9 @@ describe('GET of a namespace by its path', () => {
     ['/labs/../labs/optics'],
     ['/..'],
     ['/../query'],
-    ['/labs%2Foptics'],
+    ['/labs%252Foptics'],
+    ['/labs%2F%2Foptics'],
+    ['/labs%2F..%2Flabs%2Foptics'],
     ['/labs/%6fptics'],
     ['/labs/%2e%2e/labs/optics'],
     ['/labs\\optics'],
@@ -275,15 +277,15 @@ describe('GET of a namespace by its path', () => {
 
 describe('both', () => {
   const ALLOWED = [
-    [`/resources/${idOf('a1')}`, 'GET, PATCH'],
-    ['/namespaces/labs/optics', 'GET, PUT, PATCH'],
-    ['/namespaces/labs/optics/archive', 'POST, GET, PUT, PATCH'],
+    [`/resources/${idOf('a1')}`, 'GET, HEAD, PATCH'],
+    ['/namespaces/labs/optics', 'GET, HEAD, PUT, PATCH'],
+    ['/namespaces/labs/optics/archive', 'POST, GET, HEAD, PUT, PATCH'],
   ] as const;
   const PATHS = ALLOWED.map(([path]) => path);
 
   test.each(
     ALLOWED.flatMap(([path, allowed]) =>
-      ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+      ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
         .filter((method) => !allowed.split(', ').includes(method))
         .map((method) => [method, path, allowed]),
     ),
@@ -300,8 +302,8 @@ describe('both', () => {
   });
 
   test.each([
-    ['if-none-match', '*'],
-    ['if-none-match', '"7"'],
+    ['if-none-match', '"another"'],
+    ['if-none-match', '7'],
     ['if-match', '"1"'],
     ['if-modified-since', 'Fri, 01 Jan 2100 00:00:00 GMT'],
     ['range', 'bytes=0-10'],
@@ -312,6 +314,25 @@ describe('both', () => {
       expect(reply.status).toBe(200);
       expect(reply.headers).toMatchObject(headers);
     }
+  });
+
+  it('is 304 without a body for who has the revision, and only after the decision', async () => {
+    for (const path of PATHS.slice(0, 2)) {
+      const { headers } = await get(path);
+      const etag = String(headers['etag']);
+      for (const known of [etag, '*', `W/${etag}`, `"other", ${etag}`]) {
+        const reply = await get(path, { headers: { 'if-none-match': known } });
+        expect([reply.status, reply.text, reply.headers['etag']]).toEqual([304, '', etag]);
+        expect(reply.headers['bailiwick-snapshot']).toBe(headers['bailiwick-snapshot']);
+        expect(reply.headers).not.toHaveProperty('content-length');
+      }
+    }
+    const bare = await call(open.port, {
+      method: 'GET',
+      path: `/api/v1${PATHS[0]}`,
+      headers: { 'if-none-match': '*' },
+    });
+    expect(bare.status).toBe(401);
   });
 
   it('is 503 where the store is gone', async () => {

@@ -1,18 +1,26 @@
-// Refusals for the rate in the log: the first of each second have the ids of their answers; all others are counted.
+// The log of requests: which of them get a line, at which level and how long. Refusals for the rate: the first of each
+// second have the ids of their answers; all others are counted.
 import { mock } from 'node:test';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { instantOf } from '../../../engine/index.js';
+import { instantOf, unrestrictedPolicy } from '../../../engine/index.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
-import { makeRequestLog } from '../../../server/http/request-log.js';
+import { makeRequestLog, type RequestLogOptions } from '../../../server/http/request-log.js';
 import type { RequestObserver } from '../../../server/http/request-observer.js';
+import { peerWithoutConnection } from '../../../server/http/message.js';
 import { LOG_LIMITS } from '../../../server/limits/logs.js';
+import { makeLogger } from '../../../server/log.js';
+import { makeActivePolicy } from '../../../server/policy/active-policy.js';
+import { systemClock } from '../../../server/ports.js';
 import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
 
 interface Line {
   readonly level: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let lines: Line[];
 let log: RequestObserver;
@@ -30,14 +38,18 @@ afterEach(() => {
 });
 
 function refuse(code: ProblemCode, address: string): void {
+  const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });
+  log.answered(exchangeFrom(address), problem.status, problem);
+}
+
+function exchangeFrom(address: string, url = '/api/v1/whoami'): Exchange {
   made += 1;
-  const exchange: Exchange = {
+  return {
     incoming: {
       method: 'GET',
-      url: '/api/v1/whoami',
+      url,
       rawHeaders: [],
-      peer: { address, certificate: null, certificateFault: null },
-      unread: 0,
+      peer: peerWithoutConnection(address),
       readBody: () => Promise.reject(new Error('has none')),
       readParts: () => Promise.reject(new Error('has none')),
       gone: new AbortController().signal,
@@ -45,7 +57,7 @@ function refuse(code: ProblemCode, address: string): void {
     headers: new Map(),
     requestId: `id-${String(made)}`,
     clientId: null,
-    span: { traceId: '', spanId: '', headers: {}, end: () => undefined },
+    span: { traceId: '', spanId: '', isKnown: false, headers: {}, end: () => undefined },
     at: instantOf(0),
     startedAt: performance.now(),
     actor: adminOfKey({ id: 'ada', credentialFingerprint: '' }),
@@ -54,12 +66,58 @@ function refuse(code: ProblemCode, address: string): void {
     quotas: [],
     active: null,
     judged: null,
+    held: null,
+    told: [],
     decided: null,
     route: null,
   };
-  const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });
-  log.answered(exchange, problem.status, problem);
 }
+
+/** Answers one of each kind, and returns what the log has of them. */
+function linesWith(options: RequestLogOptions): readonly string[] {
+  const to = (level: string) => (fields: Line['fields']) => void lines.push({ level, fields });
+  log = makeRequestLog({ info: to('info'), warn: to('warn'), error: to('error') }, options);
+  const answer = (status: number, code: ProblemCode | null, url?: string): void => {
+    log.answered(exchangeFrom('192.0.2.1', url), status, code === null ? undefined : new ApiProblem(code));
+  };
+  for (let i = 0; i < 4; i += 1) answer(200, null);
+  answer(404, 'record.not_found');
+  answer(503, 'db.unavailable');
+  answer(500, 'internal');
+  for (const probe of ['/livez', '/readyz', '/metrics?x']) answer(200, null, probe);
+  answer(503, 'overloaded', '/readyz');
+  return lines.map(({ level, fields }) => `${level} ${String(fields['status'])}`);
+}
+
+test.each<[RequestLogOptions, readonly string[]]>([
+  [{ requests: 'all', sample: 1 }, ['info 200', 'info 200', 'info 200', 'info 200']],
+  [{ requests: 'all', sample: 2 }, ['info 200', 'info 200']],
+  [{ requests: 'refused', sample: 1 }, []],
+])('%j has what was refused, and of the others as many as are wanted', (options, others) => {
+  expect(linesWith(options)).toEqual([...others, 'info 404', 'warn 503', 'error 500', 'warn 503']);
+});
+
+test('a line takes less than 250 bytes', () => {
+  const destination = new PassThrough();
+  log = makeRequestLog(makeLogger({ destination }));
+  const path = '/api/v1/query';
+  const id = 'orcid:0000-0002-1825-0097';
+  const actor = adminOfKey({ id, credentialFingerprint: 'f'.repeat(64) });
+  const active = makeActivePolicy({ policy: unrestrictedPolicy() }, { clock: systemClock, log: silent }).current();
+  log.answered({ ...exchangeFrom('203.0.113.210', path), requestId: 'x'.repeat(16), actor, active }, 200, undefined);
+  const line = String(destination.read());
+  expect(JSON.parse(line)).toMatchObject({
+    actor: id,
+    path,
+    status: 200,
+    snapshot: expect.stringMatching(/^[0-9a-f]{12}$/),
+  });
+  expect(line.length).toBeLessThan(250);
+});
+
+test('none has only our own faults', () => {
+  expect(linesWith({ requests: 'none', sample: 1 })).toEqual(['error 500']);
+});
 
 const ids = (): readonly unknown[] => lines.flatMap(({ fields }) => fields['requestId'] ?? []);
 
@@ -79,7 +137,7 @@ test('each has a line with its id, its actor and its address', () => {
       }),
     },
     {
-      level: 'error',
+      level: 'warn',
       fields: expect.objectContaining({ requestId: 'id-2', status: 503, code: 'overloaded', address: '192.0.2.2' }),
     },
   ]);

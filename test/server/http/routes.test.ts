@@ -51,6 +51,13 @@ describe('the routes', () => {
       ['POST', '/api/v1/batch', 'command', 'json'],
       ['GET', '/api/v1/whoami', 'self', 'none'],
       ['GET', '/api/v1/permissions', 'self', 'none'],
+      ['POST', '/api/v1/decide', 'ask', 'json'],
+      ['POST', '/api/v1/explain', 'ask', 'json'],
+      ['POST', '/api/v1/who-can', 'ask', 'json'],
+      ['POST', '/api/v1/what-can', 'ask', 'json'],
+      ['POST', '/api/v1/visible', 'ask', 'json'],
+      ['GET', '/livez', 'health', 'none'],
+      ['GET', '/readyz', 'health', 'none'],
       ['GET', '/docs/problems', 'public', 'none'],
       ['GET', '/openapi.json', 'public', 'none'],
       ['GET', '/docs', 'public', 'none'],
@@ -70,7 +77,7 @@ describe('the routes', () => {
 
   it('are all there, and none answers without a credential but those that say so', async () => {
     const all = declaredRoutes();
-    const routes = all.filter(({ access }) => access !== 'public');
+    const routes = all.filter(({ access }) => access !== 'public' && access !== 'health');
     const replies = await Promise.all(
       routes.map(({ method, path, input }) =>
         call(open.port, { method, path: withQuery(path.replace('{path}', '/'), input) }),
@@ -79,6 +86,6 @@ describe('the routes', () => {
     expect(replies.map((reply) => [reply.status, reply.json?.['code']])).toEqual(
       routes.map(() => [401, 'auth.required']),
     );
-    expect(all.length - routes.length).toBe(3);
+    expect(all.length - routes.length).toBe(5);
   });
 });

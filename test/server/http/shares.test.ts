@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeShares, type Shares } from '../../../server/http/shares.js';
+import { makeShares, makeStrangers, type Shares } from '../../../server/http/shares.js';
 import { SHARE_LIMITS } from '../../../server/limits/http.js';
 
 const MEBIBYTE = 1024 * 1024;
+const totalBytes = 256 * MEBIBYTE;
 const staying = { gone: new AbortController().signal };
 const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(
@@ -13,7 +14,7 @@ const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
 
 describe('turns', () => {
   it('are so many for one actor, in order, and others have their own', async () => {
-    const shares = makeShares({ concurrency: 2 });
+    const shares = makeShares({ totalBytes, concurrency: 2 });
     const order: number[] = [];
     const leaves = await Promise.all([shares.enter('a', staying), shares.enter('a', staying)]);
     const third = shares.enter('a', staying).then((leave) => (order.push(3), leave));
@@ -30,7 +31,7 @@ describe('turns', () => {
   });
 
   it('are waited for no longer than patience, and then refused with the quota', async () => {
-    const shares = makeShares({ concurrency: 1, patience: 20 });
+    const shares = makeShares({ totalBytes, concurrency: 1, patience: 20 });
     await shares.enter('a', staying);
     await expect(shares.enter('a', staying)).rejects.toMatchObject({
       code: 'limit.rate',
@@ -40,7 +41,7 @@ describe('turns', () => {
   });
 
   it('are refused at once to one more than may wait', async () => {
-    const shares = makeShares({ concurrency: 1 });
+    const shares = makeShares({ totalBytes, concurrency: 1 });
     const leave = await shares.enter('a', staying);
     const waiting = Array.from({ length: SHARE_LIMITS.waiting }, () => shares.enter('a', staying));
     expect(await codeOf(shares.enter('a', staying))).toBe('limit.rate');
@@ -49,7 +50,7 @@ describe('turns', () => {
   });
 
   it('are given up by a client that has gone', async () => {
-    const shares = makeShares({ concurrency: 1 });
+    const shares = makeShares({ totalBytes, concurrency: 1 });
     const leave = await shares.enter('a', staying);
     const leaving = new AbortController();
     const left = shares.enter('a', { gone: leaving.signal });
@@ -62,7 +63,7 @@ describe('turns', () => {
   });
 
   it('are not counted with 0', async () => {
-    const shares = makeShares({ concurrency: 0 });
+    const shares = makeShares({ totalBytes, concurrency: 0 });
     const all = await Promise.all(Array.from({ length: 1_000 }, () => shares.enter('a', staying)));
     expect(all).toHaveLength(1_000);
   });
@@ -73,7 +74,7 @@ describe('answers that are still to be read', () => {
     shares.hold(name, mebibytes * MEBIBYTE);
 
   it('keep more of the same actor waiting, and nobody else', async () => {
-    const shares = makeShares({ concurrency: 0, patience: 1_000 });
+    const shares = makeShares({ totalBytes, concurrency: 0, patience: 1_000 });
     const taken = fill(shares, 'a', 32);
     const next = shares.enter('a', staying);
     expect(await codeOf(shares.enter('b', staying))).toBe('in');
@@ -83,7 +84,7 @@ describe('answers that are still to be read', () => {
   });
 
   it('are refused above twice the share, which is what was begun meanwhile', () => {
-    const shares = makeShares({ concurrency: 0 });
+    const shares = makeShares({ totalBytes, concurrency: 0 });
     fill(shares, 'a', 31);
     expect(() => {
       shares.checkRoom('a', 33 * MEBIBYTE);
@@ -94,10 +95,33 @@ describe('answers that are still to be read', () => {
   });
 
   it('of all together are bounded', async () => {
-    const shares = makeShares({ concurrency: 0 });
+    const shares = makeShares({ totalBytes, concurrency: 0 });
     const taken = Array.from({ length: 16 }, (_, index) => fill(shares, `a${String(index)}`, 16));
     expect(await codeOf(shares.enter('b', staying))).toBe('overloaded');
     taken[0]?.();
     expect(await codeOf(shares.enter('b', staying))).toBe('in');
+  });
+});
+
+describe('answers to strangers', () => {
+  it('have a total of their own; in a full one the slowest reader gives way, and nobody else', () => {
+    const strangers = makeStrangers(10);
+    const cut: string[] = [];
+    const reader = (name: string, pace: number): Parameters<typeof strangers.hold>[0] => ({
+      pace: () => pace,
+      cut: () => cut.push(name),
+    });
+    strangers.hold(reader('fast', 100), 4);
+    const done = strangers.hold(reader('slow', 1), 4);
+    strangers.hold(reader('middling', 10), 2);
+    expect(cut).toEqual([]);
+    strangers.hold(reader('new', 0), 4);
+    expect(cut).toEqual(['slow']);
+    // It was given back already.
+    done();
+    strangers.hold(reader('next', 50), 3);
+    expect(cut).toEqual(['slow', 'new']);
+    strangers.hold(reader('large', 0), 20);
+    expect(cut).toEqual(['slow', 'new', 'middling', 'next', 'fast']);
   });
 });

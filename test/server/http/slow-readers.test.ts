@@ -41,7 +41,7 @@ beforeAll(async () => {
   );
   const [ready] = (await once(child.stdout ?? child, 'data')) as [Buffer];
   port = Number(ready.toString());
-}, 60_000);
+});
 
 afterAll(async () => {
   child.kill('SIGTERM');
@@ -112,4 +112,4 @@ it('keeps 60 clients that read nothing to a bounded memory, refuses the rest, an
   }
   expect(status).toBe(200);
   for (const socket of idle) socket.destroy();
-}, 60_000);
+});

@@ -269,6 +269,28 @@ describe('certificates that change', () => {
   });
 });
 
+describe('a certificate that clients would refuse', () => {
+  const taken = async (days: number): Promise<TlsIdentity> =>
+    openTlsIdentity({ ...used('taken', await issue(folder, 'begun', { authority, days })), clientCaFile: null });
+
+  it('never takes the place of one that they accept', async () => {
+    const current = await taken(2);
+    const [serial, expires] = [serialOf(current), current.expires()];
+    used('taken', await issue(folder, 'ended', { authority, days: -1 }));
+    await expect(current.renew()).rejects.toThrow(/^the certificate in `.*taken-used.crt` expired at \d{4}-/);
+    expect([serialOf(current), current.expires()]).toEqual([serial, expires]);
+    const valid = used('taken', other);
+    expect([await current.renew(), valid.certFile.endsWith('.crt')]).toEqual(['renewed', true]);
+  });
+
+  it('takes the place of another such one, so that a start does not depend on it', async () => {
+    const current = await taken(-1);
+    const serial = serialOf(current);
+    used('taken', await issue(folder, 'ended', { authority, days: -1 }));
+    expect([await current.renew(), serialOf(current) === serial]).toEqual(['renewed', false]);
+  });
+});
+
 describe('a client’s certificate', () => {
   test.each([
     ['none', 200, undefined],
@@ -323,7 +345,7 @@ test('a certificate is evidence only once it is verified', async () => {
   };
   const tls = await openTlsIdentity({ ...server, clientCaFile: authority.certFile });
   const at = await bindTcp({ host: '127.0.0.1', port: 0 }, { tls });
-  const listener = listen({ ...services, actors }, { routes: services.routes, guard: anyHost, at });
+  const listener = await listen({ ...services, actors }, { routes: services.routes, manner: { guard: anyHost }, at });
   for (const options of [{}, pemOf(clients.good), pemOf(clients.foreign)]) await ask(listener.at.port, options);
   expect(seen).toEqual([undefined, 'CN=good']);
   await listener.close();

@@ -95,6 +95,9 @@ describe('what is exposed', () => {
       'bailiwick_db_waiting gauge',
       'bailiwick_decision_duration_seconds histogram',
       'bailiwick_decisions_total counter',
+      'bailiwick_http_connections gauge',
+      'bailiwick_http_connections_cut_total counter',
+      'bailiwick_http_connections_max gauge',
       'bailiwick_http_request_duration_seconds histogram',
       'bailiwick_http_requests_abandoned_total counter',
       'bailiwick_http_requests_total counter',
@@ -118,6 +121,7 @@ describe('what is exposed', () => {
       'bailiwick_snapshot_refused gauge',
       'bailiwick_snapshot_reloads_total counter',
       'bailiwick_snapshot_stale gauge',
+      'bailiwick_tls_certificate_expires_timestamp_seconds gauge',
       'bailiwick_tls_failures_total counter',
     ]);
     const others = series.filter(({ name }) => !name.startsWith('bailiwick_'));
@@ -129,7 +133,7 @@ describe('what is exposed', () => {
         'process_resident_memory_bytes',
         'process_start_time_seconds',
         'process_open_fds',
-        'nodejs_eventloop_lag_seconds',
+        'nodejs_eventloop_lag_p99_seconds',
         'nodejs_heap_size_used_bytes',
         'nodejs_gc_duration_seconds',
       ]),
@@ -150,7 +154,7 @@ describe('what is exposed', () => {
     const allowed: Readonly<Record<string, readonly string[]>> = {
       action: ['read', 'write'],
       change: ['gained', 'lost', 'both'],
-      check: ['listener', 'policy', 'store'],
+      check: ['listener', 'policy', 'store', 'audit'],
       code: PROBLEMS.map(({ code }) => code),
       decisions: [world.services.policies.current().policy.decisions],
       family: [...FAMILIES, 'batch'],
@@ -312,12 +316,16 @@ h_seconds_count{of="y"} 1
 describe('of parts that not every gateway has', () => {
   test('the audit log: what is on the disk, what was lost, and for how long it cannot be written', async () => {
     const registry = makeRegistry();
-    const trail: Pick<AuditTrail, 'counts' | 'lag'> = { counts: () => ({ written: 17, lost: 2 }), lag: () => 1500 };
+    const trail: Pick<AuditTrail, 'counts' | 'lags'> = {
+      counts: () => ({ written: 17, lost: 2 }),
+      lags: () => ({ file: 1500, store: 0 }),
+    };
     publishAudit(registry, trail);
     const series = readExposition(formatSeries(await registry.read()));
     expect(valueOf(series, 'bailiwick_audit_records_total')).toBe(17);
     expect(valueOf(series, 'bailiwick_audit_dropped_total')).toBe(2);
-    expect(valueOf(series, 'bailiwick_audit_lag_seconds')).toBe(1.5);
+    expect(valueOf(series, 'bailiwick_audit_lag_seconds', { of: 'file' })).toBe(1.5);
+    expect(valueOf(series, 'bailiwick_audit_lag_seconds', { of: 'store' })).toBe(0);
   });
 
   test('a replica: whether it is read from, and how old it is', async () => {

@@ -36,6 +36,8 @@ describe('the active policy', () => {
       source: { kind: 'file', path: '/srv/a.json' },
       labels: 'verified',
       statement: null,
+      signers: [],
+      askedBy: null,
       since: START + 1_000,
     });
     expect(pinned.policy).toBe(A);
@@ -48,6 +50,8 @@ describe('the active policy', () => {
       source: { kind: 'memory' },
       labels: 'verified',
       statement: null,
+      signers: [],
+      askedBy: null,
       since: START + 2_000,
     });
     expect(next.policy).toBe(B);

@@ -156,6 +156,30 @@ describeOnStores('gateways', (store) => {
     expect([two.digest(), two.policies.state().lag]).toEqual([C.policy.digest, null]);
   });
 
+  it('are not kept busy by announcements, which anybody who reaches the store can send', async () => {
+    const [one, two] = [await open(), await open()];
+    await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
+    await store.db
+      .knex('snapshot_parts')
+      .where({ snapshot: C.policy.digest })
+      .update({ bytes: randomBytes(200) });
+    const asked = { opened: 0 };
+    for (const { db } of opened) {
+      db.knex.on('query', ({ sql: text }: { readonly sql: string }) => {
+        if (text.includes('FROM snapshot_parts')) asked.opened += 1;
+      });
+    }
+    await one.offer(C);
+    await until(() => two.policies.state().lag !== null);
+    const { opened: before } = asked;
+    const start = performance.now();
+    while (performance.now() - start < 1_000)
+      await store.db.knex.raw(`SELECT pg_notify('bailiwick_activations', n::text) FROM generate_series(1, 500) AS n`);
+    expect(asked.opened - before).toBe(0);
+    await two.follower.hurry();
+    expect(asked.opened - before).toBe(1);
+  });
+
   it('are not taken back by a store that was restored from an older copy', async () => {
     const one = await open();
     await one.offer(B);

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { instantOf, type PublicationStatement } from '../../../engine/index.js';
 import { type NewActivation, type Recorded, storedActivations } from '../../../server/policy/activations.js';
-import { NO_AGE_LIMITS, stalenessOf } from '../../../server/policy/staleness.js';
+import { NO_AGE_LIMITS, undecidedBecause } from '../../../server/policy/staleness.js';
 import { A, B, C, db, follow, type Followed, HOUR, type Made, NOON } from '../../support/followed-policy.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../../support/publisher.js';
 import type { SignedStatement } from '../../../server/policy/verify-publication.js';
@@ -14,7 +14,11 @@ import { makeFolder } from '../../support/temp-folder.js';
 describe('a snapshot that must be published', () => {
   const [ana, ben] = [makeSigner(), makeSigner()];
 
-  const signed = (says: PublicationStatement): SignedStatement => ({ says, envelope: signedBy(says, [ana]) });
+  const signed = (says: PublicationStatement): SignedStatement => ({
+    says,
+    envelope: signedBy(says, [ana]),
+    signers: [],
+  });
 
   async function published(
     ages = NO_AGE_LIMITS,
@@ -82,15 +86,17 @@ describe('a snapshot that must be published', () => {
   });
 
   it('decides nothing once its statement has expired, and decides again when it is published again', async () => {
-    const { look, sign, policies, advance, lines } = await published();
-    const stale = (): string => stalenessOf(policies.state(), NO_AGE_LIMITS, instantOf(NOON + 25 * HOUR));
-    expect(stale()).toBe('hard');
+    const { look, sign, policies, advance, age, lines } = await published();
+    const undecided = (): string | null =>
+      undecidedBecause(policies.state(), NO_AGE_LIMITS, instantOf(NOON + 25 * HOUR));
+    expect(undecided()).toMatch(/^the signed statement of the policy expired at /);
     advance(25 * HOUR);
     expect((await look())[1]).toBe('statement.expired');
+    await age.hurry();
     expect(lines.at(-1)?.message).toContain('nothing is decided');
     sign(statementOf(A, { generation: 8, expires: instantOf(NOON + 72 * HOUR) }));
     expect(await look()).toEqual([A.policy.digest, null]);
-    expect(stale()).toBe('no');
+    expect(undecided()).toBeNull();
   });
 });
 

@@ -55,7 +55,7 @@ describe.each(SOURCE_KINDS)('%s', (_, open) => {
   async function published(): Promise<Omit<Followed, 'put'> & PublishedSource> {
     const opened = await open(A, signedBy(statementOf(A), [ANA, BEN]));
     const rule = ruleIn(await makeFolder(), [ANA, BEN], 2);
-    const statement = { says: statementOf(A), envelope: signedBy(statementOf(A), [ANA, BEN]) };
+    const statement = { says: statementOf(A), envelope: signedBy(statementOf(A), [ANA, BEN]), signers: [] };
     return { ...(await follow({ rule, statement, source: opened.source })), ...opened };
   }
 

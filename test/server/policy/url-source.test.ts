@@ -159,6 +159,61 @@ describe('a snapshot at an address', () => {
   });
 });
 
+describe('a server that hangs', () => {
+  it('is given up after some silence; one that is slow is not', async () => {
+    const { look, policies } = await followed({ silence: 400 });
+    server.misbehave(() => undefined);
+    const start = performance.now();
+    expect(await look()).toEqual([A.policy.digest, 'source.unreachable']);
+    expect(policies.state().refusal?.message).toBe('the address did not answer in time');
+    server.misbehave((_, response) => void response.writeHead(200, { 'Content-Length': 9999 }).write('{'));
+    expect(await look()).toEqual([A.policy.digest, 'source.unreachable']);
+    expect(performance.now() - start).toBeLessThan(10_000);
+    const step = Math.ceil(B.bytes.length / 12);
+    server.misbehave((_, response) => {
+      response.writeHead(200, { 'Content-Length': B.bytes.length });
+      let from = 0;
+      const timer = setInterval(() => {
+        response.write(B.bytes.subarray(from, from + step));
+        from += step;
+        if (from >= B.bytes.length) clearInterval(timer);
+      }, 100);
+    });
+    expect(await look()).toEqual([B.policy.digest, null]);
+  });
+
+  it('is asked again at once by a hurried look, and says nothing about itself until then', async () => {
+    const { watch, policies, lines } = await followed();
+    server.misbehave(() => undefined);
+    const hanging = watch.hurry();
+    await sleep(200);
+    server.misbehave(null);
+    server.put(PATH, B.bytes);
+    const start = performance.now();
+    await watch.hurry();
+    await hanging;
+    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(policies.current().policy.digest).toBe(B.policy.digest);
+    expect(lines.map(({ message }) => message)).toEqual(['the policy was replaced']);
+  });
+
+  it('does not delay what the log says about the age of the policy', async () => {
+    const ages = { softAge: HOUR, hardAge: 2 * HOUR };
+    const { watch, age, advance, lines } = await followed({}, { ages });
+    server.misbehave(() => undefined);
+    const hanging = watch.hurry();
+    advance(3 * HOUR);
+    await age.hurry();
+    expect(lines.map(({ message }) => message)).toEqual([
+      'the policy is older than `snapshot.hardAge`: nothing is decided by it any more',
+    ]);
+    server.misbehave(null);
+    await Promise.all([watch.hurry(), hanging]);
+    await age.hurry();
+    expect(lines.at(-1)?.message).toBe('the policy is fresh again');
+  });
+});
+
 describe('where an address may lead', () => {
   const reached = (url: string, more: Partial<UrlSourceOptions> = {}): Promise<string> =>
     makeUrlSource({ url, caFile: null, reach: 'public', statements: 'ignored', timeout: 300, ...more })

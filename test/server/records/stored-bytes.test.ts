@@ -37,3 +37,9 @@ describeOnStores('the bytes that a value takes', (store) => {
     );
   });
 });
+
+it('does not count what a JSON text leaves out', () => {
+  const [made, read] = [{ a: undefined, b: [undefined, 1] }, { b: [null, 1] }];
+  expect(JSON.parse(JSON.stringify(made))).toEqual(read);
+  expect(storedBytes(made)).toBe(storedBytes(read));
+});

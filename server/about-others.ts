@@ -1,0 +1,124 @@
+// Decisions about others (docs/asking.md): an asker learns what the policy says of a subject, but only of what its own
+// credential reaches. Outside of that every answer is no, whatever the policy says. Recording, replaying and answering
+// use this file, so they agree.
+import {
+  type Actor,
+  canonicalize,
+  type Decision,
+  decideAs,
+  type Family,
+  type Instant,
+  isScopeName,
+  isWithin,
+  type NamespacePath,
+  type RawRequest,
+  type Request,
+  resolveActor,
+  type ResolvedActor,
+  scopeBit,
+  type ScopeName,
+  scopeNames,
+  scopeSetOf,
+  unrestrictedPolicy,
+  type Visibility,
+} from '../engine/index.js';
+
+/** The part of an asker that bounds what it may ask about. */
+export type Asker = Pick<Actor, 'credentialScopes' | 'namespaceRestrictions'>;
+
+/** What an asker may ask about, as an actor who holds everything there. */
+export type Bounds = ResolvedActor;
+
+const EVERYTHING = unrestrictedPolicy();
+
+export function boundsOf({ credentialScopes, namespaceRestrictions }: Asker): Bounds {
+  return resolveActor(EVERYTHING, { kind: 'key', identities: [], credentialScopes, namespaceRestrictions });
+}
+
+/** `decide` is only called about what the asker may ask about. */
+export function decideWithin(
+  bounds: Bounds,
+  { request, at }: { readonly request: RawRequest; readonly at: Instant },
+  decide: () => Decision,
+): Decision {
+  const own = decideAs(bounds, { request, at });
+  // The relation of target and context is the same for everybody, and comes after what the subject holds.
+  if (own.decision === 'allow' || (own.cause ?? own.step) === 'target_relationship') return decide();
+  return own;
+}
+
+/** Null if a part is no path or no scope, so that nothing could be decided about it. */
+export function canonicalRequest(request: RawRequest): Request | null {
+  switch (request.kind) {
+    case 'access': {
+      const [target, context] = [canonicalize(request.target), canonicalize(request.context ?? request.target)];
+      if (!target.ok || !context.ok || !isScopeName(request.scope)) return null;
+      return { kind: 'access', scope: request.scope, context: context.path, target: target.path };
+    }
+    case 'create-namespace': {
+      const named = canonicalize(request.namespace);
+      return named.ok ? { kind: 'create-namespace', namespace: named.path } : null;
+    }
+    case 'copy': {
+      const [source, destination] = [canonicalize(request.source), canonicalize(request.destination)];
+      if (!source.ok || !destination.ok) return null;
+      return { kind: 'copy', source: source.path, destination: destination.path };
+    }
+  }
+}
+
+/** The subject with no more than the asker may ask about. */
+export function narrowed(asker: Asker, subject: Actor): Actor {
+  const credentialScopes = scopeSetOf(
+    scopeNames(subject.credentialScopes).filter((scope) => (asker.credentialScopes & scopeBit(scope)) !== 0),
+  );
+  const [own, others] = [asker.namespaceRestrictions, subject.namespaceRestrictions];
+  const namespaceRestrictions = own === null ? others : others === null ? own : meet(own, others);
+  return { ...subject, credentialScopes, namespaceRestrictions };
+}
+
+/** `see` is only called for a family that the asker may ask about. */
+export function seeWithin(asker: Asker, family: Family, see: () => Visibility): Visibility {
+  if (mayAskOf(asker, `${family}:read`)) return see();
+  return { kind: 'none', step: 'credential_scope' };
+}
+
+export function mayAskOf({ credentialScopes }: Asker, scope: ScopeName): boolean {
+  return (credentialScopes & scopeBit(scope)) !== 0;
+}
+
+/** Whether the asker may ask about this very namespace. */
+export function mayAskAt({ namespaceRestrictions: restrictions }: Asker, namespace: NamespacePath): boolean {
+  return restrictions === null || restrictions.some((restriction) => isWithin(namespace, restriction));
+}
+
+interface Region {
+  readonly namespace: NamespacePath;
+  readonly extent: 'exact' | 'subtree' | 'below';
+  readonly except?: readonly NamespacePath[];
+}
+
+/** The parts of a region that the asker may ask about. None of them overlap. */
+export function partsWithin<Held extends Region>({ namespaceRestrictions }: Asker, region: Held): readonly Held[] {
+  if (namespaceRestrictions === null) return [region];
+  const { namespace, extent, except = [] } = region;
+  return tops(namespaceRestrictions).flatMap((top): readonly Held[] => {
+    if (isWithin(namespace, top)) return [region];
+    if (extent === 'exact' || !isWithin(top, namespace) || except.some((out) => isWithin(top, out))) return [];
+    return [{ ...region, namespace: top, extent: 'subtree', except: except.filter((out) => isWithin(out, top)) }];
+  });
+}
+
+/** Every path that is at or below one of each list. */
+function meet(a: readonly NamespacePath[], b: readonly NamespacePath[]): readonly NamespacePath[] {
+  const both = a.flatMap((one) =>
+    b.flatMap((other) => (isWithin(one, other) ? [one] : isWithin(other, one) ? [other] : [])),
+  );
+  return tops(both);
+}
+
+/** Without those that are below others, each once. */
+function tops(paths: readonly NamespacePath[]): readonly NamespacePath[] {
+  const distinct = [...new Set(paths)];
+  return distinct.filter((path) => !distinct.some((other) => other !== path && isWithin(path, other)));
+}

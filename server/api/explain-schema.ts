@@ -1,0 +1,55 @@
+// What services that ask for explanations are answered (docs/asking.md).
+import { digest } from './answer-schemas.js';
+import { step } from './ask-schema.js';
+import { GRANT_REF } from './held-schema.js';
+import { instant } from './record-schema.js';
+import { schema, whole } from './schema.js';
+
+const text = schema({ type: 'string' });
+
+const EXPLANATION = schema({
+  title: 'Explanation',
+  type: 'object',
+  required: ['decision', 'steps', 'grants', 'edits'],
+  properties: {
+    decision: { enum: ['allow', 'deny'] },
+    step,
+    steps: {
+      description: 'In order, up to the step that failed.',
+      type: 'array',
+      items: { title: 'ExplainedStep', ...whole({ step, passed: { type: 'boolean' }, text }) },
+    },
+    grants: { type: 'array', items: GRANT_REF },
+    edits: {
+      description: 'Of a denial: changes of which each would allow it.',
+      type: 'array',
+      items: {
+        title: 'Edit',
+        type: 'object',
+        required: ['text', 'change', 'opens'],
+        properties: {
+          text,
+          change: { type: 'object' },
+          opens: whole({ cells: { type: ['integer', 'string'] } }),
+          breaks: {
+            description: 'Null: not computed, because a snapshot does not contain its guardrails.',
+            type: ['array', 'null'],
+            items: text,
+          },
+        },
+        additionalProperties: false,
+      },
+    },
+    noEdit: { description: 'Why there is no change.', ...text },
+  },
+  additionalProperties: false,
+});
+
+export const EXPLAINED_SCHEMA = schema({
+  title: 'Explanations',
+  ...whole({
+    snapshot: digest,
+    at: instant,
+    results: { description: 'In the order of the questions.', type: 'array', items: EXPLANATION },
+  }),
+});

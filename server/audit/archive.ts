@@ -1,0 +1,96 @@
+// Moves the oldest files of a log to another folder (docs/audit.md "Files"). Each is copied, synced, read again and
+// listed before it is removed, so that a crash at any point leaves every event in at least one place, and the next run
+// goes on.
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type Instant, parseInstant } from '../../engine/index.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
+import { readLine } from './chain.js';
+import { syncFolder } from './file-layer.js';
+import { listLogs, type LogFile } from './log-files.js';
+
+export interface ArchiveOptions {
+  /** Made if it does not exist. */
+  readonly to: string;
+  /** Files whose last event is older than this are moved. */
+  readonly before: Instant;
+  readonly onMoved: (file: ArchivedFile) => void;
+}
+
+/** Whether a file of this name is in the archive with other bytes. */
+export class ArchiveConflict extends Error {
+  override readonly name = 'ArchiveConflict';
+}
+
+/**
+ * Moves files from the beginning of each log up to the first one that is too young. The last file of a log stays, since
+ * the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
+ */
+export async function archiveFiles(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  let kept = 0;
+  for (const files of (await listLogs(folder)).values()) {
+    let moved = 0;
+    for (const file of files.slice(0, -1)) {
+      const last = await lastInstant(file);
+      if (last === null || last >= before) break;
+      onMoved(await move(file, folder, to));
+      moved += 1;
+    }
+    kept += files.length - moved;
+  }
+  return kept;
+}
+
+async function move({ path, log, first }: LogFile, folder: string, to: string): Promise<ArchivedFile> {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(path), digest);
+  const file: ArchivedFile = { log, first, name: basename(path), sha256: digest.digest('hex') };
+  if ((await stateOfArchived(to, file)) !== 'same') await copy(path, to, file);
+  const { files: listed } = await readArchiveList(folder);
+  if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(folder, file);
+  await rm(path, { force: true });
+  await syncFolder(folder);
+  return file;
+}
+
+async function copy(path: string, to: string, file: ArchivedFile): Promise<void> {
+  const place = join(to, file.name);
+  if ((await stateOfArchived(to, file)) === 'other') throw new ArchiveConflict(place);
+  const part = { ...file, name: `${file.name}.part` };
+  await pipeline(createReadStream(path), createWriteStream(join(to, part.name), { mode: 0o600, flush: true }));
+  if ((await stateOfArchived(to, part)) !== 'same') throw new ArchiveConflict(join(to, part.name));
+  await rename(join(to, part.name), place);
+  await syncFolder(to);
+}
+
+async function note(folder: string, { name, sha256 }: ArchivedFile): Promise<void> {
+  const list = await open(join(folder, ARCHIVE_LIST), 'a', 0o600);
+  try {
+    await list.write(`${sha256}  ${name}\n`);
+    await list.sync();
+  } finally {
+    await list.close();
+  }
+  await syncFolder(folder);
+}
+
+/** The instant of the last event in a file; null if its last line is no event. */
+async function lastInstant({ path }: LogFile): Promise<Instant | null> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, AUDIT_LIMITS.lineBytes + 1);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    const line = buffer.toString('utf8', 0, bytesRead).split('\n').at(-2);
+    const value = line === undefined ? null : (readLine(line)?.value ?? null);
+    const time: unknown = value === null ? null : Reflect.get(value, 'time');
+    return typeof time === 'string' ? parseInstant(time) : null;
+  } finally {
+    await file.close();
+  }
+}

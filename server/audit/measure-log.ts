@@ -1,0 +1,64 @@
+// Reads one log for a checkpoint or for the proof of one event: size and root of its tree, and the path of a line
+// (docs/proofs.md).
+import { BEGINNING } from './chain.js';
+import { checkChain, type Fault } from './check-chain.js';
+import { findParts } from './log-parts.js';
+import { leafHash, makePath, makeTree, type TreeHash } from './merkle.js';
+import { readFiles } from './read-log.js';
+
+export interface LogMeasure {
+  /** What is wrong with the log. Nothing may be signed about it then. */
+  readonly faults: readonly Fault[];
+  readonly size: number;
+  readonly root: TreeHash;
+  /** The roots when the log had the sizes that were asked for. */
+  readonly roots: ReadonlyMap<number, TreeHash>;
+  /** The line at the index that was asked for; null if the tree does not have it. */
+  readonly line: string | null;
+  readonly path: readonly TreeHash[];
+}
+
+interface MeasureOptions {
+  /** Where archived files are. */
+  readonly archive: string | null;
+  /** Sizes at which the root is wanted. */
+  readonly sizes?: readonly number[];
+  /** The line whose path is wanted, in the tree of this size. */
+  readonly place?: { readonly index: number; readonly size: number };
+}
+
+/** Null if the folder has no such log. Rejects if the folder cannot be read. */
+export async function measureLog(
+  folder: string,
+  log: string,
+  { archive, sizes = [], place }: MeasureOptions,
+): Promise<LogMeasure | null> {
+  const faults: Fault[] = [];
+  const report = (fault: Fault): void => void faults.push(fault);
+  const parts = (await findParts(folder, { archive, report })).parts.get(log);
+  if (parts === undefined) return null;
+  const check = checkChain(log, { report, after: BEGINNING });
+  const tree = makeTree();
+  const roots = new Map<number, TreeHash>();
+  const path = place === undefined ? null : makePath(place.index, place.size);
+  let line: string | null = null;
+  for (const part of parts) {
+    if ('skipTo' in part) {
+      const text = 'older files are elsewhere: name their folder with --archive';
+      report({ log, seq: 1, kind: 'archived', text });
+      break;
+    }
+    for await (const { lines, torn } of readFiles([part])) {
+      for (const text of lines) {
+        const leaf = leafHash(text ?? '');
+        check.line(text);
+        if (place !== undefined && tree.size() === place.index) line = text;
+        if (place !== undefined && tree.size() < place.size) path?.push(leaf);
+        tree.push(leaf);
+        if (sizes.includes(tree.size())) roots.set(tree.size(), tree.root());
+      }
+      if (torn > 0) check.torn(part.path, torn);
+    }
+  }
+  return { faults, size: tree.size(), root: tree.root(), roots, line, path: path?.path() ?? [] };
+}

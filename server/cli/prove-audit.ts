@@ -1,0 +1,118 @@
+// What `audit checkpoint`, `audit prove` and `audit check-proof` do.
+import { readLine } from '../audit/chain.js';
+import { checkpointText, originOf, parseProof, proofText } from '../audit/checkpoint.js';
+import { listLogs } from '../audit/log-files.js';
+import { type LogMeasure, measureLog } from '../audit/measure-log.js';
+import { leafHash, rootOfPath } from '../audit/merkle.js';
+import type { SigningKey } from '../signing/ed25519.js';
+import { readSigningKey } from '../signing/key-file.js';
+import { signNote, verifierKeyText } from '../signing/signed-note.js';
+import type { CheckpointFlags, CheckProofFlags, ProveFlags } from './commands/audit-proofs.js';
+import { EXIT } from './exit-codes.js';
+import { usage } from './failure.js';
+import { writeWhole } from './files.js';
+import { type CliIo, pathOf, write, writeJson } from './io.js';
+import { configOf } from './options.js';
+import { folderOf } from './read-audit.js';
+import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
+import { escapeText } from './render/escape.js';
+import { count } from './render/text.js';
+import { asFailure } from './statement-flags.js';
+
+/** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
+export async function checkpointCommand(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<void> {
+  const { folder, log, archive } = await logOf(io, given, flags);
+  const key = await keyOf(io, flags);
+  const { size, root } = await measure(folder, log, { archive });
+  const note = signNote(checkpointText({ log, size, root }), originOf(log), key);
+  const verifierKey = verifierKeyText({ name: originOf(log), publicKey: key.publicKey });
+  const facts = { log, size, root: root.toString('base64'), verifierKey, checkpoint: note };
+  await give(io, flags, { text: note, facts });
+}
+
+/** Throws `CliFailure`: 2 if there is no such event, 8 if the log has a fault or is not that of the checkpoint. */
+export async function proveCommand(
+  io: CliIo,
+  { seq, given }: { readonly seq: string; readonly given: string | undefined },
+  flags: ProveFlags,
+): Promise<void> {
+  if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
+  const { folder, log, archive } = await logOf(io, given, flags);
+  const index = Number(seq) - 1;
+  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
+  if (kept !== null && kept.checkpoint.log !== log) {
+    throw usage(`the checkpoint is about the log \`${kept.checkpoint.log}\``, 'name that log with `--log`');
+  }
+  const now = kept === null ? await measure(folder, log, { archive }) : null;
+  const size = kept?.checkpoint.size ?? now?.size ?? 0;
+  if (index >= size) throw usage(`the checkpoint has ${count(size, 'event')}, and event ${seq} is not among them`);
+  const { line, path, roots } = await measure(folder, log, { archive, place: { index, size }, sizes: [size] });
+  const root = roots.get(size);
+  if (line === null || root === undefined || (kept !== null && !root.equals(kept.checkpoint.root))) {
+    throw integrity('audit.checkpoint', `the first ${count(size, 'event')} of the log are not those of the checkpoint`);
+  }
+  const checkpoint = kept?.text ?? signNote(checkpointText({ log, size, root }), originOf(log), await keyOf(io, flags));
+  const proof = proofText({ index, line, path, checkpoint });
+  await give(io, flags, { text: proof, facts: { log, seq: index + 1, size, proof } });
+}
+
+/** Throws `CliFailure` 8 if the file proves nothing. */
+export async function checkProofCommand(io: CliIo, file: string, flags: CheckProofFlags): Promise<void> {
+  const proof = parseProof(await readText(io, file));
+  if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
+  const checkpoint = await trusted(io, proof.checkpoint, flags.publicKey);
+  const { index, line, path } = proof;
+  const { log, size, root } = checkpoint;
+  const found = rootOfPath(leafHash(line), { index, size }, path);
+  const event = readLine(line);
+  if (found?.equals(root) !== true || event?.seq !== index + 1 || event.log !== log || event.digest !== event.hash) {
+    throw integrity('audit.proof', 'the event is not in the log of the checkpoint');
+  }
+  if (flags.format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
+  else {
+    await write(io.stdout, `${escapeText(line)}\n`);
+    await write(io.stderr, `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`);
+  }
+}
+
+interface Chosen {
+  readonly folder: string;
+  readonly log: string;
+  readonly archive: string | null;
+}
+
+async function logOf(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<Chosen> {
+  const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
+  const logs = [...(await listLogs(folder)).keys()];
+  const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
+  const [only, ...others] = flags.log === undefined ? logs : [flags.log];
+  if (only === undefined) throw integrity('audit.absent', `there is no log in \`${folder}\``);
+  if (others.length > 0) throw usage(`the folder has several logs: ${logs.join(', ')}`, 'name one with `--log`');
+  return { folder, log: only, archive };
+}
+
+async function measure(folder: string, log: string, options: Parameters<typeof measureLog>[2]): Promise<LogMeasure> {
+  const measured = await measureLog(folder, log, options);
+  if (measured === null) throw usage(`the folder has no log \`${log}\``);
+  const [first] = measured.faults;
+  if (first !== undefined) throw integrity('audit.faults', `nothing is signed about a log with faults: ${first.text}`);
+  return measured;
+}
+
+async function keyOf(io: CliIo, flags: CheckpointFlags): Promise<SigningKey> {
+  const { signingKey } = (await configOf(io, flags)).audit;
+  const path = flags.key === undefined ? signingKey : pathOf(io, flags.key);
+  if (path === null) throw usage('a key is needed to sign', 'set `audit.signingKey`, or name the file with `--key`');
+  return asFailure(readSigningKey({ path, shown: flags.key ?? path }));
+}
+
+async function give(
+  io: CliIo,
+  { output, format }: CheckpointFlags,
+  { text, facts }: { readonly text: string; readonly facts: object },
+): Promise<void> {
+  if (output !== undefined)
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles: [], mode: 0o600 });
+  if (format === 'json') await writeJson(io, facts);
+  else if (output === undefined) await write(io.stdout, text);
+}

@@ -1,0 +1,109 @@
+// The types of queries and of what they give, by family. Fields and their types come from the schemas of records, so a
+// misspelt field, operator or state does not compile.
+import type { PAGE_SCHEMA } from '../api/answer-schemas.js';
+import type { RECORD_SCHEMAS } from '../api/record-schema.js';
+import type { TypeOf } from '../api/schema.js';
+
+/** Records by family, with all their fields. */
+export type Records = { readonly [F in keyof typeof RECORD_SCHEMAS]: TypeOf<(typeof RECORD_SCHEMAS)[F]> };
+export type Family = keyof Records;
+
+/** The documents of a family, whose members are fields of your own. */
+type DocumentOf<F extends Family> = F extends 'process-run' ? 'properties' | 'parameters' : 'properties';
+type CoreField<F extends Family> = keyof Records[F] & string;
+type OwnField<F extends Family> = `${DocumentOf<F>}.${string}`;
+/** `name`, `createdAt`, `properties.rank`. */
+export type FieldOf<F extends Family> = CoreField<F> | OwnField<F>;
+
+type Scalar = string | number | boolean;
+
+interface Presence {
+  readonly isNull?: boolean;
+}
+interface Equality<T> extends Presence {
+  readonly eq?: T;
+  readonly ne?: T;
+  readonly in?: readonly T[];
+  readonly notIn?: readonly T[];
+}
+interface Order<T> {
+  readonly lt?: T;
+  readonly lte?: T;
+  readonly gt?: T;
+  readonly gte?: T;
+}
+interface Patterns {
+  readonly contains?: string;
+  readonly startsWith?: string;
+  readonly endsWith?: string;
+}
+interface Containment {
+  readonly has?: string | number;
+  readonly hasAny?: readonly string[] | readonly number[];
+  readonly hasAll?: readonly string[] | readonly number[];
+}
+
+/** The operators of a value of this type; objects and lists only have `isNull`. */
+type Operators<T> = [NonNullable<T>] extends [string]
+  ? Equality<NonNullable<T>> & Order<NonNullable<T>> & Patterns
+  : [NonNullable<T>] extends [number]
+    ? Equality<number> & Order<number>
+    : Presence;
+
+/** The operators of a member of a document, whose type nobody knows before. */
+export type PropertyOperators = Equality<Scalar> & Order<string | number> & Patterns & Containment;
+
+/** What must hold of a record: all of these. */
+export type Conditions<F extends Family> = { readonly [Name in CoreField<F>]?: Operators<Records[F][Name]> } & {
+  readonly [Name in OwnField<F>]?: PropertyOperators;
+} & {
+  readonly and?: readonly Conditions<F>[];
+  readonly or?: readonly Conditions<F>[];
+  readonly not?: Conditions<F>;
+};
+
+type Direction = 'asc' | 'desc';
+type Sortable<F extends Family> = {
+  [Name in CoreField<F>]: [NonNullable<Records[F][Name]>] extends [string | number] ? Name : never;
+}[CoreField<F>];
+/** One field and its direction. */
+export type OrderOf<F extends Family> = {
+  readonly [Name in Sortable<F>]?: Direction;
+} & { readonly [Name in OwnField<F>]?: Direction };
+
+export interface CountEnvelope<F extends Family = Family> {
+  readonly family: F;
+  readonly namespace: string;
+  readonly reach?: F extends 'process-run' ? 'exact' : 'lineage' | 'exact' | 'subtree';
+  readonly where?: Conditions<F>;
+  readonly includeArchived?: boolean;
+}
+
+export interface QueryEnvelope<
+  F extends Family = Family,
+  Select extends readonly FieldOf<F>[] | undefined = readonly FieldOf<F>[] | undefined,
+> extends CountEnvelope<F> {
+  readonly orderBy?: readonly OrderOf<F>[];
+  readonly select?: Select;
+  readonly page?: { readonly size?: number; readonly after?: string | null };
+}
+
+/** All of a record, or the parts of it that `select` names. */
+export type ItemOf<F extends Family, Select> = Select extends readonly (infer Name extends string)[]
+  ? Picked<Records[F], Name>
+  : Records[F];
+
+type Picked<Whole, Name extends string> = Flat<
+  Pick<Whole, Name & keyof Whole> & {
+    readonly [Root in RootOf<Exclude<Name, keyof Whole>> as Root extends Name ? never : Root]: Tree<Below<Name, Root>>;
+  }
+>;
+/** Members are absent where a record does not have them. */
+type Tree<Path extends string> = {
+  readonly [Root in RootOf<Path>]?: Root extends Path ? unknown : Tree<Below<Path, Root>>;
+};
+type RootOf<Path extends string> = Path extends `${infer Root}.${string}` ? Root : Path;
+type Below<Path extends string, Root extends string> = Path extends `${Root}.${infer Rest}` ? Rest : never;
+type Flat<T> = { readonly [Key in keyof T]: T[Key] };
+
+export type PageOf<Item> = Omit<TypeOf<typeof PAGE_SCHEMA>, 'items'> & { readonly items: readonly Item[] };

@@ -1,0 +1,65 @@
+// Says in the log when the store is lost and when it is back, and the same of the replica: one line each, however many
+// requests fail meanwhile.
+import { POOL_LIMITS } from '../limits/store.js';
+import type { Logger } from '../ports.js';
+import { type Watch, watchEvery } from '../watch.js';
+import type { Database } from './database.js';
+import { codeOf, toStoreError } from './failures.js';
+import type { ReplicaFault } from './replica.js';
+
+export interface WatchStoreOptions {
+  readonly db: Pick<Database, 'kind' | 'ping' | 'replica'>;
+  readonly log: Logger;
+  /** Milliseconds between two looks. */
+  readonly interval?: number;
+}
+
+export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Watch {
+  let lostAt: number | null = null;
+  let toldFault: ReplicaFault | null = null;
+  let replicaLostAt = 0;
+  const lookAtStore = async (): Promise<void> => {
+    const error = await db.ping().then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    const failure = error === null ? null : toStoreError(error);
+    // Whoever is only busy is there. The embedded engine does one thing at a time.
+    const isBusy = failure?.code === 'store.busy' || (failure?.code === 'store.timeout' && db.kind === 'embedded');
+    if (isBusy || (error !== null && failure === null)) return;
+    if (failure !== null && lostAt === null) {
+      lostAt = performance.now();
+      const cause = codeOf(failure.cause);
+      const fields = { code: failure.code, ...(cause === null ? {} : { cause }), reason: failure.message };
+      log.error(fields, 'the store is lost: requests are refused until it is back');
+    } else if (failure === null && lostAt !== null) {
+      log.info({ seconds: secondsSince(lostAt) }, 'the store is back');
+      lostAt = null;
+    }
+  };
+  const lookAtReplica = (): void => {
+    const fault = db.replica?.().fault ?? null;
+    if (fault === toldFault) return;
+    if (fault === null) log.info({ seconds: secondsSince(replicaLostAt) }, 'the replica is back');
+    else {
+      if (toldFault === null) replicaLostAt = performance.now();
+      log.warn({ fault }, `${REPLICA[fault]}: queries go to the primary`);
+    }
+    toldFault = fault;
+  };
+  return watchEvery(interval, async () => {
+    await lookAtStore();
+    lookAtReplica();
+  });
+}
+
+const REPLICA: Readonly<Record<ReplicaFault, string>> = {
+  away: 'the replica cannot be reached',
+  primary_away: 'the primary cannot be reached, so nobody knows how old the replica is',
+  not_a_replica: '`databaseReadUrl` names a server that is no replica, or is one no longer',
+  other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
+};
+
+function secondsSince(tick: number): number {
+  return Math.round((performance.now() - tick) / 100) / 10;
+}

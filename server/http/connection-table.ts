@@ -1,0 +1,146 @@
+// The open connections of one listener: how many there are, who may have one more, and which of them gives way. One on
+// which no valid credential has come belongs to a stranger. Strangers have a share for each address, and in a full table
+// they give way to whoever connects.
+import type { Socket } from 'node:net';
+import { findConnection, type CutReason } from './connection.js';
+import { addressName } from './rate-limit.js';
+
+export interface ConnectionLimits {
+  readonly total: number;
+  /** Of one address, without a valid credential. */
+  readonly perAddress: number;
+  /** Addresses of proxies, which have no share of their own: their connections are those of many clients. */
+  readonly isProxy: (address: string) => boolean;
+}
+
+export interface ConnectionFacts {
+  readonly max: number;
+  readonly known: number;
+  readonly strangers: number;
+}
+
+export interface ConnectionTable {
+  /** Counts a connection until it closes. False if there is no place for it; it is then closed. */
+  readonly take: (socket: Socket) => boolean;
+  /** Names the socket on which the requests of a connection come, if that is not its own: under TLS. */
+  readonly secured: (socket: Socket) => void;
+  /** A valid credential has come on this socket. */
+  readonly known: (socket: Socket) => void;
+  readonly facts: () => ConnectionFacts;
+}
+
+export interface TableOptions extends ConnectionLimits {
+  /** Whether nothing is asked on a socket at the moment. */
+  readonly isIdle: (socket: Socket) => boolean;
+  /** Told of each connection that was turned away or had to give way. */
+  readonly onCut: (reason: CutReason) => void;
+  /** Told once when the table is full, and again only after it was much emptier. */
+  readonly onFull: (facts: ConnectionFacts) => void;
+}
+
+interface Entry {
+  /** Of the listener. */
+  readonly socket: Socket;
+  /** Null for a proxy and on a Unix socket. */
+  readonly address: string | null;
+  /** Where its requests come. */
+  requests: Socket;
+}
+
+/** Below this part of its size a table that was full counts as relieved. */
+const RELIEVED = 0.75;
+
+export function makeConnectionTable({ total, perAddress, isProxy, ...options }: TableOptions): ConnectionTable {
+  const { isIdle, onCut, onFull } = options;
+  /** In the order in which they came. */
+  const strangers = new Set<Entry>();
+  const known = new Set<Entry>();
+  const byAddress = new Map<string, Set<Entry>>();
+  const bySocket = new WeakMap<Socket, Entry>();
+  const byPort = new Map<string, Entry>();
+  let wasFull = false;
+
+  const facts = (): ConnectionFacts => ({ max: total, known: known.size, strangers: strangers.size });
+  const forget = (entry: Entry): void => {
+    known.delete(entry);
+    strangers.delete(entry);
+    leaveAddress(entry);
+    if (byPort.get(portOf(entry.socket)) === entry) byPort.delete(portOf(entry.socket));
+    if (known.size + strangers.size < total * RELIEVED) wasFull = false;
+  };
+  const leaveAddress = (entry: Entry): void => {
+    const those = entry.address === null ? undefined : byAddress.get(entry.address);
+    if (those?.delete(entry) === true && those.size === 0 && entry.address !== null) byAddress.delete(entry.address);
+  };
+  const end = (entry: Entry, reason: CutReason): void => {
+    forget(entry);
+    const connection = findConnection(entry.requests);
+    if (connection === null) onCut(reason);
+    connection?.cut(reason);
+    entry.socket.destroy();
+  };
+  const firstIdle = (entries: Iterable<Entry>): Entry | null => {
+    for (const entry of entries) if (isIdle(entry.requests)) return entry;
+    return null;
+  };
+  const makeRoom = (address: string | null): boolean => {
+    const own = address === null ? undefined : byAddress.get(address);
+    if (own !== undefined && own.size >= perAddress) {
+      const oldest = firstIdle(own);
+      if (oldest === null) {
+        onCut('address');
+        return false;
+      }
+      end(oldest, 'address');
+    }
+    if (known.size + strangers.size < total) return true;
+    if (!wasFull) onFull(facts());
+    wasFull = true;
+    const oldest = firstIdle(strangers) ?? first(strangers) ?? firstIdle(known);
+    if (oldest === null) onCut('full');
+    else end(oldest, 'full');
+    return oldest !== null;
+  };
+  return {
+    take: (socket) => {
+      const from = socket.remoteAddress?.split('%')[0];
+      const address = from === undefined || isProxy(from) ? null : addressName(from);
+      if (!makeRoom(address)) {
+        socket.destroy();
+        return false;
+      }
+      const entry: Entry = { socket, address, requests: socket };
+      strangers.add(entry);
+      bySocket.set(socket, entry);
+      if (from !== undefined) byPort.set(portOf(socket), entry);
+      if (address !== null) byAddress.set(address, (byAddress.get(address) ?? new Set()).add(entry));
+      socket.once('close', () => {
+        forget(entry);
+      });
+      return true;
+    },
+    secured: (socket) => {
+      const entry = byPort.get(portOf(socket));
+      if (entry === undefined) return;
+      entry.requests = socket;
+      bySocket.set(socket, entry);
+    },
+    known: (socket) => {
+      const entry = bySocket.get(socket);
+      if (entry === undefined || !strangers.delete(entry)) return;
+      leaveAddress(entry);
+      known.add(entry);
+    },
+    facts,
+  };
+}
+
+function first<T>(values: Iterable<T>): T | null {
+  for (const value of values) return value;
+  return null;
+}
+
+/** Two connections at one time never have the same. */
+function portOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
+  return `${remoteAddress} ${String(remotePort)} ${localAddress}`;
+}

@@ -1,0 +1,249 @@
+// POST /api/v1/explain, /who-can, /what-can and /visible: what the policy says of others, for keys with the right to ask
+// (docs/asking.md). Explanations and lists are proved on a thread; what the key may not ask about is never asked there.
+import {
+  ALL_SCOPES,
+  canonicalize,
+  type Decision,
+  decideRaw,
+  formatIdentity,
+  formatInstant,
+  isScopeName,
+  makeIdentity,
+  type NamespacePath,
+  parseIdentity,
+  pathFaultText,
+  resolveActor,
+  scopeNames,
+  visibilityAs,
+} from '../../../engine/index.js';
+import { boundsOf, decideWithin, mayAskAt, mayAskOf, narrowed, partsWithin, seeWithin } from '../../about-others.js';
+import { DECIDE_SHAPE, readQuestions, readSubject } from '../../api/ask-schema.js';
+import { EXPLAINED_SCHEMA } from '../../api/explain-schema.js';
+import {
+  HELD_SCHEMA,
+  HOLDERS_SCHEMA,
+  VISIBLE_SCHEMA,
+  VISIBLE_SHAPE,
+  WHAT_CAN_SHAPE,
+  WHO_CAN_SHAPE,
+} from '../../api/held-schema.js';
+import { cite, toldDecision } from '../../audit/cite.js';
+import { askedOf, eventSubject, queryAsked } from '../../audit/event.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
+import type { Prover } from '../../policy/prover.js';
+import { ApiProblem } from '../../problem.js';
+import { type PageTokens, startOf } from '../page-tokens.js';
+import type { Answer } from '../exchange.js';
+import type { ActorCall, ActorRoute } from '../route.js';
+import { QUESTIONS } from './decide.js';
+
+export interface AskRoutesOptions {
+  readonly prover: Prover;
+  readonly tokens: PageTokens;
+}
+
+export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly ActorRoute[] {
+  const explain: ActorRoute = {
+    method: 'POST',
+    path: '/api/v1/explain',
+    operationId: 'explain',
+    summary: 'Explain decisions about others step by step',
+    access: 'ask',
+    input: { body: QUESTIONS },
+    problems: ['proof.unavailable'],
+    output: { 200: { type: 'application/json', schema: EXPLAINED_SCHEMA } },
+    run: async ({ actor: asker, body, pin, at, told }) => {
+      if (!DECIDE_SHAPE.isRead(body)) throw unread();
+      const questions = readQuestions(body.items, 'access');
+      const { policy } = pin();
+      const bounds = boundsOf(asker);
+      const answers = questions.map((question) => {
+        const { actor: subject, request } = question;
+        let isOutside = true;
+        const decision = decideWithin(bounds, { request, at }, () => {
+          isOutside = false;
+          return decideRaw(policy, { actor: subject, request, at });
+        });
+        return { subject, request, decision, isOutside };
+      });
+      const requests = answers.flatMap(({ subject, request, isOutside }) => {
+        if (isOutside || request.kind !== 'access' || subject.kind === 'local') return [];
+        const { scope, target, context = target } = request;
+        const { identities, namespaceRestrictions, credentialScopes } = subject;
+        const scopes = credentialScopes?.filter(isScopeName) ?? null;
+        return [{ identities, namespaceRestrictions, credentialScopes: scopes, scope, target, context, at }];
+      });
+      const withEdits = asker.namespaceRestrictions === null && asker.credentialScopes === ALL_SCOPES;
+      const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, { requests, withEdits }))];
+      told(answers.map((one) => toldDecision('explain', one, one.decision)));
+      const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
+      return answerOf({ snapshot: policy.digest, at: formatInstant(at), results });
+    },
+  };
+  const whoCan: ActorRoute = {
+    method: 'POST',
+    path: '/api/v1/who-can',
+    operationId: 'listHolders',
+    summary: 'List who holds a scope in a namespace, a page at a time',
+    access: 'ask',
+    input: {
+      body: {
+        types: ['application/json'],
+        shape: WHO_CAN_SHAPE,
+        example: { scope: 'resource:read', namespace: '/beamlines/amx' },
+        maxBytes: HTTP_LIMITS.bodyBytes,
+      },
+    },
+    problems: ['namespace.invalid', 'query.cursor', 'proof.unavailable'],
+    output: { 200: { type: 'application/json', schema: HOLDERS_SCHEMA } },
+    run: async (call) => {
+      if (!WHO_CAN_SHAPE.isRead(call.body)) throw unread();
+      const { scope, page = {} } = call.body;
+      const namespace = pathOf(call.body.namespace);
+      const { policy } = call.pin();
+      const paged = startOf(tokens, call, { page, asked: ['who-can', scope, namespace] });
+      const step = !mayAskAt(call.actor, namespace)
+        ? ('restriction' as const)
+        : mayAskOf(call.actor, scope)
+          ? null
+          : ('credential_scope' as const);
+      const found = step === null ? await prover.whoCan(policy.digest, { scope, namespace, at: paged.at }) : [];
+      const decision = step === null ? {} : { decision: { decision: 'deny', step } as const };
+      const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
+      call.told([{ operation: 'who-can', access, items: found.length, ...decision }]);
+      const { items, ...rest } = paged.take(found);
+      return answerOf({ scope, namespace, ...paged.facts, identities: items, ...rest });
+    },
+  };
+  const whatCan: ActorRoute = {
+    method: 'POST',
+    path: '/api/v1/what-can',
+    operationId: 'listHeld',
+    summary: 'List all that an identity holds, a page at a time',
+    access: 'ask',
+    input: {
+      body: {
+        types: ['application/json'],
+        shape: WHAT_CAN_SHAPE,
+        example: { identity: 'orcid:0000-0002-1825-0097' },
+        maxBytes: HTTP_LIMITS.bodyBytes,
+      },
+    },
+    problems: ['query.cursor', 'proof.unavailable'],
+    output: { 200: { type: 'application/json', schema: HELD_SCHEMA } },
+    run: async (call) => {
+      if (!WHAT_CAN_SHAPE.isRead(call.body)) throw unread();
+      const { identity: given, page = {} } = call.body;
+      const read = typeof given === 'string' ? parseIdentity(given) : makeIdentity(given.provider, given.subject);
+      if (!read.ok) throw faultAt('/identity', `is not an identity (${read.fault.replaceAll('_', ' ')})`);
+      const { identity } = read;
+      const name = formatIdentity(identity);
+      const { policy } = call.pin();
+      const paged = startOf(tokens, call, { page, asked: ['what-can', name] });
+      const held = await prover.whatCan(policy.digest, { identity, at: paged.at });
+      const found = held.flatMap((region) => {
+        const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
+        return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });
+      });
+      const subject = eventSubject({ ...WHOLE, identities: [identity] });
+      call.told([{ operation: 'what-can', subject, items: found.length }]);
+      const { items, ...rest } = paged.take(found);
+      const access = items.map(({ except = [], ...region }) => (except.length === 0 ? region : { ...region, except }));
+      return answerOf({ identity: name, ...paged.facts, access, ...rest });
+    },
+  };
+  const visible: ActorRoute = {
+    method: 'POST',
+    path: '/api/v1/visible',
+    operationId: 'listVisible',
+    summary: 'List the namespaces whose records somebody sees, a page at a time',
+    access: 'ask',
+    input: {
+      body: {
+        types: ['application/json'],
+        shape: VISIBLE_SHAPE,
+        example: {
+          actor: { identities: ['orcid:0000-0002-1825-0097'] },
+          family: 'resource',
+          namespace: '/',
+          reach: 'subtree',
+        },
+        maxBytes: HTTP_LIMITS.bodyBytes,
+      },
+    },
+    problems: ['namespace.invalid', 'query.cursor'],
+    output: { 200: { type: 'application/json', schema: VISIBLE_SCHEMA } },
+    run: (call) => Promise.resolve(seeFor(tokens, call)),
+  };
+  return [explain, whoCan, whatCan, visible];
+}
+
+function seeFor(tokens: PageTokens, call: ActorCall): Answer {
+  if (!VISIBLE_SHAPE.isRead(call.body)) throw unread();
+  const { family, page = {} } = call.body;
+  const { reach = family === 'process-run' ? 'exact' : 'lineage' } = call.body;
+  if (family === 'process-run' && reach !== 'exact') throw faultAt('/reach', 'must be `exact` for process runs');
+  const context = pathOf(call.body.namespace);
+  const subject = readSubject(call.body.actor);
+  const { policy } = call.pin();
+  const asked = ['visible', family, context, reach, JSON.stringify(subject)];
+  const paged = startOf(tokens, call, { page, asked });
+  const request = { family, context, reach } as const;
+  const own = narrowed(call.actor, subject);
+  const resolved = resolveActor(policy, own);
+  const seen = seeWithin(call.actor, family, () => visibilityAs(resolved, { request, at: paged.at }));
+  const access = queryAsked(request);
+  const cited = cite({ access, resolved, visibility: seen }, paged.at);
+  const { kind: _, ...told } = own;
+  const names = { ...told, credentialScopes: scopeNames(own.credentialScopes) };
+  const entries = seen.kind === 'some' ? [...seen.exact, ...seen.subtrees] : [];
+  call.told([
+    {
+      operation: 'visible',
+      subject: eventSubject({ kind: 'request', ...names }),
+      access,
+      items: entries.length,
+      ...cited,
+    },
+  ]);
+  const { items, ...rest } = paged.take(entries);
+  const cut = seen.kind === 'some' ? Math.max(0, seen.exact.length - paged.offset) : 0;
+  return answerOf({
+    kind: seen.kind,
+    ...(seen.kind === 'none' ? { step: seen.step } : {}),
+    exact: items.slice(0, cut),
+    subtrees: items.slice(cut),
+    ...paged.facts,
+    ...rest,
+  });
+}
+
+const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
+
+/** What the answer to a question is that the key may not ask. It says nothing about whom it was asked. */
+function refusal(decision: Decision): object {
+  const step = decision.decision === 'deny' ? decision.step : 'restriction';
+  const steps = [{ step, passed: false, text: 'the key that asks may not ask about this' }];
+  return { decision: 'deny', step, steps, grants: [], edits: [], noEdit: 'a key that may ask about this is needed' };
+}
+
+function answerOf(answer: object): Answer {
+  return { status: 200, json: JSON.stringify(answer) };
+}
+
+function pathOf(text: string): NamespacePath {
+  const read = canonicalize(text);
+  if (read.ok) return read.path;
+  const message = `is not a namespace: ${pathFaultText(read.fault)}`;
+  throw new ApiProblem('namespace.invalid', {
+    errors: [{ pointer: '/namespace', code: 'namespace.invalid', message }],
+  });
+}
+
+function faultAt(pointer: string, message: string): ApiProblem {
+  return new ApiProblem('request.schema', { errors: [{ pointer, code: 'request.schema', message }] });
+}
+
+function unread(): TypeError {
+  return new TypeError('a body that was not read with the shape of its route');
+}

@@ -1,0 +1,97 @@
+// Reads the bodies of AuthZEN (docs/authzen.md "The requests"). Unknown members and all properties are ignored; null for
+// an optional member means that it is absent. A required member that is missing or of the wrong type is a fault.
+import { ApiProblem } from '../../problem.js';
+
+export interface Entity {
+  readonly type: string;
+  readonly id: string;
+}
+
+export interface EvaluationRequest {
+  readonly subject: Entity;
+  readonly action: string;
+  readonly resource: Entity;
+  /** `context.namespace`: where it is asked from; null for the resource's own. Anything but a text asks from nowhere. */
+  readonly from: unknown;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** What was asked, with a fault for the part that is wrong. */
+export class RequestFault extends Error {
+  override readonly name = 'RequestFault';
+}
+
+export function faultProblem({ message }: RequestFault): ApiProblem {
+  return new ApiProblem('request.schema', { errors: [{ pointer: '', code: 'request.schema', message }] });
+}
+
+/** An object; null and absent are null. */
+export function optionalObject(body: Fields, name: string): Fields | null {
+  const value = body[name] ?? null;
+  if (value === null) return null;
+  if (isFields(value)) return value;
+  throw new RequestFault(`${name} must be an object`);
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function entityOf(body: Fields, name: 'subject' | 'resource'): Entity {
+  const entity = memberOf(body, name);
+  return { type: textOf(entity, 'type', name), id: textOf(entity, 'id', name) };
+}
+
+/** What is searched for: only its type counts. */
+export function kindOf(body: Fields, name: 'subject' | 'resource'): string {
+  return textOf(memberOf(body, name), 'type', name);
+}
+
+function memberOf(body: Fields, name: string): Fields {
+  const member = optionalObject(body, name);
+  if (member === null) throw new RequestFault(`${name} is required`);
+  optionalObject(member, 'properties');
+  return member;
+}
+
+export function actionOf(body: Fields): string {
+  return textOf(memberOf(body, 'action'), 'name', 'action');
+}
+
+export function fromOf(body: Fields): unknown {
+  return optionalObject(body, 'context')?.['namespace'] ?? null;
+}
+
+export function evaluationOf(body: Fields): EvaluationRequest {
+  return {
+    subject: entityOf(body, 'subject'),
+    action: actionOf(body),
+    resource: entityOf(body, 'resource'),
+    from: fromOf(body),
+  };
+}
+
+function textOf(entity: Fields, name: string, of: string): string {
+  const value = entity[name] ?? null;
+  if (value === null) throw new RequestFault(`${of}.${name} is required`);
+  if (typeof value !== 'string') throw new RequestFault(`${of}.${name} must be a string`);
+  return value;
+}
+
+export interface SearchPage {
+  /** Null if it is as before. */
+  readonly limit: number | null;
+  readonly token: string | null;
+}
+
+export function pageOf(body: Fields): SearchPage {
+  const page = optionalObject(body, 'page') ?? {};
+  optionalObject(page, 'properties');
+  const limit = page['limit'] ?? null;
+  const token = page['token'] ?? null;
+  if (limit !== null && (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1))
+    throw new RequestFault('page.limit must be a whole number from 1');
+  if (token !== null && typeof token !== 'string') throw new RequestFault('page.token must be a string');
+  return { limit, token: token === '' ? null : token };
+}

@@ -1,0 +1,46 @@
+// A route that is asked in the words of AuthZEN: any JSON object is taken, and faults are told as that standard has it.
+import { bodyShape } from '../../api/body-shape.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
+import type { Answer } from '../exchange.js';
+import type { ActorCall, ActorRoute, BodyInput } from '../route.js';
+import { faultProblem, type Fields, RequestFault } from './authzen-request.js';
+
+const SHAPE = bodyShape<Fields>({ type: 'object' });
+
+const BODY: BodyInput<Fields> = {
+  types: ['application/json'],
+  shape: SHAPE,
+  example: {
+    subject: { type: 'orcid', id: '0000-0002-1825-0097' },
+    action: { name: 'resource:read' },
+    resource: { type: 'namespace', id: '/beamlines/amx' },
+  },
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
+
+export const AUTHZEN_OUTPUT = Object.freeze({ 200: { type: 'application/json', schema: { type: 'object' } } });
+
+export function authzenRoute(
+  path: string,
+  operationId: string,
+  run: (call: ActorCall, body: Fields) => Promise<Answer>,
+): ActorRoute {
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary: 'Answer a question of AuthZEN about others',
+    speaks: 'authzen',
+    access: 'ask',
+    input: { body: BODY },
+    output: AUTHZEN_OUTPUT,
+    run: async (call) => {
+      if (!SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
+      try {
+        return await run(call, call.body);
+      } catch (error) {
+        throw error instanceof RequestFault ? faultProblem(error) : error;
+      }
+    },
+  };
+}

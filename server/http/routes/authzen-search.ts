@@ -1,0 +1,262 @@
+// The searches of AuthZEN (docs/authzen.md "Searches"): exact, sorted, counted, and within the bounds of the key that asks.
+import {
+  compareTexts,
+  comparePaths,
+  decideAs,
+  decideRaw,
+  type Identity,
+  isWithin,
+  lineageOf,
+  type NamespacePath,
+  ROOT,
+  type ScopeName,
+  type Visible,
+  visibilityDigest,
+} from '../../../engine/index.js';
+import { boundsOf, decideWithin, mayAskOf, partsWithin } from '../../about-others.js';
+import type { Told } from '../../audit/cite.js';
+import { askedOf, eventSubject } from '../../audit/event.js';
+import type { Database } from '../../db/database.js';
+import { ASK_LIMITS } from '../../limits/http.js';
+import type { Prover } from '../../policy/prover.js';
+import { ApiProblem } from '../../problem.js';
+import { planQuery } from '../../query/parse-query.js';
+import { countRecords, listPage } from '../../query/records.js';
+import { rowPredicate } from '../../query/row-predicate.js';
+import type { Answer } from '../exchange.js';
+import { bindingOf, type PageTokens } from '../page-tokens.js';
+import type { ActorCall, ActorRoute } from '../route.js';
+import { authzenRoute } from './authzen-route.js';
+import { actionOf, entityOf, fromOf, kindOf, pageOf, RequestFault, type SearchPage } from './authzen-request.js';
+import type { AuthzenWords } from './authzen-words.js';
+
+export interface SearchOptions {
+  readonly db: Database;
+  readonly prover: Prover;
+  readonly tokens: PageTokens;
+  /** The store's secret for sealing cursors. */
+  readonly cursorKey: Uint8Array;
+}
+
+export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): readonly ActorRoute[] {
+  const { prover, tokens } = options;
+  const subjects = authzenRoute('/access/v1/search/subject', 'searchSubjects', async (call, body) => {
+    const [type, action] = [kindOf(body, 'subject'), actionOf(body)];
+    const resource = entityOf(body, 'resource');
+    const page = pageOf(body);
+    const from = fromOf(body);
+    const start = startOf(tokens, call, { page, asked: ['subject', type, action, resource, from], words });
+    const [provider, scope] = [words.providerOf(type), words.scopeOf(action, resource.type)];
+    const target = await words.placeOf(resource, call.gone);
+    const context = target === null ? null : words.contextOf(from, target);
+    if (provider === null || scope === null || target === null || context === null)
+      return start.empty(words.meaningless('who-can'));
+    const request = { kind: 'access', scope, context, target } as const;
+    const own = decideAs(boundsOf(call.actor), { request, at: start.at });
+    const access = askedOf(request);
+    if (own.decision === 'deny') return start.empty({ operation: 'who-can', access, decision: own, ...words.told });
+    const holders = await prover.whoCan(call.pin().policy.digest, { scope, namespace: target, at: start.at });
+    const found = holders.flatMap(({ identity }) => {
+      const colon = identity.indexOf(':');
+      return identity.slice(0, colon) === provider ? [{ type, id: identity.slice(colon + 1) }] : [];
+    });
+    return start.answer(found, { operation: 'who-can', access, items: found.length, ...words.told });
+  });
+  const actions = authzenRoute('/access/v1/search/action', 'searchActions', async (call, body) => {
+    const [subject, resource] = [entityOf(body, 'subject'), entityOf(body, 'resource')];
+    const page = pageOf(body);
+    const from = fromOf(body);
+    const start = startOf(tokens, call, { page, asked: ['action', subject, resource, from], words });
+    const identity = words.identityOf(subject);
+    const target = await words.placeOf(resource, call.gone);
+    const context = target === null ? null : words.contextOf(from, target);
+    if (identity === null || target === null || context === null) return start.empty(words.meaningless('what-can'));
+    const found = words
+      .actionsOn(resource.type)
+      .filter(([, scope]) => isAllowed(call, { identity, scope, context, target }, start))
+      .map(([name]) => ({ name }));
+    const about = eventSubject({ ...WHOLE, identities: [identity] });
+    return start.answer(found, { operation: 'what-can', subject: about, items: found.length, ...words.told });
+  });
+  const resources = authzenRoute('/access/v1/search/resource', 'searchResources', async (call, body) => {
+    const [subject, action] = [entityOf(body, 'subject'), actionOf(body)];
+    const type = kindOf(body, 'resource');
+    const page = pageOf(body);
+    const from = fromOf(body);
+    const [identity, scope, kind] = [words.identityOf(subject), words.scopeOf(action, type), words.kindOf(type)];
+    const asked = ['resource', subject, action, type, from];
+    if (kind?.kind === 'named' && !kind.isWhole)
+      throw new RequestFault('resource.type has more ids than the vocabulary lists, so it cannot be searched');
+    const start = startOf(tokens, call, { page, asked, words, isSealed: kind?.kind === 'records' });
+    if (identity === null || scope === null || kind === null) return start.empty(words.meaningless('what-can'));
+    const about = eventSubject({ ...WHOLE, identities: [identity] });
+    const told = { operation: 'what-can', subject: about, ...words.told } as const;
+    if (kind.kind === 'named') {
+      const found = [...kind.ids]
+        .filter(([, target]) => {
+          const context = words.contextOf(from, target);
+          return context !== null && isAllowed(call, { identity, scope, context, target }, start);
+        })
+        .map(([id]) => ({ type, id }))
+        .sort((a, b) => compareTexts(a.id, b.id));
+      return start.answer(found, { ...told, items: found.length });
+    }
+    const { roots, nodes } = await placesOf(call, { prover, words, from }, { identity, scope, at: start.at });
+    if (kind.kind === 'records') {
+      const places: Visible = { kind: 'some', exact: nodes, subtrees: roots };
+      if (roots.length + nodes.length === 0) return start.empty(told);
+      return listRecords(options, call, { places, family: kind.family, type, start, told });
+    }
+    const found = [
+      ...roots.map((id) => ({ type, id, properties: { extent: 'subtree' } })),
+      ...nodes.map((id) => ({ type, id, properties: { extent: 'node' } })),
+    ].sort((a, b) => comparePaths(a.id, b.id));
+    return start.answer(found, { ...told, items: found.length });
+  });
+  return [subjects, resources, actions];
+}
+
+const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
+
+interface Asked {
+  readonly identity: Identity;
+  readonly scope: ScopeName;
+}
+
+function isAllowed(
+  call: ActorCall,
+  { identity, scope, context, target }: Asked & { readonly context: NamespacePath; readonly target: NamespacePath },
+  { at }: Pick<Start, 'at'>,
+): boolean {
+  const request = { kind: 'access', scope, context, target } as const;
+  const actor = { ...WHOLE, identities: [identity] };
+  const { policy } = call.pin();
+  const decide = (): ReturnType<typeof decideRaw> => decideRaw(policy, { actor, request, at });
+  return decideWithin(boundsOf(call.actor), { request, at }, decide).decision === 'allow';
+}
+
+interface Places {
+  /** With everything below. */
+  readonly roots: readonly NamespacePath[];
+  readonly nodes: readonly NamespacePath[];
+}
+
+interface Proving {
+  readonly prover: Prover;
+  readonly words: AuthzenWords;
+  readonly from: unknown;
+}
+
+/** Where the scope is held: policies only allow, so a region is a subtree or a single namespace. */
+async function placesOf(
+  call: ActorCall,
+  { prover, words, from }: Proving,
+  { identity, scope, at }: Asked & Pick<Start, 'at'>,
+): Promise<Places> {
+  if (!mayAskOf(call.actor, scope)) return { roots: [], nodes: [] };
+  if (from !== null) {
+    const context = words.contextOf(from, ROOT);
+    const near = context === null ? [] : [...lineageOf(context)];
+    const nodes = near.filter((target) =>
+      isAllowed(call, { identity, scope, context: context ?? ROOT, target }, { at }),
+    );
+    return { roots: [], nodes };
+  }
+  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at });
+  const held = regions.filter(({ scopes }) => scopes.includes(scope));
+  const isBelow = (path: NamespacePath, tops: readonly NamespacePath[]): boolean =>
+    tops.some((top) => isWithin(path, top));
+  // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
+  const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);
+  const roots = deep.filter(
+    (path) =>
+      !isBelow(
+        path,
+        deep.filter((other) => other !== path),
+      ),
+  );
+  const nodes = held.filter(({ extent }) => extent === 'exact').map(({ namespace }) => namespace);
+  const within = (namespace: NamespacePath, extent: 'exact' | 'subtree'): readonly NamespacePath[] =>
+    partsWithin(call.actor, { namespace, extent }).map((part) => part.namespace);
+  return {
+    roots: [...new Set(roots.flatMap((path) => within(path, 'subtree')))],
+    nodes: [...new Set(nodes.filter((path) => !isBelow(path, roots)).flatMap((path) => within(path, 'exact')))],
+  };
+}
+
+interface Listing {
+  readonly places: Visible;
+  readonly family: Parameters<typeof planQuery>[0]['family'];
+  readonly type: string;
+  readonly start: Start;
+  readonly told: Told;
+}
+
+/** Records by the query engine, archived ones included: they may still be read. */
+async function listRecords(
+  { db, cursorKey }: SearchOptions,
+  call: ActorCall,
+  { places, family, type, start, told }: Listing,
+): Promise<Answer> {
+  const predicate = rowPredicate(places);
+  const page = { size: start.limit, after: start.token };
+  const plan = planQuery({ family, namespace: ROOT, select: ['id'], includeArchived: true, page });
+  const visibility = `${start.binding} ${visibilityDigest(places)}`;
+  const cursors = { secret: cursorKey, actorId: call.actor.id, visibility };
+  const reading = { predicate, plan, signal: call.gone, asker: call.actor.id };
+  const [listed, total] = await Promise.all([listPage(db, { ...reading, cursors }), countRecords(db, reading)]);
+  const items: unknown = JSON.parse(listed.items);
+  const results = (Array.isArray(items) ? items : []).map((item: unknown) => ({ type, id: idOf(item) }));
+  call.told([{ ...told, items: total }]);
+  const next = listed.next === null ? '' : `${String(start.limit)}.${listed.next}`;
+  return answerOf(results, { next_token: next, count: results.length, total });
+}
+
+function idOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null && 'id' in item ? item.id : null;
+}
+
+interface Start {
+  readonly at: ActorCall['at'];
+  readonly limit: number;
+  readonly binding: string;
+  /** The cursor of the store, where the list is one of the store. */
+  readonly token: string | null;
+  readonly answer: (found: readonly object[], told: Told) => Answer;
+  readonly empty: (told: Told) => Answer;
+}
+
+interface Starting {
+  readonly page: SearchPage;
+  readonly asked: readonly unknown[];
+  readonly words: AuthzenWords;
+  /** Whether the token is one of the store. */
+  readonly isSealed?: boolean;
+}
+
+/** Throws `query.cursor` for a token of another search, or of this one under another policy. */
+function startOf(tokens: PageTokens, call: ActorCall, { page, asked, words, isSealed = false }: Starting): Start {
+  const [, given = '', rest = ''] = /^(\d{1,9})\.(.+)$/s.exec(page.token ?? '') ?? [];
+  if (page.token !== null && rest === '') throw restart();
+  const limit = Math.min(page.limit ?? (given === '' ? ASK_LIMITS.pageSize : Number(given)), ASK_LIMITS.pageSize);
+  const binding = bindingOf(call, ['authzen', words.told.vocabulary ?? '', JSON.stringify(asked)]);
+  const open = page.token === null || isSealed ? { at: call.at, offset: 0 } : tokens.open(rest, binding, call.at);
+  if (open === null || limit < 1) throw restart();
+  const { at, offset } = open;
+  const answer = (found: readonly object[], told: Told): Answer => {
+    call.told([told]);
+    const end = offset + limit;
+    const results = found.slice(offset, end);
+    const next = end < found.length ? `${String(limit)}.${tokens.seal(binding, { at, offset: end })}` : '';
+    return answerOf(results, { next_token: next, count: results.length, total: found.length });
+  };
+  return { at, limit, binding, token: rest === '' ? null : rest, answer, empty: (told) => answer([], told) };
+}
+
+function restart(): ApiProblem {
+  return new ApiProblem('query.cursor');
+}
+
+function answerOf(results: readonly object[], page: object): Answer {
+  return { status: 200, json: JSON.stringify({ page, results }) };
+}

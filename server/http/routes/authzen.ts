@@ -1,0 +1,139 @@
+// AuthZEN 1.0 (docs/authzen.md): other policy enforcement points ask in the words of that standard. Each question becomes one
+// of ours, within the bounds of the key that asks; what has no meaning here is no. Nothing that a caller says about a
+// subject or a resource gives a right.
+import { decideRaw } from '../../../engine/index.js';
+import { boundsOf, decideWithin } from '../../about-others.js';
+import { type Told, toldDecision } from '../../audit/cite.js';
+import { ASK_LIMITS } from '../../limits/http.js';
+import type { Answer } from '../exchange.js';
+import type { ActorCall, PublicRoute, Route } from '../route.js';
+import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
+import {
+  evaluationOf,
+  type EvaluationRequest,
+  type Fields,
+  isFields,
+  optionalObject,
+  RequestFault,
+} from './authzen-request.js';
+import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
+import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
+
+export interface AuthzenSettings extends Pick<WordsOptions, 'vocabulary'> {
+  /** Where clients reach this gateway, without a slash at the end. */
+  readonly baseUrl: string;
+}
+
+export type AuthzenOptions = AuthzenSettings & WordsOptions & SearchOptions;
+
+const PATHS = Object.freeze({
+  access_evaluation_endpoint: '/access/v1/evaluation',
+  access_evaluations_endpoint: '/access/v1/evaluations',
+  search_subject_endpoint: '/access/v1/search/subject',
+  search_resource_endpoint: '/access/v1/search/resource',
+  search_action_endpoint: '/access/v1/search/action',
+});
+
+export function makeAuthzenRoutes(options: AuthzenOptions): readonly Route[] {
+  const words = makeWords(options);
+  const { baseUrl } = options;
+  const endpoints = Object.entries(PATHS).map(([name, path]) => [name, `${baseUrl}${path}`] as const);
+  const metadata = JSON.stringify({ policy_decision_point: baseUrl, ...Object.fromEntries(endpoints) });
+  const discovery: PublicRoute = {
+    method: 'GET',
+    path: '/.well-known/authzen-configuration',
+    operationId: 'describeAuthzen',
+    summary: 'Say where the endpoints of AuthZEN are',
+    speaks: 'authzen',
+    access: 'public',
+    input: {},
+    output: AUTHZEN_OUTPUT,
+    answer: () => ({ status: 200, json: metadata }),
+  };
+  const evaluation = authzenRoute(PATHS.access_evaluation_endpoint, 'evaluateAccess', async (call, body) => {
+    const answer = await evaluate(words, call, evaluationOf(body));
+    call.told([answer.told]);
+    return answerOf(answer);
+  });
+  const evaluations = authzenRoute(PATHS.access_evaluations_endpoint, 'evaluateAccesses', (call, body) =>
+    evaluateAll(words, call, body),
+  );
+  return [discovery, evaluation, evaluations, ...makeSearchRoutes(options, words)];
+}
+
+interface Evaluated {
+  readonly decision: boolean;
+  readonly context: object;
+  readonly told: Told;
+}
+
+function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>): Answer {
+  return { status: 200, json: JSON.stringify({ decision, context }) };
+}
+
+async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationRequest): Promise<Evaluated> {
+  const { policy } = call.pin();
+  const context = { snapshot: policy.digest };
+  const meant = await words.meaningOf(asked, call.gone);
+  if (meant === null) return { decision: false, context, told: words.meaningless('decide') };
+  const { identity, request } = meant;
+  const subject = { kind: 'request', identities: [identity], ...WHOLE } as const;
+  const { at } = call;
+  const decision = decideWithin(boundsOf(call.actor), { request, at }, () =>
+    decideRaw(policy, { actor: subject, request, at }),
+  );
+  const told = { ...toldDecision('decide', { subject, request }, decision), ...words.told };
+  return { decision: decision.decision === 'allow', context, told };
+}
+
+const WHOLE = Object.freeze({ credentialScopes: null, namespaceRestrictions: null });
+
+/** When a batch ends before its last question. */
+const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map([
+  ['execute_all', () => false],
+  ['deny_on_first_deny', (decision: boolean) => !decision],
+  ['permit_on_first_permit', (decision: boolean) => decision],
+]);
+
+async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<Answer> {
+  const ends = SEMANTICS.get(optionalObject(body, 'options')?.['evaluations_semantic'] ?? 'execute_all');
+  if (ends === undefined) throw new RequestFault('options.evaluations_semantic is none of those of AuthZEN 1.0');
+  const items: unknown = body['evaluations'] ?? [];
+  if (!Array.isArray(items)) throw new RequestFault('evaluations must be an array');
+  if (items.length > ASK_LIMITS.evaluations)
+    throw new RequestFault(`evaluations may hold at most ${String(ASK_LIMITS.evaluations)}`);
+  const defaults = Object.fromEntries(DEFAULTS.map((name) => [name, optionalObject(body, name)]));
+  if (items.length === 0) {
+    const answer = await evaluate(words, call, evaluationOf(defaults));
+    call.told([answer.told]);
+    return answerOf(answer);
+  }
+  const told: Told[] = [];
+  const evaluations: object[] = [];
+  for (const item of items) {
+    const answer = await evaluateItem(words, call, { item, defaults });
+    if ('told' in answer) told.push(answer.told);
+    evaluations.push({ decision: answer.decision, context: answer.context });
+    if (ends(answer.decision)) break;
+  }
+  call.told(told);
+  return { status: 200, json: JSON.stringify({ evaluations }) };
+}
+
+const DEFAULTS = ['subject', 'action', 'resource', 'context'] as const;
+
+/** A question that cannot be read is no, with the reason. The others are answered. */
+async function evaluateItem(
+  words: AuthzenWords,
+  call: ActorCall,
+  { item, defaults }: { readonly item: unknown; readonly defaults: Fields },
+): Promise<Evaluated | Pick<Evaluated, 'decision' | 'context'>> {
+  try {
+    if (!isFields(item)) throw new RequestFault('an evaluation must be an object');
+    const own = Object.fromEntries(DEFAULTS.map((name) => [name, item[name] ?? defaults[name]]));
+    return await evaluate(words, call, evaluationOf(own));
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error;
+    return { decision: false, context: { error: { status: 400, message: error.message } } };
+  }
+}

@@ -1,0 +1,51 @@
+// What is proved of a policy for services that ask: explanations, and who or what may. It loads the compiler, so it runs
+// on a thread of its own (prover.ts).
+import {
+  explain,
+  type ExplainRequest,
+  proveEdits,
+  whatCan,
+  whoCan,
+  type WhoCanRequest,
+} from '../../engine/compiler.js';
+import type { Identity, Instant, Policy } from '../../engine/index.js';
+import { answerJson } from './explanation-json.js';
+
+export interface ExplainAsked {
+  readonly kind: 'explain';
+  readonly requests: readonly ExplainRequest[];
+  /** Whether changes of the policy are shown, too. */
+  readonly withEdits: boolean;
+}
+
+export interface WhoCanAsked extends WhoCanRequest {
+  readonly kind: 'who-can';
+}
+
+export interface WhatCanAsked {
+  readonly kind: 'what-can';
+  readonly identity: Identity;
+  readonly at: Instant;
+}
+
+export type ProofQuestion = ExplainAsked | WhoCanAsked | WhatCanAsked;
+
+export function prove(policy: Policy, question: ProofQuestion): readonly object[] {
+  switch (question.kind) {
+    case 'explain':
+      return question.requests.map((request) => explainOne(policy, request, question.withEdits));
+    case 'who-can':
+      return whoCan(policy, question);
+    case 'what-can':
+      return whatCan(policy, { identities: [question.identity], at: question.at });
+  }
+}
+
+function explainOne(policy: Policy, request: ExplainRequest, withEdits: boolean): object {
+  const found = explain(policy, request);
+  // A snapshot does not contain its guardrails, so which of them an edit breaks is not known.
+  if (withEdits) return answerJson({ ...found, edits: proveEdits(found.edits, { policy, set: null }) });
+  return answerJson({ ...found, edits: [], ...(found.decision === 'deny' ? { noEdit: NARROW } : {}) });
+}
+
+const NARROW = 'changes of the policy are shown to keys that may ask about everything';

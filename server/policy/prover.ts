@@ -1,0 +1,115 @@
+// Asks a thread what can be proved of the policy in force. The thread loads the snapshot when somebody first asks, keeps
+// it for a while, and answers one question after the other. A question that takes too long ends the thread, so it never
+// keeps others waiting for long.
+import { Worker } from 'node:worker_threads';
+import type { HeldRegion, Holder } from '../../engine/compiler.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
+import { ApiProblem } from '../problem.js';
+import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
+import type { Snapshots } from './stored-snapshots.js';
+
+export type ToProver =
+  ProofQuestion | { readonly snapshot: string; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
+
+/**
+ * Answers about the snapshot with this digest. Rejects with `proof.unavailable` if the store does not have it, or if the
+ * answer takes too long, and with `overloaded` if too many wait.
+ */
+export interface Prover {
+  readonly explain: (snapshot: string, asked: Omit<ExplainAsked, 'kind'>) => Promise<readonly object[]>;
+  readonly whoCan: (snapshot: string, asked: Omit<WhoCanAsked, 'kind'>) => Promise<readonly Holder[]>;
+  readonly whatCan: (snapshot: string, asked: Omit<WhatCanAsked, 'kind'>) => Promise<readonly HeldRegion[]>;
+  readonly close: () => void;
+}
+
+interface Thread {
+  readonly snapshot: string;
+  readonly worker: Worker;
+  /** The thread answers each kind of message with the one type that its caller names (prove.ts). */
+  readonly exchange: <Answer>(message: ToProver, time: number) => Promise<Answer>;
+}
+
+export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover {
+  let thread: Thread | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let idle: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    clearTimeout(idle);
+    void thread?.worker.terminate();
+    thread = null;
+  };
+  const threadFor = async (snapshot: string): Promise<Thread> => {
+    if (thread?.snapshot === snapshot) return thread;
+    end();
+    const stored = await snapshots.find(snapshot);
+    const parts = stored === null ? null : await snapshots.read(stored);
+    if (parts === null) throw unavailable(`the store does not have ${snapshot}`);
+    const started = startThread(snapshot);
+    thread = started;
+    if (await started.exchange<boolean>({ snapshot, parts }, POLICY_LIMITS.proofLoad)) return started;
+    throw unavailable(`the bytes of ${snapshot} in the store are not intact`);
+  };
+  const work = async <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> => {
+    clearTimeout(idle);
+    try {
+      const asked = await threadFor(snapshot);
+      const answer = await asked.exchange<Answer>(question, POLICY_LIMITS.proofTime);
+      idle = setTimeout(end, POLICY_LIMITS.proofIdle).unref();
+      return answer;
+    } catch (error) {
+      end();
+      throw error instanceof ApiProblem ? error : unavailable('the thread or the store failed', error);
+    }
+  };
+  const ask = async <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> => {
+    if (waiting >= POLICY_LIMITS.proofsWaiting) throw new ApiProblem('overloaded', { retryAfter: 1 });
+    waiting += 1;
+    const answered = last.then(() => work<Answer>(snapshot, question));
+    last = answered.catch(() => undefined);
+    try {
+      return await answered;
+    } finally {
+      waiting -= 1;
+    }
+  };
+  return {
+    explain: (snapshot, asked) => ask(snapshot, { kind: 'explain', ...asked }),
+    whoCan: (snapshot, asked) => ask(snapshot, { kind: 'who-can', ...asked }),
+    whatCan: (snapshot, asked) => ask(snapshot, { kind: 'what-can', ...asked }),
+    close: end,
+  };
+}
+
+function startThread(snapshot: string): Thread {
+  const worker = new Worker(new URL('./prover-worker.js', import.meta.url));
+  const exchange = <Answer>(message: ToProver, time: number): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(unavailable('it takes too long'));
+      }, time);
+      const end = (error: Error): void => {
+        clearTimeout(timer);
+        reject(error);
+      };
+      const exit = (): void => {
+        end(new Error('the thread ended before it had an answer'));
+      };
+      worker.once('error', end);
+      worker.once('exit', exit);
+      worker.once('message', (answer: Answer) => {
+        clearTimeout(timer);
+        worker.off('error', end);
+        worker.off('exit', exit);
+        resolve(answer);
+      });
+      // Listening for messages keeps the process alive, so this comes after it.
+      worker.unref();
+      worker.postMessage(message, 'parts' in message ? message.parts.map(({ buffer }) => buffer) : []);
+    });
+  return { snapshot, worker, exchange };
+}
+
+function unavailable(reason: string, cause?: unknown): ApiProblem {
+  return new ApiProblem('proof.unavailable', { reason, retryAfter: 1, cause });
+}

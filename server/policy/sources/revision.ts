@@ -1,0 +1,121 @@
+// A policy named by a revision of the git checkout that somebody stands in, as `main:policies`. It is read from git's
+// objects as it was committed; the files of the checkout are neither read nor changed.
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { SOURCE_LIMITS } from '../../limits/policy.js';
+import { oneLine, type PolicyFault } from '../policy-fault.js';
+import { git, GitError, type GitRun } from './git-command.js';
+import { readCommit } from './git-commit.js';
+import { contentAt } from './git-content.js';
+import { openObjects } from './git-objects.js';
+import type { Offer } from './source.js';
+
+/** A revision, and a path in it, as git writes them. */
+export interface RevisionPath {
+  readonly revision: string;
+  /** From the top of the repository, or from the current folder if it begins with `./` or `../`. Empty for the top. */
+  readonly path: string;
+}
+
+/** Null if the text is not `<revision>:<path>`. */
+export function revisionPathOf(text: string): RevisionPath | null {
+  const colon = text.indexOf(':');
+  return colon > 0 ? { revision: text.slice(0, colon), path: text.slice(colon + 1) } : null;
+}
+
+export interface Standing {
+  /** The current folder; absolute. */
+  readonly cwd: string;
+  /** Where programs are, as in `PATH`. */
+  readonly programs: string;
+}
+
+export type Revision = Pick<Offer, 'content' | 'release'> | PolicyFault;
+
+/** The policy there. Whoever asks releases it. */
+export async function openRevision({ revision, path }: RevisionPath, { cwd, programs }: Standing): Promise<Revision> {
+  const here = await realpath(cwd);
+  const top = await checkoutAround(here);
+  if (top === null) return oneLine('revision.missing', `\`${here}\` is not in a git checkout`);
+  const inside = pathInside(path, { top, here });
+  if (inside === null) return oneLine('revision.missing', `\`${path}\` leads out of the git checkout \`${top}\``);
+  const run = runIn(top, programs);
+  try {
+    const name = await commitNamed(run, revision);
+    if (name === null)
+      return oneLine('revision.missing', `the git checkout \`${top}\` has no revision \`${revision}\``);
+    const objects = openObjects(run, name);
+    try {
+      const { tree } = await readCommit(objects, name);
+      const found = await contentAt(objects, tree, inside);
+      return found ?? oneLine('revision.missing', `there is no \`${inside}\` at \`${revision}\``);
+    } finally {
+      objects.close();
+    }
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    const code = error.code === 'source.forged' ? error.code : 'revision.unreadable';
+    return oneLine(code, `the git checkout \`${top}\` ${error.message}`);
+  }
+}
+
+function runIn(repository: string, programs: string): GitRun {
+  return { repository, programs, signal: new AbortController().signal, silence: SOURCE_LIMITS.silence };
+}
+
+/** The nearest folder above that has a `.git`, which may be a file; null if there is none. */
+async function checkoutAround(folder: string): Promise<string | null> {
+  const isTop = await lstat(join(folder, '.git')).then(
+    () => true,
+    () => false,
+  );
+  if (isTop) return folder;
+  const above = dirname(folder);
+  return above === folder ? null : checkoutAround(above);
+}
+
+function pathInside(path: string, { top, here }: { readonly top: string; readonly here: string }): string | null {
+  const isRelative = /^\.{1,2}(?:\/|$)/.test(path);
+  const inside = relative(top, resolve(isRelative ? here : top, `./${path}`))
+    .split(sep)
+    .join('/');
+  return inside === '..' || inside.startsWith('../') ? null : inside;
+}
+
+async function commitNamed(run: GitRun, revision: string): Promise<string | null> {
+  const { ok, output } = await git(run, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`);
+  const name = output.toString('utf8').trim();
+  return ok && /^[0-9a-f]+$/.test(name) ? name : null;
+}
+
+/** What the checkout around a folder has committed last. */
+export interface Head {
+  readonly commit: string;
+  /** Folders of policies in it, from the top; more may be named than there are. */
+  readonly folders: readonly string[];
+  /** Where its commits come from, without a password; null if git does not know. */
+  readonly repository: string | null;
+}
+
+/** Null if there is no checkout, or nothing is committed in it. */
+export async function headAround({ cwd, programs }: Standing): Promise<Head | null> {
+  const top = await checkoutAround(await realpath(cwd));
+  if (top === null) return null;
+  const run = runIn(top, programs);
+  const commit = await commitNamed(run, 'HEAD');
+  if (commit === null) return null;
+  const files = await git(run, 'ls-files', '-z', '--', ':(glob)**/policy.yaml');
+  const remote = await git(run, 'config', '--get', 'remote.origin.url');
+  const folders = files.output.toString('utf8').split('\0').filter(Boolean).map(dirname);
+  return { commit, folders, repository: remote.ok ? withoutPassword(remote.output.toString('utf8').trim()) : null };
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const plain = new URL(url);
+  if (plain.password === '' && plain.protocol !== 'https:') return url;
+  plain.password = '';
+  // With HTTPS, a token may stand in the place of the user.
+  if (plain.protocol === 'https:') plain.username = '';
+  return plain.href;
+}

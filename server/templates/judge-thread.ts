@@ -1,0 +1,87 @@
+// Judges values by schemas in a thread, where that may take long. The thread is started when it is needed and ended
+// when its time is up; then the next request gets a new one. Each asker has one place in the line.
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { TEMPLATE_LIMITS } from '../limits/records.js';
+import { makeTurns } from '../turns.js';
+import { NOT_IN_TIME, type Value, type Verdict } from './judge-record.js';
+
+export interface JudgeTask {
+  /** JSON text. */
+  readonly schema: string;
+  /** Null if only the schema is judged. */
+  readonly value: Value | null;
+}
+
+export interface TimeLeft {
+  /** Milliseconds. */
+  thread: number;
+}
+
+export interface JudgeThread {
+  /** Judges all in the time that is left, and takes the time from that; says of the rest that it is too large. */
+  readonly judge: (asker: string, tasks: readonly JudgeTask[], left: TimeLeft) => Promise<readonly Verdict[]>;
+}
+
+export function makeJudgeThread(): JudgeThread {
+  const [askers, line] = [makeTurns(1), makeTurns(1)];
+  let idle: Worker | null = null;
+  const ready = async (): Promise<Worker> => {
+    if (idle !== null) return idle;
+    const worker = new Worker(new URL('./judge-worker.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: TEMPLATE_LIMITS.threadHeap },
+    });
+    worker.once('exit', () => {
+      if (idle === worker) idle = null;
+    });
+    await once(worker, 'message');
+    return worker;
+  };
+  const run = async (tasks: readonly JudgeTask[], left: TimeLeft): Promise<readonly Verdict[]> => {
+    const worker = await ready();
+    idle = null;
+    worker.ref();
+    const began = performance.now();
+    const ending = new AbortController();
+    const timer = setTimeout(() => {
+      ending.abort();
+    }, left.thread);
+    const verdicts: Verdict[] = [];
+    try {
+      for (const task of tasks) {
+        const answered = once(worker, 'message', { signal: ending.signal });
+        worker.once('message', (verdict: Verdict) => {
+          verdicts.push(verdict);
+        });
+        worker.postMessage(task);
+        await answered;
+      }
+      worker.unref();
+      idle = worker;
+      return verdicts;
+    } catch (error) {
+      void worker.terminate();
+      if (!ending.signal.aborted && !isOutOfMemory(error)) throw error;
+      return tasks.map((_, index) => verdicts[index] ?? NOT_IN_TIME);
+    } finally {
+      clearTimeout(timer);
+      left.thread -= performance.now() - began;
+    }
+  };
+  return {
+    judge: async (asker, tasks, left) => {
+      const leaveAsker = await askers.enter(asker);
+      const leaveLine = await line.enter('');
+      try {
+        return await run(tasks, left);
+      } finally {
+        leaveLine();
+        leaveAsker();
+      }
+    },
+  };
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+}

@@ -1,0 +1,47 @@
+// A pattern of a schema. RE2 takes time linear in the text, but also in the pattern: ten thousand parts and a megabyte
+// of text are minutes. So the longest that a look can take is known before it begins.
+import { RE2JS } from 're2js';
+import { TEMPLATE_LIMITS } from '../limits/records.js';
+
+export interface Pattern {
+  readonly test: (text: string) => boolean;
+  /** The pattern itself: ajv takes patterns with the same text for one. */
+  readonly toString: () => string;
+}
+
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/** A look would take longer than may be waited for. */
+export class TooSlow extends Error {
+  override readonly name = 'TooSlow';
+}
+
+/** `cache` is the number of bytes that the pattern may keep of what RE2 builds from texts. */
+export function compilePattern(
+  pattern: string,
+  { cache, time }: { readonly cache: number; readonly time: () => number },
+): Pattern {
+  const compiled = compile(pattern);
+  const { dfa } = compiled.re2();
+  dfa.stateBudget = cache;
+  dfa.memBudget = cache;
+  const { patternNanoseconds, patternBase } = TEMPLATE_LIMITS;
+  const perCharacter = (compiled.programSize() + patternBase) * (patternNanoseconds / 1e6);
+  return {
+    test: (text) => {
+      if ((text.length + 1) * perCharacter > time()) throw new TooSlow();
+      return compiled.test(text);
+    },
+    toString: () => pattern,
+  };
+}
+
+function compile(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(pattern));
+  } catch (error) {
+    throw new PatternError('has a pattern that is not supported: no look-around, no back-reference', { cause: error });
+  }
+}

@@ -1,0 +1,59 @@
+// Places for questions to others: bounded in all and for each address, and nobody is kept waiting by the many of another.
+import { expect, it } from '@jest/globals';
+import { makePlaces } from '../../../server/auth/places.js';
+
+function setUp(limits: { readonly total: number; readonly perAddress: number; readonly patience?: number }) {
+  const { hold } = makePlaces({ patience: 60_000, ...limits });
+  const under: { readonly name: string; readonly end: () => void }[] = [];
+  const begin = (address: string, name = address): Promise<string> =>
+    hold(address, () => new Promise<void>((end) => under.push({ name, end }))).then((held) =>
+      held ? name : 'nothing',
+    );
+  /** Who has a place, in the order of beginning. */
+  const names = async (): Promise<string> => {
+    await new Promise(setImmediate);
+    return under.map(({ name }) => name).join(' ');
+  };
+  /** Ends the one that began first, and lets who waits begin. */
+  const end = async (): Promise<string> => {
+    under.shift()?.end();
+    return names();
+  };
+  return { begin, names, end };
+}
+
+it('so many are held by one address, and the others are free for others', async () => {
+  const { begin, names, end } = setUp({ total: 4, perAddress: 2 });
+  const all = ['a1', 'a2', 'a3'].map((name) => begin('a', name));
+  all.push(begin('b', 'b1'));
+  expect(await names()).toBe('a1 a2 b1');
+  expect(await end()).toBe('a2 b1 a3');
+  for (let left = 3; left > 0; left -= 1) await end();
+  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1']);
+});
+
+it('a place that becomes free goes to the address with the fewest, in turn among equals', async () => {
+  const { begin, names, end } = setUp({ total: 3, perAddress: 3 });
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void begin('a', name);
+  for (const name of ['b1', 'b2']) void begin('b', name);
+  void begin('c', 'c1');
+  const order = [await names()];
+  while (order.at(-1) !== '') order.push(await end());
+  expect(order.slice(0, 6)).toEqual(['a1 a2 a3', 'a2 a3 b1', 'a3 b1 c1', 'b1 c1 a4', 'c1 a4 b2', 'a4 b2 a5']);
+});
+
+it('who finds no place in time has done nothing, and takes none from those after', async () => {
+  const { begin, names, end } = setUp({ total: 1, perAddress: 1, patience: 20 });
+  void begin('a');
+  expect(await Promise.all([begin('a', 'a2'), begin('b')])).toEqual(['nothing', 'nothing']);
+  expect(await names()).toBe('a');
+  expect(await end()).toBe('');
+  void begin('c');
+  expect(await names()).toBe('c');
+});
+
+it('a place is free again after work that fails', async () => {
+  const { hold } = makePlaces({ total: 1, perAddress: 1, patience: 1 });
+  await expect(hold('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await hold('a', () => Promise.resolve(7))).toEqual({ done: 7 });
+});

@@ -1,0 +1,81 @@
+// Poolers in front of PostgreSQL: one that keeps sessions serves, one that does not is found at the start.
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { openDatabase } from '../../../server/db/database.js';
+import { sql } from '../../../server/db/sql.js';
+import { findPgbouncer, startPgbouncer, type TestPgbouncer } from '../../support/pgbouncer.js';
+import { findPostgres, startPostgres, type TestPostgres } from '../../support/postgres.js';
+
+/** What operators let pgbouncer ignore, after it has refused clients of every kind. */
+const IGNORED =
+  'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, extra_float_digits';
+
+if (findPgbouncer() === null || findPostgres() === null) {
+  test.skip('poolers (pgbouncer or PostgreSQL is not installed here)', () => undefined);
+} else {
+  describe('pgbouncer', () => {
+    let server: TestPostgres;
+    let bouncer: TestPgbouncer | null = null;
+    beforeAll(async () => {
+      const started = await startPostgres();
+      if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
+      server = started;
+    });
+    afterAll(async () => {
+      await bouncer?.stop();
+      await server.stop();
+    });
+
+    const open = async (
+      settings: readonly string[],
+      parameters = '',
+    ): Promise<Awaited<ReturnType<typeof openDatabase>>> => {
+      await bouncer?.stop();
+      bouncer = await startPgbouncer(server.url, settings);
+      return openDatabase({ kind: 'external', url: `${bouncer.url}${parameters}`, statementTimeout: 2_345 });
+    };
+
+    test.each([
+      ['transactions', ['pool_mode = transaction'], 'another session'],
+      ['transactions, and ignores what it does not know', ['pool_mode = transaction', IGNORED], 'another session'],
+      ['transactions in turn', ['pool_mode = transaction', 'server_round_robin = 1'], 'another session'],
+      ['transactions in one session', ['pool_mode = transaction', 'default_pool_size = 1'], 'another session'],
+      ['statements', ['pool_mode = statement'], 'refuses transactions'],
+      ['one session', ['pool_mode = session', 'default_pool_size = 1'], 'only one session'],
+    ])(
+      'that gives %s is refused at the start, and told from others',
+      async (_, settings, message) => {
+        await expect(open(settings)).rejects.toMatchObject({
+          code: 'store.pooler',
+          message: expect.stringContaining(message),
+          help: expect.stringContaining('pool_mode = session'),
+        });
+      },
+      30_000,
+    );
+
+    it('that gives sessions serves, with our limits and without being told to ignore anything', async () => {
+      const database = await open(['pool_mode = session', 'default_pool_size = 30']);
+      const numbers = Array.from({ length: 40 }, (_, i) => i);
+      const statement = (n: number): ReturnType<typeof sql> =>
+        sql`SELECT ${n}::int AS n, current_setting('statement_timeout') AS time, current_setting('enable_seqscan') AS scan`;
+      const rows = await Promise.all(numbers.map((n) => database.read(statement(n))));
+      expect(rows).toEqual(numbers.map((n) => [{ n, time: '2345ms', scan: 'off' }]));
+      const heard = new Promise<string>((resolve) => {
+        const hear = (payload: string | null): void => {
+          if (payload !== null) resolve(payload);
+        };
+        void database.listen('news', hear).then(() => database.knex.raw("NOTIFY news, 'x'"));
+      });
+      expect(await heard).toBe('x');
+      await database.close();
+    }, 30_000);
+
+    it('that passes no limit of the URL on does not lift it', async () => {
+      const database = await open(['pool_mode = session', IGNORED], '&statement_timeout=99');
+      expect(
+        await database.read(sql`SELECT current_setting('statement_timeout') AS time WHERE ${true}::boolean`),
+      ).toEqual([{ time: '99ms' }]);
+      await database.close();
+    }, 30_000);
+  });
+}

@@ -1,0 +1,40 @@
+// What the log says of a store and a replica that go away and come back: one line each.
+import { expect, it } from '@jest/globals';
+import { StoreError } from '../../../server/db/failures.js';
+import type { ReplicaState } from '../../../server/db/replica.js';
+import { watchStore } from '../../../server/db/watch-store.js';
+
+it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
+  const lines: string[] = [];
+  const to = (level: string) => (fields: object, message: string) =>
+    void lines.push(`${level} ${message} ${Object.keys(fields).join()}`);
+  const log = { info: to('info'), warn: to('warn'), error: to('error') };
+  let failure: Error | null = null;
+  let replica: ReplicaState = { isUsed: true, age: 1, fault: null };
+  const ping = (): Promise<void> => (failure === null ? Promise.resolve() : Promise.reject(failure));
+  const watch = watchStore({ db: { kind, ping, replica: () => replica }, log, interval: 3_600_000 });
+  const look = async (): Promise<readonly string[]> => {
+    lines.length = 0;
+    await watch.hurry();
+    return [...lines];
+  };
+  expect(await look()).toEqual([]);
+  failure = new StoreError('store.busy', 'busy');
+  expect(await look()).toEqual([]);
+  failure = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(await look()).toEqual(['error the store is lost: requests are refused until it is back code,cause,reason']);
+  expect(await look()).toEqual([]);
+  failure = null;
+  expect(await look()).toEqual(['info the store is back seconds']);
+  failure = new StoreError('store.timeout', 'slow');
+  expect(await look()).toHaveLength(kind === 'external' ? 1 : 0);
+  failure = null;
+  await look();
+
+  replica = { isUsed: false, age: null, fault: 'away' };
+  expect(await look()).toEqual(['warn the replica cannot be reached: queries go to the primary fault']);
+  expect(await look()).toEqual([]);
+  replica = { isUsed: true, age: 1, fault: null };
+  expect(await look()).toEqual(['info the replica is back seconds']);
+  await watch.stop();
+});

@@ -1,0 +1,126 @@
+// What happens to a request once its work is done: a change that is stored is told, whatever else has failed meanwhile.
+import { Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Recorder } from '../../../server/audit/trail.js';
+import { type GatewayServices, makeServices } from '../../../server/compose.js';
+import { Connection } from '../../../server/http/connection.js';
+import { makeRequestAudit } from '../../../server/http/request-audit.js';
+import { toldToEach } from '../../../server/http/request-observer.js';
+import type { ActorRoute, AdminRoute } from '../../../server/http/route.js';
+import { SHARE_LIMITS } from '../../../server/limits/http.js';
+import { type LogLine, openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { openInProcess } from '../../support/in-process.js';
+
+const OUTPUT = { 201: { type: 'application/json', schema: { type: 'object' } } };
+const OK = { status: 201, json: '{}' };
+let open: TestGateway;
+let services: GatewayServices;
+let lines: LogLine[];
+let actor: { readonly authorization: string };
+let admin: { readonly authorization: string };
+
+beforeAll(async () => {
+  open = await openGateway();
+  actor = { authorization: `Bearer ${(await open.key()).text}` };
+  const root = { actor: 'root', identities: [], scopes: null, restrictions: null, expires: null, admin: true };
+  admin = { authorization: `Bearer ${(await open.key(root)).text}` };
+});
+beforeEach(async () => {
+  lines = [];
+  const line =
+    (level: LogLine['level']) =>
+    (fields: Readonly<Record<string, unknown>>, message: string): void => {
+      lines.push({ ...fields, level, message });
+    };
+  services = await makeServices({
+    mode: { kind: 'serve', policy: policyOf([]) },
+    db: open.db,
+    rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
+    concurrency: { perActor: 4 },
+    log: { info: line('info'), warn: line('warn'), error: line('error') },
+  });
+});
+afterEach(async () => {
+  await services.close();
+});
+afterAll(async () => {
+  await open.dispose();
+});
+
+/** While it is at work, others fill all that its actor may leave unread. */
+const filling = (which: 'actors' | 'admins', name: string) => () => {
+  services.shares[which].hold(name, 2 * SHARE_LIMITS.unreadBytes);
+  services.shares[which].hold('others', 4 * SHARE_LIMITS.actorsUnreadBytes);
+  return Promise.resolve(OK);
+};
+const told = { method: 'POST', operationId: 'test', summary: 'A test', input: {}, output: OUTPUT } as const;
+
+it('is answered although nobody has room for the answer any more, for whoever has changed something', async () => {
+  const command: ActorRoute = { ...told, path: '/made', access: 'command', run: filling('actors', 'ada') };
+  const administers: AdminRoute = { ...told, path: '/admin', access: 'admin', run: filling('admins', 'root') };
+  const ask = openInProcess(services, [command, administers]);
+  expect((await ask({ method: 'POST', url: '/made', headers: actor })).status).toBe(201);
+  expect((await ask({ method: 'POST', url: '/admin', headers: admin })).status).toBe(201);
+});
+
+it('that only read is asked to come back', async () => {
+  const read: ActorRoute = { ...told, path: '/read', access: 'self', run: filling('actors', 'ada') };
+  const ask = openInProcess(services, [read]);
+  expect(await ask({ method: 'POST', url: '/read', headers: actor })).toMatchObject({
+    status: 429,
+    json: { code: 'limit.rate' },
+  });
+});
+
+it('is answered although the audit log and an observer fail, and each of them says so', async () => {
+  const broken: Recorder = {
+    queries: 'all',
+    record: () => {
+      throw new TypeError('canary of the audit log');
+    },
+    recordOwn: () => undefined,
+    noteLost: (events) => {
+      lost += events;
+    },
+    checkQueries: () => undefined,
+    checkCommands: () => undefined,
+    wake: () => {
+      throw new TypeError('canary of the audit log');
+    },
+    counts: () => ({ written: 0, lost: 0 }),
+    canRecord: () => true,
+    lags: () => ({ file: 0, store: 0 }),
+  };
+  let lost = 0;
+  const failing = (): void => {
+    throw new TypeError('canary of an observer');
+  };
+  const seen: number[] = [];
+  const log = { error: (fields: object, message: string) => void lines.push({ ...fields, level: 'error', message }) };
+  const observer = toldToEach(
+    [
+      { answered: failing, abandoned: failing, refused: failing, ungreeted: failing },
+      { ...services.observer, answered: (_, status) => void seen.push(status) },
+    ],
+    log,
+  );
+  const command: ActorRoute = { ...told, path: '/made', access: 'command', run: () => Promise.resolve(OK) };
+  const ask = openInProcess({ ...services, observer, audit: makeRequestAudit(broken, log) }, [command]);
+  expect((await ask({ method: 'POST', url: '/made', headers: actor })).status).toBe(201);
+  expect(await ask({ method: 'POST', url: '/made', headers: { authorization: 'Bearer bwk_no' } })).toMatchObject({
+    status: 401,
+    json: { code: 'auth.invalid' },
+  });
+  expect(seen).toEqual([201, 401]);
+  // The first use of the key, the command, and the failed login.
+  expect(lost).toBe(3);
+  expect(lines.filter(({ message }) => message.includes('bug of bailiwick'))).toHaveLength(5);
+});
+
+it('of a client with a link-local address is recorded without the zone', () => {
+  const socket = new Socket();
+  Object.defineProperty(socket, 'remoteAddress', { value: 'fe80::1%eth0' });
+  const quiet = { isLeaving: () => false, writeTimeout: 1, onKnown: () => undefined, onCut: () => undefined };
+  expect(new Connection(socket, quiet).address).toBe('fe80::1');
+  socket.destroy();
+});

@@ -1,0 +1,93 @@
+// The judging of one request: what is put off, what the thread says, and that its time is bounded.
+import { expect, it } from '@jest/globals';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { makeJudging, PutOff } from '../../../server/templates/judgements.js';
+import { isSmall, readTemplate } from '../../../server/templates/template-schema.js';
+
+setFlagsFromString('--expose-gc');
+const collect: unknown = runInNewContext('gc');
+
+const judging = makeJudging();
+const large = {
+  properties: Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`p${String(i)}`, { type: 'number' }])),
+};
+
+it('judges what is small, at once or later', async () => {
+  const one = judging('ada');
+  const schema = one.schemaFrom({ properties: { a: { pattern: '^[a-z]+$' }, b: { pattern: '^[0-9]+$' } } });
+  const wrong = one.schemaFrom({ $ref: 'x' });
+  one.judge(schema, { value: { a: 'x', b: '1' } });
+  one.judge(schema, { value: { a: 'x', b: 'x' } });
+  one.judge(wrong, null);
+  await one.settle();
+  expect(one.judge(schema, { value: { a: 'x', b: '1' } })).toEqual({ kind: 'right' });
+  expect(one.judge(schema, { value: { a: 'x', b: 'x' } })).toMatchObject({ kind: 'wrong', faults: [{ place: ['b'] }] });
+  expect(one.judge(wrong, null)).toMatchObject({ kind: 'unusable' });
+  one.assertSettled();
+});
+
+it.each<[string, object, unknown]>([
+  ['a large schema', large, { p3: 'x' }],
+  ['a long text for a pattern', { properties: { p3: { pattern: '^a[ab]{50}c' } } }, { p3: 'ab'.repeat(5_000) }],
+  ['many values', { properties: { p3: { type: 'string' } } }, { p3: Array.from({ length: 60_000 }, (_, i) => i) }],
+])('puts off %s, and knows the verdict once it is settled', async (_, json, value) => {
+  const one = judging('ada');
+  const schema = one.schemaFrom(json);
+  expect(one.judge(schema, { value })).toEqual({ kind: 'right' });
+  expect(one.judge(schema, { value })).toEqual({ kind: 'right' });
+  expect(() => {
+    one.assertSettled();
+  }).toThrow(PutOff);
+  await one.settle();
+  expect(one.judge(schema, { value })).toMatchObject({ kind: 'wrong', faults: [{ place: ['p3'] }] });
+  one.assertSettled();
+});
+
+it('puts off the schema itself', async () => {
+  const one = judging('ada');
+  const schema = one.schemaFrom({ ...large, items: { pattern: '(?=x)' } });
+  one.judge(schema, null);
+  await one.settle();
+  expect(one.judge(schema, null)).toMatchObject({ kind: 'unusable' });
+});
+
+it('bounds the time of all values of a request, and serves the next request afterwards', async () => {
+  const [greedy, other] = [judging('greedy'), judging('other')];
+  const endless = greedy.schemaFrom({ items: { pattern: 'a[ab]{990}[cd]|b[ab]{990}[cd]' } });
+  const values = Array.from({ length: 10 }, (_, n) => [`${'ab'.repeat(400_000)}${String(n)}`]);
+  for (const value of values) greedy.judge(endless, { value });
+  const schema = other.schemaFrom(large);
+  other.judge(schema, { value: { p3: 'x' } });
+  await Promise.all([greedy.settle(), other.settle()]);
+  const last = values.at(-1);
+  expect(greedy.judge(endless, { value: last })).toMatchObject({
+    faults: [{ place: [], message: 'is too large to be checked against the schema of its template' }],
+  });
+  expect(other.judge(schema, { value: { p3: 'x' } })).toMatchObject({ faults: [{ place: ['p3'] }] });
+});
+
+it('counts what a template holds after it has judged', () => {
+  const kept: unknown[] = [];
+  let counted = 0;
+  const before = heap();
+  for (let n = 0; n < 40; n += 1) {
+    const schema = { properties: { [`s${String(n)}`]: { not: { pattern: `a[ab]{${String(100 + n)}}[cd]` } } } };
+    expect(isSmall(schema)).toBe(true);
+    const template = readTemplate(schema);
+    if (!template.ok) throw new Error(template.fault.message);
+    const text = Array.from({ length: 4_000 }, (_, i) => ((i * i * 7 + n) % 11 < 5 ? 'a' : 'b')).join('');
+    template.template.check({ [`s${String(n)}`]: text });
+    template.template.check({ [`s${String(n)}`]: 1 });
+    counted += template.template.bytes;
+    kept.push(template);
+  }
+  expect(heap() - before).toBeLessThan(counted);
+  expect(kept).toHaveLength(40);
+});
+
+function heap(): number {
+  if (typeof collect !== 'function') throw new TypeError('no way to collect garbage');
+  Reflect.apply(collect, undefined, []);
+  return process.memoryUsage().heapUsed;
+}
