@@ -170,6 +170,7 @@ export default defineConfig(
         setImmediate: 'readonly',
         performance: 'readonly',
         AbortController: 'readonly',
+        AbortSignal: 'readonly',
         Buffer: 'readonly',
         globalThis: 'readonly',
       },

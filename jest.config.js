@@ -8,7 +8,8 @@ export default {
   testEnvironment: '<rootDir>/support/environment.js',
   runtime: '<rootDir>/support/runtime.js',
   transform: {},
-  testTimeout: 120_000,
+  // Long enough for a busy machine and for `make test-deep`. Only what hangs takes it.
+  testTimeout: 600_000,
   maxWorkers: 2,
   // A worker that took more is replaced before its next file: what a file loaded anew is never given back.
   workerIdleMemoryLimit: '1GB',

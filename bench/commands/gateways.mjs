@@ -11,6 +11,7 @@ import { handle, makeApp } from '../../dist/server/http/app.js';
 import { NO_CORS } from '../../dist/server/http/cors.js';
 import { anyHost } from '../../dist/server/http/host-guard.js';
 import { bindTcp } from '../../dist/server/http/http-server.js';
+import { peerWithoutConnection } from '../../dist/server/http/message.js';
 import { makeIdSource, systemClock } from '../../dist/server/ports.js';
 import { measureRate } from './thread.mjs';
 import { writeInOneStatement, writeInTrips } from './parts.mjs';
@@ -115,16 +116,14 @@ function inProcess(services) {
     const headers = ['host', 'bench', 'authorization', `Bearer ${key}`, 'content-type', 'application/json', 'content-length', String(bytes.length)]; // prettier-ignore
     if (sent.key !== undefined) headers.push('idempotency-key', sent.key);
     if (sent.ifMatch !== undefined) headers.push('if-match', sent.ifMatch);
-    const { status, text, taken } = await handle(app, {
+    const { status, text } = await handle(app, {
       method: sent.method,
       url: sent.path,
       rawHeaders: headers,
-      peer: { address: '192.0.2.1', certificate: null, certificateFault: null },
-      unread: 0,
+      peer: peerWithoutConnection('192.0.2.1'),
       gone: NEVER,
       readBody: () => Promise.resolve(bytes),
     });
-    taken();
     if (status !== sent.status) throw new Error(`${status} ${text}`);
   };
 }

@@ -134,11 +134,14 @@ app.post('/keyed', async (request, response) => {
   await answer(request, response, throughKnex);
 });
 const bare = await bindTcp(listen);
-bare.serve({
+await bare.serve({
   app: { express: app, take: app },
   currentDigest: () => '',
   nextId: makeIdSource(),
   onRefused: () => undefined,
+  onUngreeted: () => undefined,
+  onCut: () => undefined,
+  onFull: () => undefined,
 });
 
 parentPort.on('message', async (message) => {

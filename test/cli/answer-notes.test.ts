@@ -27,7 +27,8 @@ test.each([
 
 const then = ['--at', '2020-01-01T00:00:00Z'];
 const actor = ['--as', 'orcid:ana', '--namespace', '/labs/optics'];
-const NOTE = /^note: `--at` changes the time, not the policy: .* for a past policy, name its snapshot\n$/;
+const NOTE =
+  /^note: `--at` changes the time, not the policy: .* for a past policy, name its snapshot or `<revision>:<folder>`\n$/;
 
 test.each([
   ['who-can', ['resource:read', '/labs']],

@@ -91,6 +91,8 @@ const numbersIn = ({ stdout }: CliRun): readonly unknown[] =>
     .slice(0, -1)
     .map((line) => (JSON.parse(line) as { readonly seq: unknown }).seq);
 
+const LISTS =
+  'note: 7 lists may have shown the record: events of lists do not name what they showed\n  help: to see them, search with `--namespace` and where the record was\n';
 const SEPTEMBER = ['--since', '2026-09-01T00:00:00Z', '--until', '2026-10-01T00:00:00Z'];
 const READ = ['--kind', 'query', '--outcome', 'allowed', '--namespace', '/labs/x'];
 
@@ -115,12 +117,15 @@ describe('audit query', () => {
     ['who read a namespace in September', [...READ, ...SEPTEMBER], [2, 3, 4]],
   ])('finds %s', async (_, asked, found) => {
     const run = await query('--format', 'json', ...asked);
-    expect([run.status, run.stderr]).toEqual([0, '']);
+    const none = `0 of ${String(EVENTS.length)} events\n`;
+    const lists = asked.includes('--record') ? LISTS : '';
+    expect([run.status, run.stderr]).toEqual([0, found.length === 0 ? none : lists]);
     expect(numbersIn(run)).toEqual(found);
   });
 
   it('says in text who read it, when and by what grant', async () => {
-    const { stdout } = await query(...READ, ...SEPTEMBER);
+    const { stdout, stderr } = await query(...READ, ...SEPTEMBER);
+    expect(stderr).toBe(`3 of ${String(EVENTS.length)} events\n`);
     expect(stdout.split('\n').slice(0, -1)).toEqual([
       '2026-09-01T00:00:00.000Z  allowed  ana  resource.query  /labs/x (lineage)  by optics-read  [testlog 2]',
       '2026-09-02T00:00:00.000Z  allowed  0000  resource.query  /labs (subtree)  by all-read  [testlog 3]',
@@ -135,4 +140,17 @@ it('goes on behind a line that is no event, and ends with 8', async () => {
   expect(run.status).toBe(8);
   expect(run.stdout).toContain('"seq":12');
   expect(run.stderr + run.stdout).toContain('1 line of the log is not an event');
+});
+
+it('marks a line that was edited, and one that does not follow the line before it, and ends with 8', async () => {
+  const lines = readLines(folder);
+  const changed = lines.map((line, at) => (at === 3 ? line.replace('"g2"', '"g1"') : line)).filter((_, at) => at !== 7);
+  const tampered = await logOf(changed);
+  const run = await runCli(['audit', 'query', tampered]);
+  const marked = run.stdout.split('\n').filter((line) => line.includes('DOES NOT VERIFY'));
+  expect(marked.map((line) => /\[testlog (\d+)\]/.exec(line)?.[1])).toEqual(['4', '9']);
+  expect([run.status, run.stderr]).toEqual([8, expect.stringContaining('2 events that are shown do not verify')]);
+  const json = await runCli(['audit', 'query', '--format', 'json', tampered]);
+  expect(json.stdout.split('\n')[3]).toBe(changed[3]);
+  expect(json.stderr).toContain('warning: [testlog 4] DOES NOT VERIFY');
 });

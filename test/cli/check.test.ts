@@ -22,7 +22,7 @@ describe('check', () => {
       policy: 'facility',
       diagnostics: [],
       tests: { passed: 1, failed: 0, failures: [] },
-      guardrails: { held: 0, violated: 0, violations: [] },
+      guardrails: { held: 0, violated: 0, violations: [], reliesOn: [] },
     });
   });
 
@@ -108,7 +108,7 @@ describe('check', () => {
         '  requires: nobody may hold resource:write at or below /labs',
         '  orcid:ana: resource:write at and below /labs/optics',
         '    grant: staff (grants/optics.yaml:3)',
-        '  holds without: staff (grants/optics.yaml:3)',
+        '  help: removing this grant would satisfy it: staff (grants/optics.yaml:3)',
         'no mistakes in 4 files, 0 tests passed, 1 of 2 guardrails violated',
         '',
       ].join('\n'),
@@ -140,6 +140,64 @@ describe('check', () => {
             repair: [grant],
           },
         ],
+      },
+    });
+  });
+
+  test('a separation of duties is broken by whoever may be in a group of their provider', async () => {
+    const cwd = await makeFolder({
+      'policy.yaml': 'bailiwick: 1\nname: finance\nproviders:\n  okta: {}\n',
+      'grants.yaml':
+        'roles:\n  approvers: { members: ["okta-group:finance-approvers"] }\ngrants:\n  - { id: prepare, identity: "okta:e-1030", namespace: /finance, scopes: ["resource:*"] }\n  - { id: approve, role: approvers, namespace: /finance, scopes: ["process-run:*"] }\n',
+      'guardrails.yaml':
+        'guardrails:\n  - id: apart\n    separate: { scopes: [resource:write, process-run:write], under: /finance }\n  - id: few\n    atMost: { identities: 9, scope: process-run:write, at: /finance }\n  - id: few-but-groups\n    atMost: { identities: 9, groups: 1, scope: process-run:write, at: /finance }\n  - id: somebody\n    atLeast: { identities: 1, scope: process-run:write, at: /finance }\n',
+    });
+    const run = await runCli(['check', '.'], { cwd });
+    expect(run).toEqual({
+      status: 5,
+      stdout: [
+        'guardrails.yaml:2 violated guardrail apart',
+        '  requires: nobody may hold more than one of resource:write and process-run:write in one namespace, at or below /finance',
+        '  okta:e-1030, if also in okta-group:finance-approvers: process-run:write, resource:write at and below /finance',
+        '    grant: approve (grants.yaml:5)',
+        '    grant: prepare (grants.yaml:4)',
+        'guardrails.yaml:4 violated guardrail few',
+        '  requires: at most 9 people may hold process-run:write at /finance',
+        '  whoever is in okta-group:finance-approvers: process-run:write at /finance',
+        '    grant: approve (grants.yaml:5)',
+        'guardrails.yaml:8 violated guardrail somebody',
+        '  requires: at least 1 person must hold process-run:write at /finance',
+        '  nobody: process-run:write at /finance',
+        '  help: removing this grant would satisfy apart, few: approve (grants.yaml:5)',
+        'no mistakes in 3 files, 0 tests passed, 3 of 4 guardrails violated',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('a separation of duties that holds by an exclusive list says so', async () => {
+    const cwd = await makeFolder({
+      'policy.yaml':
+        'bailiwick: 1\nname: finance\nproviders:\n  okta: {}\nexclusive:\n  - ["okta:e-1030", "okta-group:finance-approvers"]\n',
+      'grants.yaml':
+        'grants:\n  - { id: prepare, identity: "okta:e-1030", namespace: /finance, scopes: ["resource:*"] }\n  - { id: approve, identity: "okta-group:finance-approvers", namespace: /finance, scopes: ["process-run:*"] }\n',
+      'guardrails.yaml':
+        'guardrails:\n  - id: apart\n    separate: { scopes: [resource:write, process-run:write], under: /finance }\n',
+    });
+    const run = await runCli(['check', '.'], { cwd });
+    expect([run.status, run.stdout]).toEqual([
+      0,
+      [
+        'guardrail apart held, because `exclusive` keeps apart okta-group:finance-approvers and okta:e-1030',
+        'no mistakes in 3 files, 0 tests passed, 1 guardrail held',
+        '',
+      ].join('\n'),
+    ]);
+    const { stdout } = await runCli(['check', '.', '--format', 'json'], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({
+      guardrails: {
+        reliesOn: [{ guardrail: 'apart', pairs: [['okta-group:finance-approvers', 'okta:e-1030']] }],
       },
     });
   });
@@ -187,7 +245,7 @@ describe('check', () => {
         policy: null,
         diagnostics: [],
         tests: { passed: 0, failed: 0, failures: [] },
-        guardrails: { held: 0, violated: 0, violations: [] },
+        guardrails: { held: 0, violated: 0, violations: [], reliesOn: [] },
         error: { code: 'cli.not_found', message: '`nothing` does not exist' },
       },
       stderr: '',

@@ -2,6 +2,7 @@
 import { spawn, spawnSync, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { PEER_VERBS } from '../../server/cli/peer-verbs.js';
 import { fromRoot } from '../support/root.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -52,6 +53,12 @@ test('--version prints the version of the package', async () => {
   expect(await spawnCli(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
 });
 
+test('every verb of another tool leads to one of ours, and none is one', async () => {
+  const verbs = [...(await runCli(['--help'])).stdout.matchAll(/^ {2}([a-z-]+)/gm)].map(([, verb]) => verb);
+  for (const [theirs, ours] of PEER_VERBS)
+    expect([verbs.includes(theirs), verbs.includes(ours)]).toEqual([false, true]);
+});
+
 describe('wrong usage is exit 2, with what was probably meant', () => {
   test.each<[string, readonly string[], string, string]>([
     ['an unknown verb', ['chek'], 'there is no verb `chek`', 'did you mean `check`?'],
@@ -72,6 +79,8 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
     ['too many arguments', ['check', 'a', 'b'], 'too many arguments: 2 instead of 1', 'see `bailiwick help check`'],
     ['a verb below a verb', ['keys', 'revoke'], '`<key-id>` is missing', 'see `bailiwick help keys revoke`'],
     ['no verb', ['--formt'], 'there is no option `--formt`', 'see `bailiwick help`'],
+    ['a verb of another tool', ['lint'], 'there is no verb `lint`', '`bailiwick check` does that'],
+    ['another verb of another tool', ['plan'], 'there is no verb `plan`', '`bailiwick diff` does that'],
     ['a verb that is far from any', ['delete'], 'there is no verb `delete`', 'see `bailiwick help`'],
     [
       'a short option that is like no other',

@@ -262,7 +262,7 @@ describe('writes are neither lost nor doubled where the gateway is killed', () =
         await ended;
       },
     });
-  }, 600_000);
+  });
 
   it('and the database with it, or by itself', async () => {
     if (findPostgres() === null) return;
@@ -290,5 +290,5 @@ describe('writes are neither lost nor doubled where the gateway is killed', () =
     } finally {
       await server.stop();
     }
-  }, 600_000);
+  });
 });

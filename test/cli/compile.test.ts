@@ -31,7 +31,7 @@ describe('compile', () => {
       policy: 'facility',
       diagnostics: [],
       tests: { passed: 0, failed: 0, failures: [] },
-      guardrails: { held: 0, violated: 0, violations: [] },
+      guardrails: { held: 0, violated: 0, violations: [], reliesOn: [] },
       file: '.out.json',
       snapshot: digest(readFileSync(join(cwd, '.out.json'))),
       decisions: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
@@ -101,6 +101,8 @@ describe('compile', () => {
 });
 
 describe('inspect', () => {
+  const DIGEST: unknown = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
+
   test('a snapshot and the folder it came from have the same facts', async () => {
     const cwd = await makeFolder(POLICY);
     const compiled = JSON.parse(
@@ -115,14 +117,16 @@ describe('inspect', () => {
     expect([file.status, folder.stdout, stdin.stdout]).toEqual([0, file.stdout, file.stdout]);
     expect(JSON.parse(file.stdout)).toEqual({
       policy: 'facility',
-      format: 2,
+      format: 3,
       snapshot: compiled['snapshot'],
       decisions: compiled['decisions'],
       counts: compiled['counts'],
       checks: {
-        guardrails: { count: expect.any(Number), digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
-        people: { count: 0, digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
-        tests: { count: expect.any(Number), digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+        delegation: { count: 0, digest: DIGEST },
+        exclusive: { count: 0, digest: DIGEST },
+        guardrails: { count: expect.any(Number), digest: DIGEST },
+        people: { count: 0, digest: DIGEST },
+        tests: { count: expect.any(Number), digest: DIGEST },
       },
     });
   });

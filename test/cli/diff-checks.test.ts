@@ -14,6 +14,7 @@ const GUARDRAIL =
   'guardrails: [{ id: closed, never: { scopes: ["*:write"], under: /labs, except: { roles: [staff] } } }]\n';
 const PEOPLE = 'people: { ana: { identities: [ad:s1, vendor:s1] } }\n';
 const TESTS = 'tests: [{ name: reads, actor: { identities: [ad:s1] }, allow: ["resource:read /labs"] }]\n';
+const COUNT = 'guardrails: [{ id: few, atMost: { identities: 2, scope: resource:write, at: /labs } }]\n';
 const ALL = { 'policy.yaml': HEADER, 'a.yaml': GRANTS, 'g.yaml': GUARDRAIL, 'p.yaml': PEOPLE, 't.yaml': TESTS };
 
 /** The same with some files written again, or taken away. */
@@ -47,8 +48,33 @@ const CASES: readonly (readonly [string, Readonly<Record<string, string | null>>
     { people: { added: ['zoe'] } },
     7,
   ],
+  [
+    'two identities that excluded each other',
+    { 'policy.yaml': `${ALL['policy.yaml']}exclusive:\n  - [ad:s1, ad:s2]\n` },
+    { exclusive: { added: ['ad:s1, ad:s2'] } },
+    0,
+  ],
+  [
+    'a guardrail that asks for more',
+    { 'g.yaml': GUARDRAIL.replace('/labs', '/') },
+    { guardrails: { changed: ['closed'] } },
+    0,
+  ],
+  ['a comment that accepts a finding', { 'a.yaml': `# bailiwick-ignore LINT_TEST: reviewed\n${GRANTS}` }, {}, 7],
+  [
+    'a comment that accepts nothing, since it has no reason',
+    { 'a.yaml': `# bailiwick-ignore LINT_TEST\n${GRANTS}` },
+    {},
+    0,
+  ],
   ['a person changed', { 'p.yaml': PEOPLE.replace('vendor:s1', 'vendor:s2') }, { people: { changed: ['ana'] } }, 7],
 ];
+
+interface Changes {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly (string | { readonly id: string })[];
+}
 
 const NONE = { added: [], removed: [], changed: [] };
 
@@ -56,11 +82,22 @@ describe('two folders', () => {
   test.each(CASES)('%s', async (_name, edits, expected, status) => {
     const [old, changed] = [await makeFolder(ALL), await makeFolder(edited(edits))];
     const { status: exit, stdout } = await runCli(['diff', old, changed, '--no-weaker-checks', '--format', 'json']);
-    const { checks } = JSON.parse(stdout) as { checks: object };
+    const { accepted: _, ...checks } = (JSON.parse(stdout) as { checks: Record<string, Changes> }).checks;
+    for (const kind of ['guardrails', 'delegation']) {
+      const { changed: list = [] } = checks[kind] ?? {};
+      checks[kind] = { ...NONE, ...checks[kind], changed: list.map((one) => (typeof one === 'string' ? one : one.id)) };
+    }
     const parts = Object.entries(expected).map(([kind, change]) => [kind, { ...NONE, ...(change as object) }]);
     expect([exit, checks]).toEqual([
       status,
-      { guardrails: NONE, people: NONE, tests: NONE, ...(Object.fromEntries(parts) as object) },
+      {
+        delegation: NONE,
+        exclusive: NONE,
+        guardrails: NONE,
+        people: NONE,
+        tests: NONE,
+        ...(Object.fromEntries(parts) as object),
+      },
     ]);
     expect((await runCli(['diff', old, changed])).status).toBe(0);
   });
@@ -72,8 +109,89 @@ describe('two folders', () => {
       'guardrails removed: closed',
       'tests removed: reads',
     ]);
+    const [old2, weaker] = [
+      await makeFolder({ ...ALL, 'c.yaml': COUNT }),
+      await makeFolder({
+        ...edited({ 'a.yaml': GRANTS.replace('[ad:s1]', '[ad:s1, ad:s2]') }),
+        'c.yaml': COUNT.replace('2', '3'),
+      }),
+    ];
+    const lines = (await runCli(['diff', old2, weaker])).stdout.split('\n').filter((line) => /closed|few/.test(line));
+    expect(lines).toEqual([
+      'guardrails changed: closed, few',
+      '  few weaker: identities 2 → 3',
+      '  closed weaker: `except` gained ad:s2',
+    ]);
     const { stdout } = await runCli(['diff', old, changed, '--format', 'markdown']);
     expect(stdout).toContain('**guardrails removed**: `closed`\n');
+  });
+});
+
+describe('a delegated folder', () => {
+  const folders = (folder: string): Readonly<Record<string, string | null>> => ({
+    'policy.yaml': `${HEADER}folders: { ${folder} }\n`,
+    'a.yaml': null,
+    'teams/labs/a.yaml': GRANTS,
+    'g.yaml': null,
+  });
+  const labs = (rest: string): Readonly<Record<string, string | null>> => folders(`teams/labs: { ${rest} }`);
+
+  test.each<[string, string, string, number, readonly string[]]>([
+    ['narrower', 'within: /', 'within: /labs', 0, ['within / → /labs']],
+    ['wider', 'within: /labs', 'within: /', 7, ['within /labs → /']],
+    ['that exports more', 'within: /labs', 'within: /labs, exports: [staff]', 7, ['exports staff']],
+    ['that exports less', 'within: /labs, exports: [staff]', 'within: /labs', 0, ['no longer exports staff']],
+  ])('%s', async (_name, before, after, status, changes) => {
+    const [old, changed] = [await makeFolder(edited(labs(before))), await makeFolder(edited(labs(after)))];
+    const run = await runCli(['diff', old, changed, '--no-weaker-checks', '--format', 'json']);
+    const { checks } = JSON.parse(run.stdout) as {
+      checks: { delegation: { changed: { id: string; changes: string[]; before: object; after: object }[] } };
+    };
+    const [change] = checks.delegation.changed;
+    expect([run.status, change?.id, change?.changes]).toEqual([status, 'teams/labs', changes]);
+    expect(change?.before).not.toEqual(change?.after);
+  });
+
+  it('that is one no longer is weaker', async () => {
+    const [old, changed] = [await makeFolder(edited(labs('within: /labs'))), await makeFolder(edited(folders('')))];
+    const run = await runCli(['diff', old, changed, '--no-weaker-checks']);
+    expect([run.status, run.stdout.split('\n')[1]]).toEqual([7, 'delegation removed: teams/labs']);
+  });
+});
+
+describe('whom a guardrail speaks of', () => {
+  const GRANT = '- { id: v1, identity: "vendor:v1", namespace: /labs, scopes: [resource:read] }\n';
+  const MORE = GRANT.replaceAll('v1', 'v2');
+  const of = (to: string): string =>
+    `guardrails: [{ id: vendors, never: { scopes: ["*:write"], under: /labs, to: ${to} } }]\n`;
+  const folder = (guardrail: string, grants: string, members: string): Promise<string> =>
+    makeFolder({
+      'policy.yaml': HEADER,
+      'a.yaml': `roles: { visitors: { members: [${members}] } }\ngrants:\n${grants}`,
+      'g.yaml': guardrail,
+    });
+  const PROVIDER = of('{ providers: [vendor] }');
+  const ROLE = of('{ roles: [visitors] }');
+  const EVERYONE = of('').replace(', to: ', '');
+
+  test.each<[string, readonly [string, string, string], readonly [string, string, string], number, readonly string[]]>([
+    ['a newcomer of its provider', [PROVIDER, GRANT, ''], [PROVIDER, `${GRANT}${MORE}`, ''], 0, []],
+    ['a newcomer in its role', [ROLE, GRANT, ''], [ROLE, GRANT, 'vendor:v1'], 0, []],
+    ['somebody who left the policy', [ROLE, `${GRANT}${MORE}`, 'vendor:v2'], [ROLE, GRANT, ''], 0, []],
+    ['somebody let off', [ROLE, GRANT, 'vendor:v1'], [ROLE, GRANT, ''], 7, ['`to` lost vendor:v1']],
+    ['everyone now', [PROVIDER, GRANT, ''], [EVERYONE, GRANT, ''], 0, ['`to` is everyone']],
+    [
+      'another provider',
+      [PROVIDER, GRANT, ''],
+      [of('{ providers: [ad] }'), GRANT, ''],
+      7,
+      ['`to` providers lost vendor', '`to` providers gained ad', '`to` lost vendor:v1'],
+    ],
+  ])('%s', async (_name, before, after, status, changes) => {
+    const [old, changed] = [await folder(...before), await folder(...after)];
+    const run = await runCli(['diff', old, changed, '--no-weaker-checks', '--format', 'json']);
+    const { checks } = JSON.parse(run.stdout) as { checks: { guardrails: { changed: { changes: string[] }[] } } };
+    expect([run.status, checks.guardrails.changed.flatMap((one) => one.changes)]).toEqual([status, changes]);
   });
 });
 

@@ -10,7 +10,10 @@ const SAME = { changed: false };
 const COMPARED = {
   old: { snapshot: DIGEST, decisions: DIGEST },
   new: { snapshot: DIGEST, decisions: DIGEST },
-  checks: { kind: 'stated', checks: { guardrails: SAME, people: SAME, tests: SAME } },
+  checks: {
+    kind: 'stated',
+    checks: { delegation: SAME, exclusive: SAME, guardrails: SAME, people: SAME, tests: SAME },
+  },
 } as const;
 
 function rowsOf(count: number, width: number): readonly DiffRow[] {
@@ -33,7 +36,14 @@ function rowsOf(count: number, width: number): readonly DiffRow[] {
 
 function commentOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): string {
   const cells = { compared: 100n, equal: 60n, gained: 20n, lost: 20n };
-  const report: DiffReport = { equal: false, gained, lost, cells, visited: { groups: 0, nodes: 0 } };
+  const report: DiffReport = {
+    equal: false,
+    gained,
+    lost,
+    exclusive: { added: [], removed: [] },
+    cells,
+    visited: { groups: 0, nodes: 0 },
+  };
   return renderMarkdown(report, COMPARED);
 }
 

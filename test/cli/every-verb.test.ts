@@ -1,15 +1,11 @@
 // Every verb about policies on policies that are good: the one that ships, and a real one, the owners of a large repository.
-import { existsSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { hasRealInput, realPolicyFolder } from '../support/real-input.js';
 import { fromRoot } from '../support/root.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { AT, expectPlain, type Facts, inFormat, runIn, type Taken, type Verb, VERBS } from './verb-table.js';
-
-const REAL = fromRoot('../shared/data/kubernetes-enhancements/policy');
-const present = existsSync(REAL);
-if (!present) process.stderr.write('the real input is not on this machine: it is not tried\n');
 
 /** Of the gateway and its data; they have tests of their own. */
 const OTHER_VERBS = [
@@ -46,9 +42,11 @@ const INPUTS: ReadonlyMap<Taken, readonly string[]> = new Map<Taken, readonly st
   ['place', ['new']],
 ]);
 
-const POLICIES: readonly (readonly [string, string, Facts])[] = [
-  ['the policy that ships', fromRoot('policies'), { identity: 'badge:b-11402', namespace: '/beamlines/amx' }],
-  ...(present ? [['a real policy', REAL, { identity: 'github:mrunalp', namespace: '/keps/sig-node' }] as const] : []),
+const POLICIES: readonly (readonly [string, () => Promise<string> | string, Facts])[] = [
+  ['the policy that ships', () => fromRoot('policies'), { identity: 'badge:b-11402', namespace: '/beamlines/amx' }],
+  ...(hasRealInput
+    ? [['a real policy', realPolicyFolder, { identity: 'github:mrunalp', namespace: '/keps/sig-node' }] as const]
+    : []),
 ];
 
 describe.each(POLICIES)('on %s', (_name, source, facts) => {
@@ -56,7 +54,7 @@ describe.each(POLICIES)('on %s', (_name, source, facts) => {
 
   beforeAll(async () => {
     cwd = await makeFolder();
-    await cp(source, join(cwd, 'policy'), { recursive: true });
+    await cp(await source(), join(cwd, 'policy'), { recursive: true });
     expect((await runIn(cwd, ['compile', 'policy', '-o', 'policy.json'])).status).toBe(0);
   });
 

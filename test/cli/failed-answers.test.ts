@@ -13,7 +13,7 @@ const SIGN = ['--environment', 'production', '--generation', '1', '--expires', '
 const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
 
 const TESTS = { passed: 0, failed: 0, failures: [] };
-const GUARDRAILS = { held: 0, violated: 0, violations: [] };
+const GUARDRAILS = { held: 0, violated: 0, violations: [], reliesOn: [] };
 const UNCHECKED = { ok: false, policy: null, diagnostics: [], tests: TESTS, guardrails: GUARDRAILS };
 /** Of the good policy of this test. */
 const CHECKED = { ok: false, policy: 'facility', diagnostics: [], tests: TESTS, guardrails: GUARDRAILS };
@@ -110,7 +110,7 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['status', '--admin-url', 'http://gateway.example.org:8081'], 2, NOTHING],
   [['can-i', 'resource:read', '/'], 2, NOTHING],
   [['can-i', 'resource:read', '/', '--key-file', 'none'], 2, NOTHING],
-  [['audit', 'verify', '--data-dir', 'none'], 2, NOTHING],
+  [['audit', 'verify', '--data-dir', 'none'], 8, NOTHING],
   [['audit', 'verify', '--head', '12'], 2, NOTHING],
   [['audit', 'query', '--kind', 'nonsense'], 2, NOTHING],
   [['audit', 'query', '--outcome', 'denied', '--outcome', 'nonsense'], 2, NOTHING],

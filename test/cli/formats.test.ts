@@ -240,7 +240,7 @@ describe('junit', () => {
       'p/roles.yaml': POLICY['roles.yaml'],
       'p/optics.yaml': POLICY['grants/optics.yaml'],
       'p/good.yaml': PASSING,
-      'p/tests.yaml': FAILING.replace('too much', '"<too> & \\"much\\" \u{202e}"'),
+      'p/tests.yaml': FAILING.replace('too much', '"<too> & \\"much\\" \\u202e"'),
       'p/guardrails.yaml': VIOLATED,
     });
     const { stdout, status } = await runCli(['check', 'p', '--format', 'junit'], { cwd });

@@ -65,6 +65,8 @@ describe('keys create', () => {
       scopes: ['namespace:read', 'process-run:write', 'resource:read'],
       restrictions: ['/labs/cryo', '/labs/optics'],
       admin: false,
+      decide: false,
+      monitor: false,
       status: 'active',
       expires: '2998-12-31T23:00:00.000Z',
       revokedAt: null,
@@ -104,6 +106,10 @@ describe('keys create', () => {
     ['an admin key with an identity', [...ADA, '--admin'], 'cannot be used with'],
     ['an admin key with scopes', ['create', '--actor', 'a', '--admin', '--scope-none'], 'cannot be used with'],
     ['an admin key with namespaces', ['create', '--actor', 'a', '--admin', '--restrict', '/a'], 'cannot be used with'],
+    ['a decide key with an identity', [...ADA, '--decide'], 'cannot be used with'],
+    ['a decide key for admins', ['create', '--actor', 'a', '--decide', '--admin'], 'cannot be used with'],
+    ['a key for monitoring with an identity', [...ADA, '--monitor'], 'cannot be used with'],
+    ['a key for admins and monitoring', ['create', '--actor', 'a', '--admin', '--monitor'], 'cannot be used with'],
     ['a time without offset', [...ADA, '--expires', '2999-01-01'], '--expires'],
     ['a time of the year 10000', [...ADA, '--expires', '9999-12-31T23:59:59-23:59'], '--expires'],
     ['a time that has passed', [...ADA, '--expires', '2020-01-01T00:00:00Z'], 'has passed'],
@@ -149,10 +155,45 @@ describe('the identities of one key', () => {
     const folder = await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE, 'roles.yaml': roles });
     const policy = ['--policy', folder];
     expect(warnings(await keys(...TWO, ...policy))).toEqual([]);
-    expect(warnings(await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy))).toEqual([
-      'warning: the policy counts these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): this key may do what all of them may do together, and guardrails check each alone',
-      "  help: make one key for each; if they are one person's, say so under `people` in the policy",
+    const ran = await keys(...TWO, '--identity', 'github:bo', '--identity', 'orcid:kim', ...policy);
+    expect([ran.status, ran.stdout, ran.stderr.trim().split('\n')]).toEqual([
+      6,
+      '',
+      [
+        'error: the policy counts these identities as 3 people (orcid:ana is `ana-ortiz`, github:ana is `ana-ortiz`, github:bo is `bo`, orcid:kim is not named in `people`): the key could do what all of them may do together, and guardrails are proved for one person at a time',
+        "  help: make one key for each; if they are one person's, say so under `people` in the policy",
+      ],
     ]);
+  });
+
+  it('may be any groups of the providers that this person signs in with', async () => {
+    const folder = await makeFolder({ 'policy.yaml': HEADER, 'people.yaml': PEOPLE });
+    const status = async (...identities: readonly string[]): Promise<number> => {
+      const named = identities.flatMap((identity) => ['--identity', identity]);
+      return (await keys('create', '--actor', 'ana', ...named, '--policy', folder)).status;
+    };
+    expect(await status('orcid:ana', 'orcid-group:crew', 'github-group:admins')).toBe(0);
+    expect(await status('orcid-group:crew', 'orcid-group:leads')).toBe(0);
+    expect(await status('github:bo', 'orcid-group:crew')).toBe(6);
+    expect(await status('orcid-group:crew', 'github-group:admins')).toBe(6);
+  });
+
+  it('are refused if the policy keeps two of them apart, also by its snapshot', async () => {
+    const exclusive = 'exclusive:\n  - [orcid-group:buyers, orcid-group:payers]\n';
+    const folder = await makeFolder({ 'policy.yaml': HEADER + exclusive, 'people.yaml': PEOPLE });
+    const snapshot = join(folder, 'snapshot.json');
+    expect((await runCli(['compile', folder, '-o', snapshot])).status).toBe(0);
+    for (const policy of [folder, snapshot]) {
+      const both = ['--identity', 'orcid-group:payers', '--identity', 'orcid-group:buyers'];
+      const ran = await keys('create', '--actor', 'ana', '--identity', 'orcid:ana', ...both, '--policy', policy);
+      expect([ran.status, ran.stderr.trim().split('\n')]).toEqual([
+        6,
+        [
+          'error: the policy keeps orcid-group:buyers and orcid-group:payers apart (`exclusive` in `policy.yaml`): a key with both is denied everything',
+          '  help: make one key for each',
+        ],
+      ]);
+    }
   });
 
   it('are warned about where the policy does not know them', async () => {
@@ -162,10 +203,9 @@ describe('the identities of one key', () => {
       ...['create', '--actor', 'ana'],
       ...identities.flatMap((identity) => ['--identity', identity]),
     ];
-    expect(warnings(await keys(...create('orcid:Ana', 'github-group:crew'), '--policy', folder)).slice(0, 3)).toEqual([
-      'warning: the policy names `github-group:crew` nowhere',
-      '  help: with `github-group:crew` the key may do nothing until a role or a grant names it',
-      expect.stringContaining('the policy counts these identities as 2 people'),
+    expect(warnings(await keys(...create('orcid:Ana', 'orcid-group:crew'), '--policy', folder))).toEqual([
+      'warning: the policy names `orcid-group:crew` nowhere',
+      '  help: with `orcid-group:crew` the key may do nothing until a role or a grant names it',
     ]);
     const both = [
       'warning: the policy names `orcid:ana` nowhere',
@@ -231,6 +271,8 @@ describe('keys list and revoke', () => {
     const ada = parseIdentity('orcid:ada');
     const identities = ada.ok ? [ada.identity] : [];
     const both = await createKey(held, { ...fields, actor: 'root-and-ada', identities }, now);
+    const asker = ['create', '--actor', 'portal', '--decide', '--restrict', '/labs', '--format', 'json'];
+    expect((await keys(...asker)).json()).toMatchObject({ decide: true, identities: [], restrictions: ['/labs'] });
     const pure = (await keys('create', '--actor', 'root', '--admin', '--format', 'json')).json();
     expect(pure).toMatchObject({ admin: true, identities: [], status: 'active' });
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
@@ -239,6 +281,10 @@ describe('keys list and revoke', () => {
     expect(lines.find((line) => line.startsWith(String(pure['id'])))).toMatch(
       / root +\(admin\) .* active +[0-9a-f]{12}…$/,
     );
+    const watching = await keys('create', '--actor', 'prometheus', '--monitor');
+    expect(watching.stderr).toMatch(/^opens {7}`\/metrics` and status of the admin listener$/m);
+    expect(watching.stderr).not.toMatch(/^(?:scopes|namespaces|identities)/m);
+    expect((await keys('list')).stdout).toMatch(/ prometheus +\(monitor\) +- +- .* active /);
     expect((await keys('list', '--format', 'json')).json()['keys']).toContainEqual(
       expect.objectContaining({ id: both.key.id, admin: true, status: 'replace' }),
     );

@@ -93,7 +93,7 @@ describe('make run', () => {
   beforeAll(async () => {
     dataDir = await makeFolder();
     demo = await startDemo(dataDir);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     if (demo.process.exitCode === null) await stopDemo(demo);
@@ -154,5 +154,5 @@ describe('make run', () => {
     expect(shownIn(demo.text).map(({ count }) => count)).toEqual(before);
     expect(await items()).toEqual(answers);
     expect(readdirSync(join(dataDir, 'demo', 'keys'))).toHaveLength(3);
-  }, 120_000);
+  });
 });

@@ -91,7 +91,7 @@ it('refuses what gateways would refuse: an older generation, another policy, ano
   await sign('next.json', 3);
   expect(await publish('next.json')).toMatchObject({
     status: 6,
-    stderr: expect.stringContaining('3 was accepted before'),
+    stderr: expect.stringContaining('is not later than 3, which was accepted before'),
   });
   await sign('next.json', 4, 'staging');
   expect(await publish('next.json')).toMatchObject({

@@ -26,12 +26,12 @@ test('every `.yaml` below is read, in code unit order of the whole path; what no
     'roles/CODEOWNERS': '',
     LICENSE: '',
     '.schema/policy.json': '',
-    '.githooks.yaml': 'g',
+    '.githooks/run.yaml': 'run: tests\n',
     '.editorconfig': '',
     'empty/.keep': '',
   });
   expect(await read(folder)).toEqual({
-    files: ['.githooks.yaml', 'Z.yaml', 'policy.yaml', 'roles-2.yaml', 'roles/b.yaml'],
+    files: ['Z.yaml', 'policy.yaml', 'roles-2.yaml', 'roles/b.yaml'],
     found: [],
   });
 });
@@ -83,8 +83,51 @@ test.each([
   expect(unread.length).toBe(1);
 });
 
-test.each(['duties (copy).yaml', 'Copy of duties.yaml', '~duties.yaml', '.duties.yaml'])('%s is read', async (path) => {
+test.each(['duties (copy).yaml', 'Copy of duties.yaml', '~duties.yaml'])('%s is read', async (path) => {
   expect(await read(await makeFolder({ [path]: 'x' }))).toEqual({ files: [path], found: [] });
+});
+
+test.each(['duties.yaml.orig', 'duties.yml', 'duties.yaml~', '.duties.yaml', '.duties.yaml.bak'])(
+  '%s beside the real file: no help tells to overwrite that one',
+  async (path) => {
+    const text = 'grants: []\n';
+    const { diagnostics } = await readPolicyFolder(await makeFolder({ 'a/duties.yaml': text, [`a/${path}`]: text }));
+    const help = '`duties.yaml` is beside it, and that one is read: remove this one, or move it out of the folder';
+    expect(diagnostics).toMatchObject([{ code: 'FILE_MISNAMED', file: `a/${path}`, help }]);
+    const alone = await readPolicyFolder(await makeFolder({ 'duties.yaml': text, [`a/${path}`]: text }));
+    expect(alone.diagnostics[0]?.help).toBe('rename it to `duties.yaml`, or move it out of the folder');
+  },
+);
+
+test('a hidden `.yaml` is an error in any folder, whatever it holds', async () => {
+  for (const text of ['grants: []\n', 'hooks: []\n', '']) {
+    const { files, diagnostics } = await readPolicyFolder(await makeFolder({ '.yaml': text, 'a/.duties.yaml': text }));
+    expect(files).toEqual([]);
+    expect(diagnostics).toMatchObject([
+      {
+        code: 'FILE_MISNAMED',
+        file: '.yaml',
+        help: 'give it a name that ends in `.yaml`, or move it out of the folder',
+      },
+      { code: 'FILE_MISNAMED', file: 'a/.duties.yaml', message: expect.stringMatching(/^a hidden policy file/) },
+    ]);
+  }
+});
+
+test('policy in a hidden folder is an error; what other programs keep there is not', async () => {
+  const text = 'grants: []\n';
+  const folder = await makeFolder({
+    '.old/duties.yaml': text,
+    'a/.x/y/z.yaml': text,
+    '.github/deploy.yaml': 'jobs: {}\n',
+    '.git/duties.yaml': text,
+    '..2026_11/duties.yaml': text,
+    '.old/README.md': 'grants:\n  - none\n',
+  });
+  expect(await read(folder)).toEqual({
+    files: [],
+    found: ['error FILE_MISNAMED .old/duties.yaml', 'error FILE_MISNAMED a/.x/y/z.yaml'],
+  });
 });
 
 test('a file of any other name is an error if its text is policy, and a warning if it is prose', async () => {

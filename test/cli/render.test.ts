@@ -180,7 +180,7 @@ describe('long lists are shown by their beginning', () => {
   };
 
   test('of witnesses, of the identities and grants of each, and of what to remove', () => {
-    const lines = renderViolations([violation(71_200, 1500)], plain)
+    const lines = renderViolations({ violations: [violation(71_200, 1500)] }, plain)
       .trimEnd()
       .split('\n');
     const [head, requires, who, ...rest] = lines;
@@ -195,12 +195,12 @@ describe('long lists are shown by their beginning', () => {
     expect(lines.filter((line) => line.includes('at and below'))).toHaveLength(20);
     expect(lines.slice(-2)).toEqual([
       '  and 71,180 more witnesses: --format json lists all',
-      `  holds without: ${numbered(20, 'g').join(', ')} and 1,480 more grants: --format json lists all`,
+      `  help: removing these 1,500 grants would satisfy it: ${numbered(20, 'g').join(', ')} and 1,480 more grants: --format json lists all`,
     ]);
   });
 
   test('and whole where they are short', () => {
-    const text = renderViolations([violation(20, 8)], plain);
+    const text = renderViolations({ violations: [violation(20, 8)] }, plain);
     expect(text).not.toContain('more');
     expect(text.match(/grant: g0007/g)).toHaveLength(20);
   });
@@ -210,8 +210,8 @@ describe('long lists are shown by their beginning', () => {
     if (witness === undefined) throw new Error('a witness');
     const also = Array.from({ length: 1200 }, () => witness);
     const one = { ...violation(1, 1), witnesses: [{ ...witness, also }, ...witnesses] };
-    expect(renderViolations([one], plain)).toContain(
-      '    grant: g0000\n    and 1,200 more places or times: --format json lists all\n  holds without: g0000\n',
+    expect(renderViolations({ violations: [one] }, plain)).toContain(
+      '    grant: g0000\n    and 1,200 more places or times: --format json lists all\n  help: removing this grant would satisfy it: g0000\n',
     );
     const report = { held: 0, violated: 1, violations: [one] };
     const told = (guardrailsJson(report) as { violations: (typeof one)[] }).violations[0]?.witnesses[0]?.also ?? [];

@@ -78,7 +78,7 @@ describe('serve', () => {
     // As a process of its own, which ends.
     const listen = ['--listen', `127.0.0.1:${String(port)}`, '--data-dir', dataDir];
     const ran = await spawnCli(['serve', '--policy', policy, ...listen]);
-    expect(ran.status).toBe(6);
+    expect(ran.status).toBe(10);
     expect(ran.stderr).toContain(`cannot listen on \`127.0.0.1:${String(port)}\`: another process uses the port`);
     expect(ran.stdout).toBe('');
     taken.close();

@@ -112,5 +112,5 @@ it(
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
   },
-  120_000 + SWAPS * 1_000,
+  600_000 + SWAPS * 1_000,
 );

@@ -41,7 +41,7 @@ const CHECKED = {
   policy: TEXT,
   diagnostics: LIST,
   tests: expect.objectContaining(TESTS),
-  guardrails: { held: NUMBER, violated: 0, violations: [] },
+  guardrails: { held: NUMBER, violated: 0, violations: [], reliesOn: [] },
 };
 
 function asking({ identity, namespace }: Facts): readonly string[] {
@@ -149,7 +149,14 @@ export const VERBS: readonly Verb[] = [
       gained: [],
       lost: [],
       cells: { compared: NUMBER, equal: NUMBER, gained: 0, lost: 0 },
-      checks: { guardrails: expect.anything(), people: expect.anything(), tests: expect.anything() },
+      exclusive: { added: [], removed: [] },
+      checks: expect.objectContaining({
+        delegation: expect.anything(),
+        exclusive: expect.anything(),
+        guardrails: expect.anything(),
+        people: expect.anything(),
+        tests: expect.anything(),
+      }),
     },
   },
   {
@@ -159,9 +166,15 @@ export const VERBS: readonly Verb[] = [
     shape: {
       ...SIDE,
       policy: TEXT,
-      format: 2,
+      format: 3,
       counts: COUNTS,
-      checks: { guardrails: CHECK_SUM, people: CHECK_SUM, tests: CHECK_SUM },
+      checks: {
+        delegation: CHECK_SUM,
+        exclusive: CHECK_SUM,
+        guardrails: CHECK_SUM,
+        people: CHECK_SUM,
+        tests: CHECK_SUM,
+      },
       namespaces: expect.arrayContaining([{ namespace: '/', digest: DIGEST }]),
     },
   },

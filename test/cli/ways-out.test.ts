@@ -102,9 +102,9 @@ test('a string that is not a name is refused with what a name is', async () => {
   });
   const { stdout } = await runCli(['check', '.'], { cwd });
   const words =
-    'a name is made of `a-z`, `0-9`, `.`, `_`, `-`, begins with a letter or digit, and has at most 128 characters';
+    'names are made of `a-z`, `0-9`, `.`, `_`, `-`, begin with a letter or digit, and have at most 128 characters';
   const helps = stdout.split('\n').filter((line) => line.startsWith('  help: '));
-  expect(helps).toEqual([`  help: ${words}; \`staff-team\` would be one`, `  help: ${words}`]);
+  expect(helps).toEqual([`  help: write \`staff-team\`, or another name: ${words}`, `  help: ${words}`]);
 });
 
 test('a grant without a beginning breaks `expires`, and is named with what it lacks', async () => {

@@ -1,5 +1,5 @@
 // The files of deploy/ compared with the program: their flags, settings, routes, ports and times exist. Programs that
-// can judge the files are asked if they are installed: systemd, nginx, Caddy.
+// can judge the files are asked if they are installed: systemd, nginx, HAProxy, Caddy.
 import { describe, expect, it, test } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -67,6 +67,7 @@ describe('systemd', () => {
     expect(all('CapabilityBoundingSet')).toEqual(['']);
     expect(all('MemoryDenyWriteExecute')).toEqual(['no']);
     expect(all('User')).toEqual(['bailiwick']);
+    expect(all('LogRateLimitIntervalSec')).toEqual(['0']);
   });
 
   const analyze = findProgram('systemd-analyze');
@@ -95,7 +96,7 @@ function secondsToStop(settings: ReadonlyMap<string, unknown>): number {
 
 /** Of the admin listener, without a credential. */
 const HEALTH = declaredAdminRoutes()
-  .filter(({ access }) => access === 'public')
+  .filter(({ access }) => access === 'health')
   .map(({ path }) => path);
 
 describe('the container', () => {
@@ -124,8 +125,16 @@ describe('the container', () => {
 
   it('sets what there is to set', async () => {
     const settings = Object.fromEntries([...env].filter(([name]) => name.startsWith('BAILIWICK_')));
-    const { status } = await runCli(['config', 'check'], { env: settings, cwd: await makeFolder() });
-    expect([status, Object.keys(settings).length]).toEqual([0, 3]);
+    const [, written = ''] = /echo '([^']*)' > \/opt\/bailiwick\/image\.yaml$/m.exec(last.join('\n')) ?? [];
+    expect(settings['BAILIWICK_CONFIG']).toBe('/opt/bailiwick/image.yaml');
+    const cwd = await makeFolder({ 'image.yaml': `${written}\n` });
+    const inFolder = { ...settings, BAILIWICK_CONFIG: 'image.yaml' };
+    const { status, stdout } = await runCli(['config', 'check'], { env: inFolder, cwd });
+    expect([status, Object.keys(settings).length]).toEqual([0, 4]);
+    expect(stdout).toMatch(/^dataDir +\/var\/lib\/bailiwick\/\.bailiwick +image\.yaml:1:10$/m);
+    // A store of the environment's wins.
+    const external = await runCli(['config', 'check'], { env: { ...inFolder, DATABASE_URL: 'postgres://a/b' }, cwd });
+    expect([external.status, external.stdout]).toEqual([0, expect.stringMatching(/^databaseUrl +\(secret\)/m)]);
   });
 
   test.each([
@@ -296,6 +305,29 @@ describe('Kubernetes', () => {
     for (const { volumeMounts } of containers) for (const { name } of volumeMounts) expect(volumes).toContain(name);
   });
 
+  it('says of each port who may come', () => {
+    const { ingress } = manifests.find(({ kind }) => kind === 'NetworkPolicy')?.spec as {
+      readonly ingress: readonly { readonly from?: readonly object[]; readonly ports: readonly object[] }[];
+    };
+    expect(ingress.map(({ ports }) => ports)).toEqual([[{ port: 'api' }], [{ port: 'admin' }]]);
+    for (const { from = [] } of ingress) {
+      expect(from.length).toBeGreaterThan(0);
+      for (const one of from) expect(one).toMatchObject({ namespaceSelector: { matchLabels: expect.anything() } });
+    }
+  });
+
+  it('takes a policy that no config map holds from an address', async () => {
+    const secret = join(await makeFolder({ 'database-url': 'postgres://bailiwick@db/bailiwick' }), 'database-url');
+    const text = manifests[0]?.data?.['bailiwick.yaml'] ?? '';
+    const other = text
+      .replace('/etc/bailiwick/secrets/database-url', secret)
+      .replace(/^policy: .*\n/m, '')
+      .replace('#snapshot:', 'snapshot:');
+    const settings = await checkedSettings(other);
+    expect(settings.get('snapshot.source.url')).toBe('https://policies.example.org/snapshot.json');
+    expect(pod.volumes.find(({ name }) => name === 'policy')).toMatchObject({ configMap: { optional: true } });
+  });
+
   it('is asked for its health where it tells it', () => {
     const probes = pod.containers.flatMap(({ startupProbe, readinessProbe, livenessProbe }) => [
       startupProbe,
@@ -348,6 +380,19 @@ describe('proxies', () => {
     expect(stderr).not.toMatch(/warn|emerg|deprecated/);
   });
 
+  const haproxy = findProgram('haproxy');
+  (haproxy === null ? it.skip : it)('HAProxy takes its file', async () => {
+    const folder = await makeFolder();
+    const { certFile, keyFile } = await makeAuthority(folder);
+    writeFileSync(join(folder, 'both.pem'), readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'));
+    const path = join(folder, 'haproxy.cfg');
+    const cfg = read('proxy/haproxy.cfg').replace('/etc/haproxy/gateway.example.org.pem', join(folder, 'both.pem'));
+    writeFileSync(path, cfg);
+    const { stdout, stderr } = await run(haproxy ?? '', ['-c', '-f', path]);
+    expect(stdout).toContain('Configuration file is valid');
+    expect(stderr).not.toMatch(/WARNING|ALERT/);
+  });
+
   const caddy = findProgram('caddy');
   (caddy === null ? it.skip : it)('Caddy takes its file, formatted as it formats it', async () => {
     const folder = await makeFolder({ Caddyfile: read('proxy/Caddyfile') });
@@ -364,6 +409,7 @@ describe('proxies', () => {
 
   it('believe nobody else about where requests come from', () => {
     expect(read('proxy/nginx.conf')).toContain('proxy_set_header X-Forwarded-For $remote_addr;');
+    expect(read('proxy/haproxy.cfg')).toContain('http-request set-header X-Forwarded-For %[src]');
     expect(read('proxy/Caddyfile')).toContain('header_up X-Forwarded-For {remote_host}');
     expect(read('systemd/bailiwick.yaml')).toContain("trustProxy: [127.0.0.1, '::1']");
   });

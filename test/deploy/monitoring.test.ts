@@ -239,7 +239,7 @@ const prometheus = findProgram('prometheus');
       expect(await value('up')).toBe('1');
       expect(await value('count(bailiwick_snapshot_info)')).toBe('1');
       const names = await ask('label/__name__/values');
-      expect(names).toEqual(expect.arrayContaining(['process_cpu_seconds_total', 'nodejs_eventloop_lag_seconds']));
+      expect(names).toEqual(expect.arrayContaining(['process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds']));
       const { groups } = (await ask('rules')) as {
         readonly groups: readonly { readonly rules: readonly { readonly name: string }[] }[];
       };

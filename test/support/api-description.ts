@@ -14,15 +14,16 @@ export function descriptionOf(routes: readonly Route[]): Description {
   return JSON.parse(JSON.stringify(describeApi(routes))) as Description;
 }
 
+const unasked = (): never => {
+  throw new Error('nobody asks this route');
+};
+
 /** For what they declare alone: none of them is run. */
 export function declaredRoutes(): readonly Route[] {
-  return makeRoutes({ db: noStore(), cursorKey: new Uint8Array(32) });
+  return makeRoutes({ db: noStore(), cursorKey: new Uint8Array(32), readiness: unasked });
 }
 
 export function declaredAdminRoutes(): readonly Route[] {
-  const unasked = (): never => {
-    throw new Error('nobody asks this route');
-  };
   const policies = {
     ...{ current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked },
     ...{ fallBehind: unasked, awaitNews: unasked, hearNews: unasked, noteLabels: unasked, subscribe: unasked },
@@ -48,6 +49,9 @@ export function declaredAdminRoutes(): readonly Route[] {
     peers: { list: unasked },
     readiness: unasked,
     readSeries: unasked,
+    audit: null,
+    certificateExpires: null,
+    authzen: null,
     startedAt: instantOf(0),
   });
 }

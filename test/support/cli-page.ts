@@ -2,6 +2,7 @@
 // for it.
 import type { Command } from 'commander';
 import { makeProgram } from '../../server/cli/program.js';
+import { writtenText } from '../../server/config/index.js';
 import { ROWS } from '../../server/config/settings.js';
 import { makeIo } from './cli-io.js';
 import { runCli } from './run-cli.js';
@@ -26,7 +27,7 @@ function settingsMarkdown(): string {
   const code = (text: string): string => `\`${text}\``;
   const rows = ROWS.map(({ key, flag, env, setting, holds }) => {
     const names = [...(flag === null ? [] : [flag.long]), ...env].map(code).join(', ');
-    const usual = setting.default === null || holds !== 'value' ? '' : code(String(setting.default));
+    const usual = setting.default === null || holds !== 'value' ? '' : code(writtenText(setting.default));
     const about = holds === 'value' ? setting.doc : 'a file that holds the value';
     return `| ${code(key)} | ${names} | ${usual} | ${about} |`;
   });

@@ -96,6 +96,10 @@ export function checkBy(description: Description): CheckExchange {
     for (const [name, { required }] of known) {
       if (required && headers[name] === undefined) throw new Error(`${where} has no header ${name}`);
     }
+    if (Object.keys(answer.content).length === 0) {
+      if (text !== '' || headers['content-type'] !== undefined) throw new Error(`${where} has a body`);
+      return;
+    }
     const type = mediaType(headers['content-type']);
     const content = answer.content[type];
     if (content === undefined) throw new Error(`${where} is of a type that is not described: ${type}`);

@@ -6,6 +6,8 @@ import { makeRegistry, type Series } from '../../server/metrics/series.js';
 import {
   countReloads,
   publishAudit,
+  publishCertificate,
+  publishConnections,
   publishIssuers,
   publishPeers,
   publishPolicy,
@@ -27,15 +29,17 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   publishPolicy(registry, { policies, ages: NO_AGE_LIMITS, clock: systemClock });
   publishPeers(registry, { policies, peers: null });
   publishStore(registry, noStore());
-  publishAudit(registry, { counts: () => ({ written: 0, lost: 0 }), lag: () => 0 });
+  publishAudit(registry, { counts: () => ({ written: 0, lost: 0 }), lags: () => ({ file: 0, store: 0 }) });
   publishReadiness(registry, () =>
-    Promise.resolve({ isReady: true, checks: { listener: 'ok', policy: 'ok', store: 'ok' } }),
+    Promise.resolve({ isReady: true, checks: { listener: 'ok', policy: 'ok', store: 'ok', audit: 'ok' } }),
   );
   publishShadow(registry, {
     state: () => null,
     totals: () => ({ compared: 0, gained: 0, lost: 0, both: 0, skipped: 0 }),
   });
   publishIssuers(registry, []);
+  publishCertificate(registry, null);
+  publishConnections(registry, () => ({ max: 1, known: 0, strangers: 0 }));
   const series = [...(await registry.read()), ...(await processMetrics().read())];
   return new Map(series.map((one) => [one.name, one]));
 }

@@ -10,9 +10,10 @@ import { storedActivations } from '../../server/policy/activations.js';
 import { type Activator, makeActivator } from '../../server/policy/activator.js';
 import { type FollowOptions, followSource } from '../../server/policy/follow-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';
-import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import { type AgeLimits, NO_AGE_LIMITS } from '../../server/policy/staleness.js';
 import type { Source } from '../../server/policy/sources/source.js';
 import type { SignedStatement } from '../../server/policy/verify-publication.js';
+import { watchAge } from '../../server/policy/watch-age.js';
 import type { Watch } from '../../server/watch.js';
 import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
@@ -40,6 +41,7 @@ export interface Followed {
   readonly policies: ActivePolicy;
   readonly activator: Activator;
   readonly watch: Watch;
+  readonly age: Watch;
   readonly path: string;
   readonly lines: readonly Line[];
   readonly put: (bytes: Uint8Array | string) => void;
@@ -59,7 +61,8 @@ export const watches: Watch[] = [];
 afterEach(() => Promise.all(watches.splice(0).map(({ stop }) => stop())));
 
 export async function follow(
-  options: Partial<Pick<FollowOptions, 'rule' | 'ages' | 'interval'>> & {
+  options: Partial<Pick<FollowOptions, 'rule' | 'interval'>> & {
+    readonly ages?: AgeLimits;
     readonly statement?: SignedStatement;
     readonly folder?: string;
     /** In place of the file. */
@@ -96,16 +99,17 @@ export async function follow(
     rule,
     policies,
     activator,
-    ages,
     clock,
     log,
     interval,
   });
-  watches.push(watch);
+  const age = watchAge({ policies, ages, clock, log, interval: NEVER });
+  watches.push(watch, age);
   return {
     policies,
     activator,
     watch,
+    age,
     path,
     lines,
     put,

@@ -22,6 +22,7 @@ import { type Gateway, type GatewayMode, type GatewayOptions, startGateway } fro
 import type { RateLimits } from '../../server/config/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { bindSocket, bindTcp, type Bound, type Timeouts } from '../../server/http/http-server.js';
+import type { ConnectionLimits } from '../../server/http/connection-table.js';
 import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { AgeLimits } from '../../server/policy/staleness.js';
@@ -62,6 +63,8 @@ export function snapshotOf(
     })),
     tests: [],
     people: [],
+    exclusive: [],
+    folders: [],
     guardrails: [],
   });
   if (!compiled.ok) throw new Error('the test policy does not compile');
@@ -104,6 +107,7 @@ export interface TestGatewayOptions {
   readonly timeouts?: Timeouts;
   /** Nobody has to have signed unless given. */
   readonly rule?: GatewayOptions['rule'];
+  readonly connections?: ConnectionLimits;
   /** In clear text unless given. */
   readonly tls?: TlsIdentity;
   /** API keys alone unless given. */
@@ -118,6 +122,7 @@ export interface TestGatewayOptions {
   readonly db?: Database;
   /** Nothing is recorded unless given. */
   readonly audit?: AuditTrail;
+  readonly authzen?: NonNullable<GatewayOptions['authzen']>;
 }
 
 const ADA: Identity = { provider: 'orcid', subject: 'ada' };
@@ -140,7 +145,11 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     db,
     listen: await bindTcp(
       { host: '127.0.0.1', port: 0 },
-      { ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }), tls: options.tls ?? null },
+      {
+        ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+        ...(options.connections === undefined ? {} : { connections: options.connections }),
+        tls: options.tls ?? null,
+      },
     ),
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0, ...options.rate },
     concurrency: { perActor: options.concurrency ?? 4 },
@@ -152,6 +161,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     origins: options.origins ?? null,
     ...(options.authentication === undefined ? {} : { authentication: options.authentication }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
+    authzen: options.authzen ?? null,
   });
   const key: TestGateway['key'] = async (fields = {}) => {
     const made = await createKey(

@@ -17,7 +17,10 @@ export interface Committer {
 export interface Repository {
   /** A checkout. */
   readonly path: string;
+  /** Where its objects are. */
+  readonly objects: string;
   readonly run: (...args: readonly string[]) => string;
+  readonly feed: (input: string | Uint8Array, args: readonly string[]) => string;
   /** The name of a tree, of lines as `git ls-tree` prints them; and of one of any bytes. */
   readonly tree: (listing: string) => string;
   readonly rawTree: (bytes: Uint8Array) => string;
@@ -31,7 +34,7 @@ export async function makeCommitter(name: string): Promise<Committer> {
   return { name, keyFile, allowed: `${name}@example.org ${readFileSync(`${keyFile}.pub`, 'utf8')}` };
 }
 
-export async function makeRepository(): Promise<Repository> {
+export async function makeRepository(format: 'sha1' | 'sha256' = 'sha1'): Promise<Repository> {
   const path = await makeFolder();
   const feed = (input: string | Uint8Array, args: readonly string[]): string =>
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.org', ...args], {
@@ -42,10 +45,12 @@ export async function makeRepository(): Promise<Repository> {
       stdio: ['pipe', 'pipe', 'ignore'],
     }).trim();
   const run = (...args: readonly string[]): string => feed('', args);
-  run('init', '-q', '-b', 'main');
+  run('init', '-q', '-b', 'main', `--object-format=${format}`);
   return {
     path,
+    objects: join(path, '.git', 'objects'),
     run,
+    feed,
     tree: (listing) => feed(`${listing}\n`, ['mktree', '--missing']),
     rawTree: (bytes) => feed(bytes, ['hash-object', '-t', 'tree', '-w', '--literally', '--stdin']),
     commit: (files, by) => {

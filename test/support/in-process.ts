@@ -2,7 +2,7 @@
 import { handle, makeApp } from '../../server/http/app.js';
 import { anyHost } from '../../server/http/host-guard.js';
 import { NO_CORS } from '../../server/http/cors.js';
-import type { Incoming, Outgoing } from '../../server/http/message.js';
+import { type Incoming, type Outgoing, peerWithoutConnection } from '../../server/http/message.js';
 import type { Door, Services } from '../../server/http/pipeline.js';
 import type { Route } from '../../server/http/route.js';
 import { ApiProblem } from '../../server/problem.js';
@@ -63,8 +63,7 @@ function toIncoming({ method = 'GET', url, headers = {}, body, gone, address = '
     method,
     url,
     rawHeaders,
-    peer: { address, certificate: null, certificateFault: null },
-    unread: 0,
+    peer: peerWithoutConnection(address),
     gone: gone ?? new AbortController().signal,
     readParts: () => Promise.resolve([Uint8Array.from(Buffer.from(body ?? ''))]),
     readBody: (most) => {

@@ -37,17 +37,20 @@ export type Get = (asker: Asker, path: string) => Promise<Answer>;
 
 const NONE: ReadonlyMap<NamedHeader, string> = new Map();
 const REQUEST_ID = 'the-same-for-all';
+const unasked = (): never => {
+  throw new Error('nobody asks for the health here');
+};
 
 /** Cursors are sealed as the store's gateway seals them. */
 export async function openDoors(db: Database): Promise<Ask> {
   const { cursor } = await readSecrets(db);
-  const routes = new Map(makeRoutes({ db, cursorKey: cursor }).map((route) => [route.path, route]));
+  const routes = new Map(makeRoutes({ db, cursorKey: cursor, readiness: unasked }).map((route) => [route.path, route]));
   return async (asker, kind, body) => answerOf(routes.get(pathOf(kind)), asker, { path: pathOf(kind), body });
 }
 
 export async function openRecordDoors(db: Database): Promise<Get> {
   const { cursor } = await readSecrets(db);
-  const routes = makeRoutes({ db, cursorKey: cursor }).filter(({ method }) => method === 'GET');
+  const routes = makeRoutes({ db, cursorKey: cursor, readiness: unasked }).filter(({ method }) => method === 'GET');
   return async (asker, path) => {
     const route = routes.find((one) => pathTemplate(one.path).partOf(path) !== null);
     return answerOf(route, asker, { path, body: null });
@@ -67,7 +70,9 @@ export interface Written {
 export type Write = (asker: Asker, written: Written) => Promise<Answer>;
 
 export function openWriteDoors(db: Database): Write {
-  const routes = makeRoutes({ db, cursorKey: new Uint8Array(32) }).filter(({ access }) => access === 'command');
+  const routes = makeRoutes({ db, cursorKey: new Uint8Array(32), readiness: unasked }).filter(
+    ({ access }) => access === 'command',
+  );
   return (asker, { method, path, body, ifMatch, key }) => {
     const route = routes.find((one) => one.method === method && isOf(one.path, path));
     const headers = new Map<NamedHeader, string>();
@@ -93,7 +98,13 @@ async function answerOf(
   { actor, at, policy, id }: Asker,
   { path, body, headers: named = NONE }: Sent,
 ): Promise<Answer> {
-  if (route === undefined || route.access === 'public' || route.access === 'admin' || route.access === 'status') {
+  if (
+    route === undefined ||
+    route.access === 'public' ||
+    route.access === 'health' ||
+    route.access === 'admin' ||
+    route.access === 'status'
+  ) {
     throw new Error(`there is no route to ${path}`);
   }
   const active: Active = {
@@ -101,6 +112,8 @@ async function answerOf(
     generation: 1,
     source: { kind: 'memory' },
     statement: null,
+    signers: [],
+    askedBy: null,
     labels: 'verified',
     since: at,
   };
@@ -117,6 +130,8 @@ async function answerOf(
     gone,
     pin: () => active,
     judged: () => undefined,
+    toldHeld: () => undefined,
+    told: () => undefined,
     resolve: () => resolveActor(policy, asking),
     current: () => ({ snapshot: policy.digest, resolved: resolveActor(policy, asking) }),
   };

@@ -111,7 +111,7 @@ export const failure = (attempt: Promise<unknown>): Promise<unknown> =>
   );
 
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 90_000;
+  const end = Date.now() + 540_000;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`waited too long for ${what}`);
     await sleep(10);

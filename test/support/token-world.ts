@@ -38,6 +38,7 @@ export const ISSUER_SETTINGS: Omit<IssuerSettings, 'issuer' | 'provider'> = {
   maxTokenAge: 24 * 3_600_000,
   scopeClaim: null,
   groupsClaim: null,
+  groupsSeparator: null,
   restrictionsClaim: null,
 };
 
@@ -79,7 +80,7 @@ export async function openTokenWorld(): Promise<TokenWorld> {
       { fingerprint: makeFingerprinter(Buffer.alloc(32, 1)), clock: { now: () => now }, log: silent },
     );
   const actorOf: TokenWorld['actorOf'] = (bearer, authenticator = open()) =>
-    credentialOf(authenticator, { bearer, certificate: null, address: null }).authenticate(now);
+    credentialOf(authenticator, { bearer, certificate: null, address: '127.0.0.1' }).authenticate(now);
   return {
     issuer,
     other,

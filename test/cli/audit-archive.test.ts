@@ -1,0 +1,89 @@
+// `audit archive`: old files are verified, copied, listed and only then removed, and a run that was interrupted goes on.
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { logFiles, readLines, writeLog } from '../support/audit-log.js';
+import { type CliRun, runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const namesIn = (folder: string): readonly string[] => logFiles(folder).map((path) => basename(path));
+const archive = (folder: string, to: string, ...more: readonly string[]): Promise<CliRun> =>
+  runCli(['audit', 'archive', folder, '--to', to, '--older-than', '1d', ...more]);
+
+describe('audit archive', () => {
+  it('moves all files but the last, which verify finds again', async () => {
+    const { folder } = await writeLog(18);
+    const before = namesIn(folder);
+    const lines = readLines(folder);
+    expect(before.length).toBeGreaterThan(2);
+    const to = join(await makeFolder(), 'archive');
+    const run = await archive(folder, to);
+    expect([run.status, run.stderr]).toEqual([0, '']);
+    expect(run.stdout).toMatch(
+      new RegExp(`^(?:[0-9a-f]{64}  .*\n)+${String(before.length - 1)} files moved to .*, 1 file kept\n$`),
+    );
+    expect([namesIn(to), namesIn(folder)]).toEqual([before.slice(0, -1), before.slice(-1)]);
+    expect([...readLines(to), ...readLines(folder)]).toEqual(lines);
+    for (const name of readdirSync(to)) expect(statSync(join(to, name)).mode & 0o777).toBe(0o600);
+    const verified = await runCli(['audit', 'verify', folder, '--archive', to]);
+    expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('intact: 18 events of 1 log')]);
+    const again = await archive(folder, to, '--format', 'json');
+    expect(JSON.parse(again.stdout)).toEqual({ moved: [], kept: 1 });
+  });
+
+  it('leaves what is too young', async () => {
+    const { folder } = await writeLog(9);
+    const before = namesIn(folder);
+    const to = await makeFolder();
+    // The events are of 1970.
+    const run = await runCli(['audit', 'archive', folder, '--to', to, '--older-than', '99999d', '--format', 'json']);
+    expect([run.status, JSON.parse(run.stdout)]).toEqual([0, { moved: [], kept: before.length }]);
+    expect(namesIn(folder)).toEqual(before);
+  });
+
+  it('moves nothing of a log that is not intact', async () => {
+    const { folder } = await writeLog(9);
+    const [oldest = ''] = logFiles(folder);
+    writeFileSync(oldest, readFileSync(oldest, 'utf8').replace('400', '200'));
+    const before = namesIn(folder);
+    const to = await makeFolder();
+    const run = await archive(folder, to);
+    expect([run.status, run.stderr]).toEqual([8, expect.stringContaining('in the audit log: nothing is moved')]);
+    expect([namesIn(folder), namesIn(to), existsSync(join(folder, 'archived.sha256'))]).toEqual([before, [], false]);
+  });
+
+  it.each(['copied', 'copied and listed', 'half copied'])('goes on where a file was %s', async (how) => {
+    const { folder } = await writeLog(9);
+    const to = await makeFolder();
+    const [oldest = ''] = logFiles(folder);
+    const place = join(to, basename(oldest));
+    if (how === 'half copied') writeFileSync(`${place}.part`, readFileSync(oldest).subarray(0, 100));
+    else copyFileSync(oldest, place);
+    const list = join(folder, 'archived.sha256');
+    if (how === 'copied and listed') {
+      const other = await writeLog(9);
+      await archive(other.folder, await makeFolder());
+      const [first = ''] = readFileSync(join(other.folder, 'archived.sha256'), 'utf8').split('\n');
+      writeFileSync(list, `${first}\n`);
+    }
+    expect((await archive(folder, to)).status).toBe(0);
+    expect(existsSync(`${place}.part`)).toBe(false);
+    const listed = readFileSync(list, 'utf8').trimEnd().split('\n');
+    expect(new Set(listed).size).toBe(listed.length);
+    expect((await runCli(['audit', 'verify', folder, '--archive', to])).status).toBe(0);
+  });
+
+  it('replaces no other file in the archive', async () => {
+    const { folder } = await writeLog(9);
+    const [oldest = ''] = logFiles(folder);
+    const to = await makeFolder({ [basename(oldest)]: 'another log\n' });
+    const run = await archive(folder, to);
+    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining('is there already, with other content')]);
+    expect(existsSync(oldest)).toBe(true);
+  });
+
+  it('does not take the folder of the log for the archive', async () => {
+    const { folder } = await writeLog(3);
+    expect((await archive(folder, `${folder}/`)).status).toBe(2);
+  });
+});

@@ -1,0 +1,151 @@
+// The roles of deploy/postgresql on a real PostgreSQL: a gateway does all that it does with the few rights of its role, and no
+// more than that.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { keepSecret } from '../support/canaries.js';
+import { call, callAdmin, type Reply } from '../support/gateway.js';
+import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
+import { fromRoot } from '../support/root.js';
+import { runCli } from '../support/run-cli.js';
+import { type Served, startServing } from '../support/serve-process.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const statementsOf = (name: string): readonly string[] =>
+  readFileSync(fromRoot(`deploy/postgresql/${name}`), 'utf8')
+    .replaceAll(/^--.*\n/gm, '')
+    .split(';\n')
+    .filter((statement) => statement.trim() !== '');
+
+const POLICY = (namespace: string): Readonly<Record<string, string>> => ({
+  'policy.yaml': 'bailiwick: 1\nname: facility\nproviders:\n  orcid: {}\n',
+  'grants/all.yaml': `grants:\n  - { id: ana, identity: "orcid:ana", namespace: ${namespace}, scopes: ["resource:*", "namespace:*"] }\n`,
+});
+
+const available = findPostgres() !== null;
+if (!available) process.stdout.write('no PostgreSQL on this machine: the rights of roles are not tested\n');
+
+(available ? describe : describe.skip)('the role of a gateway', () => {
+  let server: TestPostgres | null = null;
+  let served: Served | null = null;
+  let cwd = '';
+  let key = '';
+  const urlOf = (role: string): string => (server?.urlOf('bailiwick') ?? '').replace('postgres@', `${role}@`);
+  const as = async (role: string, ...args: readonly string[]): Promise<string> => {
+    const { status, stdout, stderr } = await runCli(args, { cwd, env: { DATABASE_URL: urlOf(role) } });
+    expect([args[0], status, stderr]).toEqual([args[0], 0, expect.not.stringContaining('error')]);
+    return stdout.trim();
+  };
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    const policies = Object.entries({ first: POLICY('/'), second: POLICY('/labs') });
+    cwd = await makeFolder({
+      'bailiwick.yaml': 'audit: { folder: audit }\nadminSocket: admin.sock\nlimits: { idempotency: 1s }\n',
+      ...Object.fromEntries(
+        policies.flatMap(([name, files]) => Object.entries(files).map(([path, text]) => [`${name}/${path}`, text])),
+      ),
+    });
+    for (const [name] of policies)
+      expect((await runCli(['compile', name, '-o', `${name}.json`], { cwd })).status).toBe(0);
+    await runSql(server?.urlOf('postgres') ?? '', ...statementsOf('roles.sql'));
+    await as('bailiwick_owner', 'migrate');
+    await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
+    key = await as('bailiwick_gateway', 'keys', 'create', '--actor', 'ana', '--identity', 'orcid:ana');
+    keepSecret(key);
+    const settings = ['--config', join(cwd, 'bailiwick.yaml'), '--policy', join(cwd, 'first.json')];
+    served = await startServing(null, 'serve', '--database-url', urlOf('bailiwick_gateway'), ...settings);
+  }, 120_000);
+
+  afterAll(async () => {
+    served?.child.kill('SIGKILL');
+    await served?.ended;
+    await server?.stop();
+  });
+
+  let sent = 0;
+  const ask = (method: string, path: string, body?: object, headers: object = {}): Promise<Reply> => {
+    sent += 1;
+    const creates = method === 'POST' && !/query|archive|restore/.test(path);
+    const idempotency = creates ? { 'idempotency-key': `key-${String(sent)}` } : {};
+    return call(served?.port ?? 0, {
+      method,
+      path,
+      key,
+      headers: { ...idempotency, ...headers },
+      ...(body && { body }),
+    });
+  };
+
+  it('is enough for all that a gateway does', async () => {
+    for (const path of ['/labs', '/labs/optics'])
+      expect((await ask('PUT', `/api/v1/namespaces${path}`, {})).status).toBe(201);
+    const made = await ask('POST', '/api/v1/resources', { namespace: '/labs/optics', name: 'lens' });
+    expect(made.status).toBe(201);
+    const id = String(made.json?.['id']);
+    const again = { namespace: '/labs/optics', name: 'mirror' };
+    for (const status of [201, 201]) {
+      expect((await ask('POST', '/api/v1/resources', again, { 'idempotency-key': 'twice' })).status).toBe(status);
+    }
+    await sleep(1_100);
+    // Answers that are no longer kept are removed by the next ones.
+    expect((await ask('POST', '/api/v1/resources', again, { 'idempotency-key': 'twice' })).status).toBe(201);
+    const copied = await ask('POST', `/api/v1/resources/${id}/copies`, { destination: '/labs' });
+    expect(copied.status).toBe(201);
+    const change = { name: 'lens 2' };
+    expect((await ask('PATCH', `/api/v1/resources/${id}`, change, { 'if-match': '"1"' })).status).toBe(200);
+    expect((await ask('POST', `/api/v1/resources/${id}/archive`, undefined, { 'if-match': '"2"' })).status).toBe(200);
+    expect((await ask('POST', `/api/v1/resources/${id}/restore`, undefined, { 'if-match': '"3"' })).status).toBe(200);
+    const query = { family: 'resource', namespace: '/labs', reach: 'subtree' };
+    expect((await ask('POST', '/api/v1/query', query)).json?.['items']).toHaveLength(4);
+    expect((await ask('POST', '/api/v1/query/count', query)).status).toBe(200);
+  }, 60_000);
+
+  it('is enough for admins: policies are stored, swapped and swapped back, keys made and revoked', async () => {
+    const socket = join(cwd, 'admin.sock');
+    const body = readFileSync(join(cwd, 'second.json'), 'utf8');
+    const stored = await callAdmin(socket, { method: 'POST', path: '/admin/v1/snapshots', body });
+    expect(stored.status).toBe(201);
+    const activate = `/admin/v1/snapshots/${String(stored.json?.['snapshot'])}/activate`;
+    expect((await callAdmin(socket, { method: 'POST', path: activate, body: { reason: 'test' } })).status).toBe(200);
+    const rollback = { method: 'POST', path: '/admin/v1/rollback', body: { reason: 'test' } };
+    expect((await callAdmin(socket, rollback)).status).toBe(200);
+    const id = key.split('_')[1] ?? '';
+    expect((await callAdmin(socket, { path: '/admin/v1/keys' })).status).toBe(200);
+    expect(await as('bailiwick_gateway', 'keys', 'revoke', id)).toMatch(/^revoked /);
+    expect((await ask('GET', '/api/v1/whoami')).status).toBe(401);
+  }, 60_000);
+
+  it('brings every event to the audit log, and leaves nothing about rights in the log', async () => {
+    const client = new pg.Client({ connectionString: urlOf('bailiwick_owner') });
+    await client.connect();
+    const waiting = async (): Promise<unknown> =>
+      (await client.query<{ n: string }>('SELECT count(*) AS n FROM bailiwick.audit_outbox')).rows[0]?.n;
+    while ((await waiting()) !== '0') await sleep(20);
+    await client.end();
+    served?.child.kill('SIGTERM');
+    expect(await served?.ended).toBe(0);
+    expect(served?.stderr()).not.toMatch(/permission denied|42501|"level":"error"/);
+    expect(await as('bailiwick_gateway', 'audit', 'verify', join(cwd, 'audit'))).toMatch(/intact/);
+  }, 60_000);
+
+  it.each([
+    'CREATE TABLE bailiwick.more (id int)',
+    'ALTER TABLE bailiwick.records DISABLE TRIGGER ALL',
+    'DROP TABLE bailiwick.records',
+    'TRUNCATE bailiwick.records',
+    'DELETE FROM bailiwick.records',
+    'DELETE FROM bailiwick.api_keys',
+    'DELETE FROM bailiwick.activations',
+    'UPDATE bailiwick.activations SET reason = reason',
+    'UPDATE bailiwick.secrets SET value = value',
+    'DELETE FROM bailiwick.audit_heads',
+    'DELETE FROM bailiwick.schema_migrations',
+    'CREATE SCHEMA more',
+    'CREATE TEMPORARY TABLE more (id int)',
+  ])('is not enough for this: %s', async (statement) => {
+    await expect(runSql(urlOf('bailiwick_gateway'), statement)).rejects.toMatchObject({ code: '42501' });
+  });
+});
