@@ -61,6 +61,13 @@ test('is less than 1 MB, with everything that runs and nothing else', () => {
     expect(paths).toContain(path);
 });
 
+test('says in its declarations what each name means, and has no comments in its JavaScript', () => {
+  for (const door of ['engine/index', 'engine/compiler', 'server/client/index', 'server/client/local'])
+    expect(readFileSync(fromRoot(`dist/${door}.js`), 'utf8')).not.toMatch(/^\s*(?:\/\*\*|\*|\/\/ )/m);
+  for (const declared of ['engine/evaluate/decide', 'server/client/client'])
+    expect(readFileSync(fromRoot(`dist/${declared}.d.ts`), 'utf8')).toContain('/**');
+});
+
 test('has whatever its pages link to', () => {
   const paths = packed.files.map(({ path }) => path);
   const pages = paths.filter((path) => path.endsWith('.md'));
