@@ -48,7 +48,7 @@ beforeAll(async () => {
     Array.from({ length: RECORDS }, () => JSON.stringify({ family: 'resource', namespace, name: 'x' })),
   );
   const loaded = await runCli(['load', '-', '--data-dir', dataDir], { stdin: `${lines.join('\n')}\n` });
-  expect([loaded.status, loaded.stderr]).toEqual([0, '']);
+  expect([loaded.status, loaded.stderr]).toEqual([0, `store: embedded, in ${dataDir}\n`]);
   const made = await runCli(['keys', 'create', '--data-dir', dataDir, '--actor', 'ada', '--identity', 'orcid:ada']);
   key = made.stdout.trim();
 });
