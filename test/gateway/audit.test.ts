@@ -1,21 +1,18 @@
 // What a gateway records about the requests that it answers: one event for each decision, and no secrets.
 import { rename, rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { instantOf, NO_SCOPES } from '../../engine/index.js';
+import { NO_SCOPES } from '../../engine/index.js';
 import { type AuditSettings, type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { verifyLogs } from '../../server/audit/verify.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { loadDataset } from '../../server/load/load-dataset.js';
 import { makeIdSource, systemClock } from '../../server/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { type Call, call, openGateway, pathOf, policyOf, type Reply, type TestGateway } from '../support/gateway.js';
+import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
-const LENS = '0190c0de-0000-7000-8000-000000000001';
-const HIDDEN = '0190c0de-0000-7000-8000-000000000002';
-const ABSENT = '0190c0de-0000-7000-8000-000000000003';
 
 let dataDir: string;
 let db: Database;
@@ -23,15 +20,7 @@ let db: Database;
 beforeAll(async () => {
   dataDir = await newDataDir();
   db = await openDatabase({ kind: 'embedded', dataDir });
-  const lines = [
-    { family: 'resource', namespace: '/labs/x', name: 'lens', id: LENS },
-    { family: 'resource', namespace: '/vault', name: 'secret', id: HIDDEN },
-  ];
-  const texts = lines.map((line, index) => ({ number: index + 1, bytes: Buffer.from(JSON.stringify(line)) }));
-  async function* groups(): AsyncGenerator<typeof texts> {
-    yield await Promise.resolve(texts);
-  }
-  await loadDataset(db, groups(), { onConflict: 'report', now: instantOf(0) });
+  await loadLensAndSecret(db);
 });
 
 afterAll(async () => {

@@ -5,19 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf, scopeSetOf } from '../../engine/index.js';
 import type { NewKey } from '../../server/auth/api-keys.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { loadDataset } from '../../server/load/load-dataset.js';
 import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
 import { readVocabulary } from '../../server/vocabulary.js';
 import { ask, type Said, type Saying, vocabularyOf, WORDS } from '../support/authzen-client.js';
 import { callAdmin, openGateway, pathOf, snapshotOf, type TestGateway } from '../support/gateway.js';
+import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';
 import { newDataDir } from '../support/stores.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
 const BOB = { provider: 'orcid', subject: 'bob' };
 const EVE = { provider: 'github', subject: 'eve' };
-const LENS = '0190c0de-0000-7000-8000-000000000001';
-const HIDDEN = '0190c0de-0000-7000-8000-000000000002';
-const ABSENT = '0190c0de-0000-7000-8000-000000000003';
 const { bytes, policy } = snapshotOf([
   [ADA, '/labs', ['resource:read', 'resource:write']],
   [ADA, '/labs/x', ['resource:read', 'namespace:read']],
@@ -35,15 +32,7 @@ let key: string;
 beforeAll(async () => {
   dataDir = await newDataDir();
   db = await openDatabase({ kind: 'embedded', dataDir });
-  const lines = [
-    { family: 'resource', namespace: '/labs/x', name: 'lens', id: LENS },
-    { family: 'resource', namespace: '/vault', name: 'secret', id: HIDDEN },
-  ];
-  const texts = lines.map((line, index) => ({ number: index + 1, bytes: Buffer.from(JSON.stringify(line)) }));
-  async function* groups(): AsyncGenerator<typeof texts> {
-    yield await Promise.resolve(texts);
-  }
-  await loadDataset(db, groups(), { onConflict: 'report', now: instantOf(0) });
+  await loadLensAndSecret(db);
   const stored = { policy, bytes, labels: 'verified', statement: null, at: instantOf(Date.now()) } as const;
   await storedSnapshots(db).put(stored);
   const mode = { kind: 'serve', policy } as const;

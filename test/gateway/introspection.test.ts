@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { openGateway, policyOf, type TestGateway } from '../support/gateway.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { openIssuer, type TokenIssuer } from '../support/token-issuer.js';
+import { INTROSPECTION_SETTINGS } from '../support/token-world.js';
 
 let endpoint: TokenIssuer;
 let open: TestGateway;
@@ -42,14 +43,7 @@ beforeAll(async () => {
           url: endpoint.url,
           clientId: 'gateway',
           clientSecretFile: join(folder, 'secret'),
-          provider: 'idp',
-          audience: null,
-          tokenPrefix: null,
-          cacheTime: 10_000,
-          scopeClaim: 'scope',
-          groupsClaim: null,
-          groupsSeparator: null,
-          restrictionsClaim: null,
+          ...INTROSPECTION_SETTINGS,
         },
       ],
       mtls: null,

@@ -11,7 +11,7 @@ import { type Issued, issue, makeAuthority } from '../support/certificates.js';
 import { openGateway, policyOf, type TestGateway } from '../support/gateway.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { type IssuerKey, makeIssuerKey, openIssuer, sign, type TokenIssuer } from '../support/token-issuer.js';
-import { ISSUER_SETTINGS } from '../support/token-world.js';
+import { INTROSPECTION_SETTINGS, ISSUER_SETTINGS } from '../support/token-world.js';
 
 const CANARY = 'canary-secret-of-the-introspection-client';
 let folder: string;
@@ -39,14 +39,6 @@ beforeAll(async () => {
       response.end(JSON.stringify({ active, sub: 'opaque-user', scope: 'resource:read' }));
     });
   });
-  const common = {
-    audience: null,
-    tokenPrefix: null,
-    cacheTime: 60_000,
-    groupsClaim: null,
-    groupsSeparator: null,
-    restrictionsClaim: null,
-  };
   open = await openGateway({
     tls: await openTlsIdentity({ ...server, clientCaFile: authority.certFile }),
     mode: {
@@ -63,12 +55,12 @@ beforeAll(async () => {
       oidc: [{ ...ISSUER_SETTINGS, issuer: issuer.url, provider: 'idp' }],
       introspection: [
         {
-          ...common,
+          ...INTROSPECTION_SETTINGS,
           url: introspection.url,
           clientId: 'gateway',
           clientSecretFile: join(folder, 'secret'),
           provider: 'opaque',
-          scopeClaim: 'scope',
+          cacheTime: 60_000,
         },
       ],
       mtls: { provider: 'ca', subjectFrom: 'san:uri' },

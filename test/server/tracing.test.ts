@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { openTracing } from '../../server/tracing.js';
 import { readTraceParent } from '../../server/trace.js';
-import type { LogLine } from '../support/gateway.js';
+import { keptLog, type LogLine } from '../support/kept-log.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
@@ -14,11 +14,7 @@ let collector: Server;
 let endpoint: string;
 const received: { readonly url: string; readonly body: Buffer }[] = [];
 const lines: LogLine[] = [];
-const line =
-  (level: LogLine['level']) =>
-  (fields: object, message: string): void =>
-    void lines.push({ ...fields, level, message });
-const log = { info: line('info'), warn: line('warn'), error: line('error') };
+const log = keptLog(lines);
 
 beforeAll(async () => {
   collector = createServer((request, response) => {

@@ -32,6 +32,15 @@ export function make(namespace: string, name = 'followed'): Made {
 
 export const [A, B, C] = [make('/a'), make('/b'), make('/c')];
 
+/** The same policies as files. */
+export const HEADER = 'bailiwick: 1\nname: followed\nproviders:\n  orcid: {}\n';
+export const grantsAt = (namespace: string): string =>
+  `grants:\n  - id: ada\n    identity: orcid:ada\n    scopes: [resource:read]\n    namespace: ${namespace}\n`;
+export const filesOf = (namespace: string): Readonly<Record<string, string>> => ({
+  'policy.yaml': HEADER,
+  'grants/all.yaml': grantsAt(namespace),
+});
+
 interface Line {
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;

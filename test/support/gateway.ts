@@ -26,7 +26,8 @@ import type { ConnectionLimits } from '../../server/http/connection-table.js';
 import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { AgeLimits } from '../../server/policy/staleness.js';
-import type { Clock, Logger } from '../../server/ports.js';
+import type { Clock } from '../../server/ports.js';
+import { keptLog, type LogLine } from './kept-log.js';
 import { assertNoSecret, keepSecret, lineText } from './canaries.js';
 import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-description.js';
 import { checkBy, type CheckExchange } from './described-answers.js';
@@ -79,11 +80,6 @@ export function pathOf(text: string): NonNullable<NewKey['restrictions']>[number
   return result.path;
 }
 
-export interface LogLine extends Readonly<Record<string, unknown>> {
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-}
-
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly db: Database;
@@ -131,12 +127,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const { db, disposeStore } =
     options.db === undefined ? await openStore() : { db: options.db, disposeStore: () => Promise.resolve() };
   const lines: LogLine[] = [];
-  const line =
-    (level: LogLine['level']) =>
-    (fields: Readonly<Record<string, unknown>>, message: string): void => {
-      lines.push({ ...fields, level, message });
-    };
-  const log: Logger = { info: line('info'), warn: line('warn'), error: line('error') };
+  const log = keptLog(lines);
   const folder = options.admin === true ? mkdtempSync(join(tmpdir(), 'bailiwick-admin-')) : null;
   const doors = folder === null ? null : await takeAdminDoors(folder);
   const gateway = await startGateway({

@@ -3,9 +3,7 @@ import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { unprivilegedAccount } from './postgres.js';
+import { unprivilegedAccount, untilReady } from './postgres.js';
 
 export interface TestPgbouncer {
   readonly url: string;
@@ -13,7 +11,6 @@ export interface TestPgbouncer {
 }
 
 const PORT = '6432';
-const START_TIMEOUT = 15_000;
 
 export function findPgbouncer(): string | null {
   const folders = ['/usr/sbin', '/usr/local/sbin', ...(process.env['PATH'] ?? '').split(delimiter)];
@@ -55,22 +52,6 @@ export async function startPgbouncer(serverUrl: string, settings: readonly strin
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  await ready(bouncer.url);
+  await untilReady(bouncer.url);
   return bouncer;
-}
-
-async function ready(url: string): Promise<void> {
-  const until = Date.now() + START_TIMEOUT;
-  for (;;) {
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      await client.end();
-      return;
-    } catch (error) {
-      if (Date.now() > until) throw error;
-      await sleep(50);
-    }
-  }
 }

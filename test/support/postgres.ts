@@ -96,7 +96,7 @@ async function startServer({ bin, account, settings, make }: ServerOptions): Pro
     },
     start: async () => {
       stopServer = run();
-      await ready(server.url);
+      await untilReady(server.url);
     },
     restart: async () => {
       await server.crash();
@@ -108,7 +108,7 @@ async function startServer({ bin, account, settings, make }: ServerOptions): Pro
       return startServer({ bin, account, settings, make: ['pg_basebackup', ...from, ...copy] });
     },
   };
-  await ready(server.url);
+  await untilReady(server.url);
   return server;
 
   function run(): (signal: NodeJS.Signals) => { readonly gone: Promise<void> } {
@@ -139,7 +139,8 @@ async function startServer({ bin, account, settings, make }: ServerOptions): Pro
   }
 }
 
-async function ready(url: string): Promise<void> {
+/** Waits until something at this URL takes a session. */
+export async function untilReady(url: string): Promise<void> {
   const until = Date.now() + START_TIMEOUT;
   for (;;) {
     const client = new pg.Client({ connectionString: url });

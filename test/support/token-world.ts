@@ -3,6 +3,7 @@
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Authenticator } from '../../server/auth/authenticator.js';
 import { makeFingerprinter } from '../../server/auth/fingerprint.js';
+import type { IntrospectionSettings } from '../../server/auth/introspection-authenticator.js';
 import { type IssuerSettings, makeOidcAuthenticator } from '../../server/auth/oidc-authenticator.js';
 import type { RequestActor } from '../../server/auth/request-actor.js';
 import { credentialOf } from './credential-of.js';
@@ -37,6 +38,18 @@ export const ISSUER_SETTINGS: Omit<IssuerSettings, 'issuer' | 'provider'> = {
   clockTolerance: 30_000,
   maxTokenAge: 24 * 3_600_000,
   scopeClaim: null,
+  groupsClaim: null,
+  groupsSeparator: null,
+  restrictionsClaim: null,
+};
+
+/** Of an endpoint of introspection that asks for nothing beyond the standard. */
+export const INTROSPECTION_SETTINGS: Omit<IntrospectionSettings, 'url' | 'clientId' | 'clientSecretFile'> = {
+  provider: 'idp',
+  audience: null,
+  tokenPrefix: null,
+  cacheTime: 10_000,
+  scopeClaim: 'scope',
   groupsClaim: null,
   groupsSeparator: null,
   restrictionsClaim: null,

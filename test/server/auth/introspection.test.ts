@@ -15,6 +15,7 @@ import { credentialOf } from '../../support/credential-of.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { NEVER_REACHED } from '../../support/never-reached.js';
 import { openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
+import { INTROSPECTION_SETTINGS } from '../../support/token-world.js';
 
 const SECRET = 'canary secret: of %the& client+';
 const NOW = 1_800_000_000;
@@ -73,14 +74,7 @@ async function open(
     url: `${endpoint.url}/introspect`,
     clientId: 'bailiwick:gateway',
     clientSecretFile: join(folder, 'secret'),
-    provider: 'idp',
-    audience: null,
-    tokenPrefix: null,
-    cacheTime: 10_000,
-    scopeClaim: 'scope',
-    groupsClaim: null,
-    groupsSeparator: null,
-    restrictionsClaim: null,
+    ...INTROSPECTION_SETTINGS,
     ...more,
   };
   const fingerprint = makeFingerprinter(Buffer.alloc(32, 1));

@@ -2,11 +2,11 @@
 // while.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreClient } from '../../../server/db/connections.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { COMMAND_LIMITS } from '../../../server/limits/records.js';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
+import { tripsOf } from '../../support/trips.js';
 
 const ACTORS = { greedy: { '/a': '*:*' }, modest: { '/b': '*:*' }, root: { '/': '*:*' } };
 const KILOBYTES = 900;
@@ -66,19 +66,10 @@ describeOnStores('a batch that is too much', (store) => {
   it('stops at the record with which its answer is too large', async () => {
     const patient = await openDatabase({ ...store.config, statementTimeout: 0 });
     const others = await openCommandDoors({ db: patient, actors: ACTORS });
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to the client that it is called on
-    const { query } = StoreClient.prototype;
-    let trips = 0;
-    StoreClient.prototype.query = function (this: StoreClient, ...parameters: unknown[]) {
-      trips += 1;
-      return Reflect.apply(query, this, parameters);
-    };
-    try {
+    const trips = await tripsOf(async () => {
       const answer = await others.send('greedy', 'POST /api/v1/batch', { body: copies });
       expect([answer.status, answer.json['code']]).toEqual([413, 'request.too_large']);
-    } finally {
-      StoreClient.prototype.query = query;
-    }
+    });
     const most = Math.ceil(COMMAND_LIMITS.batchAnswerBytes / (KILOBYTES * 1_000));
     expect(trips).toBeLessThan(5 * most);
     expect(await stored()).toEqual({ count: 1 });

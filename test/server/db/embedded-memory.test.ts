@@ -17,7 +17,10 @@ interface Start {
 
 async function start(dataDir: string): Promise<Start> {
   const args = [CLI, 'local', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
-  const gateway = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  // The variables of the suite are no settings of a gateway.
+  const env = { PATH: process.env['PATH'] };
+  const gateway = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const gone = new Promise((resolve) => gateway.once('exit', resolve));
   try {
     let [stdout, stderr] = ['', ''];
     await new Promise<void>((resolve, reject) => {
@@ -33,7 +36,6 @@ async function start(dataDir: string): Promise<Start> {
     const status = readFileSync(`/proc/${String(gateway.pid)}/status`, 'utf8');
     return { peak: Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024), stderr };
   } finally {
-    const gone = new Promise((resolve) => gateway.once('exit', resolve));
     gateway.kill('SIGTERM');
     await gone;
   }

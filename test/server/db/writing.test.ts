@@ -1,10 +1,10 @@
 // Transactions of requests: what travels together, what is committed, and what is left of a connection after a failure.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreClient } from '../../../server/db/connections.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { rowsOf, sql, type Fragment } from '../../../server/db/sql.js';
 import { describeOnStores } from '../../support/stores.js';
+import { tripsOf } from '../../support/trips.js';
 
 const put = (n: number, text = 'x'): Fragment => sql`INSERT INTO numbers (n, text) VALUES (${n}::int, ${text}::text)`;
 const echo = (n: number): Fragment => sql`SELECT ${n}::int AS n`;
@@ -28,22 +28,6 @@ describeOnStores('a transaction of a request', (store) => {
     const rows = await rowsOf<{ n: number }>(store.db.knex, sql`SELECT n FROM numbers WHERE n >= ${0} ORDER BY n`);
     return rows.map(({ n }) => n);
   };
-
-  async function tripsOf(work: () => Promise<unknown>): Promise<number> {
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to the client that it is called on
-    const { query } = StoreClient.prototype;
-    let trips = 0;
-    StoreClient.prototype.query = function (this: StoreClient, ...parameters: unknown[]) {
-      trips += 1;
-      return Reflect.apply(query, this, parameters);
-    };
-    try {
-      await work();
-    } finally {
-      StoreClient.prototype.query = query;
-    }
-    return trips;
-  }
 
   it('returns what the work returns, when it has committed', async () => {
     const result = await db.write(async ({ rows, run }) => {

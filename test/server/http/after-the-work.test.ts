@@ -8,7 +8,8 @@ import { makeRequestAudit } from '../../../server/http/request-audit.js';
 import { toldToEach } from '../../../server/http/request-observer.js';
 import type { ActorRoute, AdminRoute } from '../../../server/http/route.js';
 import { SHARE_LIMITS } from '../../../server/limits/http.js';
-import { type LogLine, openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { openInProcess } from '../../support/in-process.js';
 
 const OUTPUT = { 201: { type: 'application/json', schema: { type: 'object' } } };
@@ -27,17 +28,12 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   lines = [];
-  const line =
-    (level: LogLine['level']) =>
-    (fields: Readonly<Record<string, unknown>>, message: string): void => {
-      lines.push({ ...fields, level, message });
-    };
   services = await makeServices({
     mode: { kind: 'serve', policy: policyOf([]) },
     db: open.db,
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
     concurrency: { perActor: 4 },
-    log: { info: line('info'), warn: line('warn'), error: line('error') },
+    log: keptLog(lines),
   });
 });
 afterEach(async () => {

@@ -10,7 +10,8 @@ import { anyHost } from '../../../server/http/host-guard.js';
 import { makeServices, type GatewayServices } from '../../../server/compose.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { assertNoSecret, lineText } from '../../support/canaries.js';
-import { type LogLine, openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { testRuns } from '../../support/test-runs.js';
 import { peerWithoutConnection } from '../../../server/http/message.js';
 
@@ -183,15 +184,12 @@ describe('any request', () => {
 
   beforeAll(async () => {
     open = await openGateway();
-    const line = (level: LogLine['level']) => (fields: object, message: string) => {
-      lines.push({ ...fields, level, message });
-    };
     services = await makeServices({
       mode: { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read', 'namespace:read']]]) },
       db: open.db,
       rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
       concurrency: { perActor: 0 },
-      log: { info: line('info'), warn: line('warn'), error: line('error') },
+      log: keptLog(lines),
     });
     app = makeApp(services.routes, {
       services,

@@ -9,7 +9,8 @@ import { type GatewayServices, makeServices } from '../../../server/compose.js';
 import type { Database } from '../../../server/db/database.js';
 import { RequestAborted } from '../../../server/http/message.js';
 import type { ActorRoute, AdminRoute, Call, Route } from '../../../server/http/route.js';
-import { type LogLine, policyOf } from '../../support/gateway.js';
+import { policyOf } from '../../support/gateway.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { type Ask, headerOf, openInProcess } from '../../support/in-process.js';
 import { describeOnStores } from '../../support/stores.js';
 
@@ -125,17 +126,12 @@ describeOnStores('the pipeline', (store) => {
 
   beforeAll(async () => {
     lines = [];
-    const line =
-      (level: LogLine['level']) =>
-      (fields: Readonly<Record<string, unknown>>, message: string): void => {
-        lines.push({ ...fields, level, message });
-      };
     services = await makeServices({
       mode: { kind: 'serve', policy: policyOf([[ADA, '/', ['resource:read']]]) },
       db: store.db,
       rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
       concurrency: { perActor: 4 },
-      log: { info: line('info'), warn: line('warn'), error: line('error') },
+      log: keptLog(lines),
     });
     ask = openInProcess(services, ROUTES);
     auth = await keyOf(store.db, false);

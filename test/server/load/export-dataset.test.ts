@@ -4,19 +4,16 @@ import { readFileSync } from 'node:fs';
 import { instantOf } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
 import { exportDataset, type ExportReport } from '../../../server/load/export-dataset.js';
-import { loadDataset, type LoadReport } from '../../../server/load/load-dataset.js';
+import type { LoadReport } from '../../../server/load/load-dataset.js';
+import { loadLines } from '../../support/loaded-records.js';
 import { fromRoot } from '../../support/root.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const NOW = instantOf(Date.parse('2030-06-01T00:00:00Z'));
 const id = (index: number): string => `01900000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
-async function load(db: Database, lines: readonly string[]): Promise<LoadReport> {
-  async function* groups(): AsyncGenerator<readonly { number: number; bytes: Uint8Array }[]> {
-    yield lines.map((line, i) => ({ number: i + 1, bytes: Buffer.from(line) }));
-    await Promise.resolve();
-  }
-  return loadDataset(db, groups(), { onConflict: 'report', now: NOW });
+function load(db: Database, lines: readonly string[]): Promise<LoadReport> {
+  return loadLines(db, lines, NOW);
 }
 
 async function exported(db: Database): Promise<ExportReport & { readonly lines: readonly string[] }> {

@@ -12,7 +12,7 @@ import { makePathSource } from '../../../server/policy/sources/path-source.js';
 import { stalenessOf } from '../../../server/policy/staleness.js';
 import { storedActivations } from '../../../server/policy/activations.js';
 import { makeActivator } from '../../../server/policy/activator.js';
-import { A, B, C, db, follow, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
+import { A, B, C, db, follow, grantsAt, HEADER, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot file that is followed', () => {
@@ -109,12 +109,8 @@ describe('a snapshot file that is followed', () => {
 });
 
 describe('a policy folder that is followed', () => {
-  const HEADER = 'bailiwick: 1\nname: followed\nproviders:\n  orcid: {}\n';
-  const grant = (namespace: string): string =>
-    `grants:\n  - id: ada\n    identity: orcid:ada\n    scopes: [resource:read]\n    namespace: ${namespace}\n`;
-
   it('is checked, compiled and tested first; mistakes are reported with their place, and the one in force stays', async () => {
-    const folder = await makeFolder({ 'policy.yaml': HEADER, 'grants.yaml': grant('/a') });
+    const folder = await makeFolder({ 'policy.yaml': HEADER, 'grants.yaml': grantsAt('/a') });
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const clock = { now: (): Instant => instantOf(NOON) };
     const policies = makeActivePolicy({ policy: A.policy }, { clock, log });
@@ -135,7 +131,7 @@ describe('a policy folder that is followed', () => {
     const first = policies.current();
     expect(first).toMatchObject({ generation: 2, labels: 'verified', source: { kind: 'folder', path: folder } });
 
-    writeFileSync(join(folder, 'grants.yaml'), grant('/a').replace('resource:read', 'resource:raed'));
+    writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a').replace('resource:read', 'resource:raed'));
     await watch.hurry();
     expect(policies.state().refusal).toMatchObject({
       code: 'policy.invalid',
@@ -143,14 +139,14 @@ describe('a policy folder that is followed', () => {
     });
     const failing =
       'tests:\n  - name: nobody reads\n    actor: { identities: ["orcid:ada"] }\n    deny: [resource:read /a]\n';
-    writeFileSync(join(folder, 'grants.yaml'), grant('/a') + failing);
+    writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a') + failing);
     await watch.hurry();
     expect(policies.state().refusal).toMatchObject({
       code: 'policy.tests_failed',
       problems: [expect.stringContaining('the test `nobody reads` fails')],
     });
     const violated = 'guardrails:\n  - id: never-read\n    never: { scopes: ["resource:read"], under: / }\n';
-    writeFileSync(join(folder, 'grants.yaml'), grant('/a') + violated);
+    writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a') + violated);
     await watch.hurry();
     expect(policies.state().refusal).toMatchObject({ code: 'policy.guardrail_violated' });
     expect(policies.current()).toBe(first);
@@ -159,7 +155,7 @@ describe('a policy folder that is followed', () => {
     expect(policies.state().refusal).toMatchObject({ code: 'policy.invalid' });
     writeFileSync(join(folder, 'policy.yaml'), HEADER);
 
-    writeFileSync(join(folder, 'grants.yaml'), grant('/b'));
+    writeFileSync(join(folder, 'grants.yaml'), grantsAt('/b'));
     await watch.hurry();
     expect(policies.state()).toMatchObject({ refusal: null, active: { generation: 3 } });
   });

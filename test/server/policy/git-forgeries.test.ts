@@ -6,7 +6,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type GitSourceOptions, makeGitSource } from '../../../server/policy/sources/git-source.js';
-import { A, follow, type Followed } from '../../support/followed-policy.js';
+import { A, filesOf, follow, type Followed, grantsAt } from '../../support/followed-policy.js';
 import {
   FORGERIES,
   type Forgery,
@@ -25,14 +25,7 @@ import {
 } from '../../support/git-repository.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
-const HEADER = 'bailiwick: 1\nname: followed\nproviders:\n  orcid: {}\n';
-const grants = (namespace: string): string =>
-  `grants:\n  - id: ada\n    identity: orcid:ada\n    scopes: [resource:read]\n    namespace: ${namespace}\n`;
-const policy = (namespace: string): Readonly<Record<string, string>> => ({
-  'policy.yaml': HEADER,
-  'grants/all.yaml': grants(namespace),
-});
-const EVIL = Buffer.from(grants('/'));
+const EVIL = Buffer.from(grantsAt('/'));
 
 let ana: Committer;
 let signersFile: string;
@@ -85,7 +78,7 @@ async function foundIn({ path: repository }: Repository, options: Partial<GitSou
 describe.each(['sha1', 'sha256'] as const)('a repository that names its objects by %s', (format) => {
   it.each(FORGERIES)('holds a forged blob in %s: refused, signed or not', async (_, forge) => {
     const repository = await makeRepository(format);
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { name, forgery } = partsOf(repository).blob;
     await forge(repository, name, forgery);
     expect(printed(repository, name)).toBe(EVIL.toString().trim());
@@ -104,7 +97,7 @@ describe.each(['sha1', 'sha256'] as const)('a repository that names its objects 
 
   it.each(['tree', 'commit', 'tag'] as const)('holds a forged %s: refused, signed or not', async (kind) => {
     const repository = await makeRepository(format);
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { name, forgery } = partsOf(repository)[kind];
     writeLoose(loosePath(repository.objects, name), forgery);
     expect(repository.run('cat-file', '-s', name)).toBe(String(forgery.bytes.length));
@@ -115,7 +108,7 @@ describe.each(['sha1', 'sha256'] as const)('a repository that names its objects 
 
   it('is taken from a signed commit and a signed tag, packed or not', async () => {
     const repository = await makeRepository(format);
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     partsOf(repository);
     for (const ref of ['refs/heads/main', 'refs/tags/v1']) expect(await foundIn(repository, { ref })).toBe('offer');
     repository.run('gc', '-q');
@@ -126,13 +119,13 @@ describe.each(['sha1', 'sha256'] as const)('a repository that names its objects 
 describe('an object that changes while it is read', () => {
   it.each(['blob', 'commit'] as const)('is one or the other: a %s that differs at each question', async (kind) => {
     const repository = await makeRepository();
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { name, forgery } = partsOf(repository)[kind];
     const path = loosePath(repository.objects, name);
     writeFileSync(`${path}.other`, looseBytes(forgery));
     const swap = `mv ${path} ${path}.x; mv ${path}.other ${path}; mv ${path}.x ${path}.other`;
     const { look, policies } = await followed(repository, { programs: await interruptedGit(swap) });
-    const genuine = await followed(await committed(policy('/a')));
+    const genuine = await followed(await committed(filesOf('/a')));
     await genuine.look();
     const expected = [A.policy.digest, genuine.policies.current().policy.digest];
     const faults = new Set<string | null>();
@@ -155,7 +148,7 @@ async function committed(files: Readonly<Record<string, string>>): Promise<Repos
 
 describe('a repository that hangs', () => {
   it('is given up after a while without an answer, and at once when nobody waits any more', async () => {
-    const repository = await committed(policy('/a'));
+    const repository = await committed(filesOf('/a'));
     const path = loosePath(repository.objects, repository.run('rev-parse', 'HEAD:grants/all.yaml'));
     rmSync(path);
     execFileSync('mkfifo', [path]);
@@ -176,8 +169,8 @@ describe('a repository that hangs', () => {
 describe('the commit that was taken', () => {
   it('is not made an ancestor of an older one by grafts or replacements', async () => {
     const repository = await makeRepository();
-    const older = repository.commit(policy('/a'), ana);
-    const newer = repository.commit(policy('/b'), ana);
+    const older = repository.commit(filesOf('/a'), ana);
+    const newer = repository.commit(filesOf('/b'), ana);
     const { look, policies } = await followed(repository);
     expect((await look())[1]).toBeNull();
     const { digest } = policies.current().policy;
@@ -193,12 +186,12 @@ describe('the commit that was taken', () => {
 
   it('is found behind merges and commits that nobody has signed', async () => {
     const repository = await makeRepository();
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { look } = await followed(repository);
     expect((await look())[1]).toBeNull();
     const { run } = repository;
     run('checkout', '-q', '-b', 'side');
-    for (const namespace of ['/b', '/c']) repository.commit(policy(namespace));
+    for (const namespace of ['/b', '/c']) repository.commit(filesOf(namespace));
     run('checkout', '-q', 'main');
     run('commit', '-q', '--allow-empty', '-m', 'unsigned');
     run(...signingBy(ana), 'merge', '-q', '-S', '--no-edit', 'side');
@@ -207,7 +200,7 @@ describe('the commit that was taken', () => {
 
   it('is looked for in 10,000 commits, and no further', async () => {
     const repository = await makeRepository();
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { look, policies } = await followed(repository);
     expect((await look())[1]).toBeNull();
     const { digest } = policies.current().policy;
@@ -221,10 +214,10 @@ describe('the commit that was taken', () => {
         ].join('\n'),
       ).join('\n');
     repository.feed(chain(9_998), ['fast-import', '--quiet', '--force']);
-    repository.commit(policy('/b'), ana);
+    repository.commit(filesOf('/b'), ana);
     expect((await look())[1]).toBeNull();
     repository.feed(chain(9_999), ['fast-import', '--quiet', '--force']);
-    repository.commit(policy('/c'), ana);
+    repository.commit(filesOf('/c'), ana);
     expect((await look())[1]).toBe('snapshot.rollback_refused');
     expect(policies.current().policy.digest).not.toBe(digest);
   });

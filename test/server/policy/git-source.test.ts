@@ -5,7 +5,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type GitSourceOptions, makeGitSource } from '../../../server/policy/sources/git-source.js';
-import { A, B, follow, type Followed } from '../../support/followed-policy.js';
+import { A, B, filesOf, follow, type Followed, HEADER } from '../../support/followed-policy.js';
 import {
   type Committer,
   makeCommitter,
@@ -15,12 +15,6 @@ import {
   signingBy,
 } from '../../support/git-repository.js';
 import { makeFolder } from '../../support/temp-folder.js';
-
-const HEADER = 'bailiwick: 1\nname: followed\nproviders:\n  orcid: {}\n';
-const policy = (namespace: string): Readonly<Record<string, string>> => ({
-  'policy.yaml': HEADER,
-  'grants/all.yaml': `grants:\n  - id: ada\n    identity: orcid:ada\n    scopes: [resource:read]\n    namespace: ${namespace}\n`,
-});
 
 let repository: Repository;
 beforeEach(async () => {
@@ -37,19 +31,19 @@ const left = (): readonly string[] => readdirSync(tmpdir()).filter((name) => nam
 describe('a folder in a repository', () => {
   it('is checked, compiled and tested as it was committed, whatever the checkout has, and leaves nothing behind', async () => {
     const before = left();
-    const commit = repository.commit(policy('/a'));
+    const commit = repository.commit(filesOf('/a'));
     writeFileSync(join(repository.path, 'policy.yaml'), 'not committed');
     const { look, policies } = await followed();
     expect((await look())[1]).toBeNull();
     const first = policies.current();
     expect(first.source).toEqual({ kind: 'git', repository: repository.path, ref: 'refs/heads/main', commit });
     repository.commit({
-      ...policy('/a'),
-      'grants/all.yaml': policy('/a')['grants/all.yaml']?.replace('read', 'raed') ?? '',
+      ...filesOf('/a'),
+      'grants/all.yaml': filesOf('/a')['grants/all.yaml']?.replace('read', 'raed') ?? '',
     });
     expect(await look()).toEqual([first.policy.digest, 'policy.invalid']);
     expect(policies.state().refusal?.problems).toEqual([expect.stringMatching(/^grants\/all\.yaml:4:14: /)]);
-    repository.commit(policy('/b'));
+    repository.commit(filesOf('/b'));
     expect((await look())[1]).toBeNull();
     expect(policies.current().policy.digest).not.toBe(first.policy.digest);
     expect(left()).toEqual(before);
@@ -75,7 +69,7 @@ describe('a folder in a repository', () => {
     repository.run('config', 'gpg.program', `touch ${ran}`);
     repository.run('config', 'core.hooksPath', '.hooks');
     repository.commit({
-      ...policy('/a'),
+      ...filesOf('/a'),
       '.gitattributes': '* filter=swap\ngrants/all.yaml export-ignore\npolicy.yaml export-subst\n',
       '.hooks/post-checkout': `#!/bin/sh\ntouch ${ran}\n`,
     });
@@ -113,7 +107,7 @@ describe('a folder in a repository', () => {
     const plain = await followed({ repository: await makeFolder() });
     await plain.look();
     expect(plain.policies.state().refusal?.message).toBe('it is not a git repository');
-    repository.commit(policy('/a'));
+    repository.commit(filesOf('/a'));
     const elsewhere = await followed({ path: 'elsewhere' });
     expect(await elsewhere.look()).toEqual([A.policy.digest, 'source.missing']);
     const other = await followed({ ref: 'refs/heads/other' });
@@ -132,25 +126,25 @@ describe('a commit that has to be signed', () => {
   });
 
   it('is taken from who may sign, and from nobody else: arbitrary software, wrong key', async () => {
-    repository.commit(policy('/a'), ana);
+    repository.commit(filesOf('/a'), ana);
     const { look, policies } = await followed({ signersFile });
     expect((await look())[1]).toBeNull();
     const { digest } = policies.current().policy;
-    repository.commit(policy('/b'));
+    repository.commit(filesOf('/b'));
     expect(await look()).toEqual([digest, 'signature.git']);
-    repository.commit(policy('/b'), eve);
+    repository.commit(filesOf('/b'), eve);
     expect(await look()).toEqual([digest, 'signature.git']);
     // The repository's own word about who may sign is nobody's.
     repository.run('config', 'gpg.ssh.allowedSignersFile', `${signersFile}.theirs`);
     writeFileSync(`${signersFile}.theirs`, eve.allowed);
     expect(await look()).toEqual([digest, 'signature.git']);
-    repository.commit(policy('/b'), ana);
+    repository.commit(filesOf('/b'), ana);
     expect((await look())[1]).toBeNull();
   });
 
   it('is not followed by what came before it: rollback', async () => {
-    const older = repository.commit(policy('/a'), ana);
-    repository.commit(policy('/b'), ana);
+    const older = repository.commit(filesOf('/a'), ana);
+    repository.commit(filesOf('/b'), ana);
     const { look, policies } = await followed({ signersFile });
     expect((await look())[1]).toBeNull();
     const { digest } = policies.current().policy;
@@ -159,18 +153,18 @@ describe('a commit that has to be signed', () => {
   });
 
   it('is not replaced by another one that the repository puts in its place: mix and match', async () => {
-    const signed = repository.commit(policy('/a'), ana);
+    const signed = repository.commit(filesOf('/a'), ana);
     const { look, policies } = await followed({ signersFile });
     expect((await look())[1]).toBeNull();
     const { digest } = policies.current().policy;
-    const other = repository.commit(policy('/'));
+    const other = repository.commit(filesOf('/'));
     repository.run('update-ref', 'refs/heads/main', signed);
     repository.run('replace', `${signed}^{tree}`, `${other}^{tree}`);
     expect(await look()).toEqual([digest, null]);
   });
 
   it('may be named by a signed tag, under the name that was signed', async () => {
-    repository.commit(policy('/a'));
+    repository.commit(filesOf('/a'));
     repository.run(...signingBy(ana), 'tag', '-s', '-m', 'release', 'v1');
     const one = await followed({ signersFile, ref: 'refs/tags/v1' });
     expect((await one.look())[1]).toBeNull();
