@@ -42,6 +42,8 @@ export function makePolicy() {
     tests: [],
     people: [],
     guardrails: [],
+    exclusive: [],
+    folders: [],
   });
   if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
   const loaded = loadSnapshot(compiled.snapshot.bytes);

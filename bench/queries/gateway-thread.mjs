@@ -53,6 +53,8 @@ const compiled = compilePolicy({
   tests: [],
   people: [],
   guardrails: [],
+  exclusive: [],
+  folders: [],
 });
 if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
 const loaded = loadSnapshot(compiled.snapshot.bytes);
