@@ -57,10 +57,10 @@ export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from '.
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask/what-can.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
-export type { ChainLink, HeldGrant } from './prove/cells/held-grants.js';
+export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
 export type { Region } from './prove/cells/regions.js';
 export { GROUP_SUFFIX } from './model/identity.js';
-export type { Witness, WitnessCells } from './prove/guardrails/witness.js';
+export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export { costOfTests } from './prove/tests/test-cost.js';
 export { acceptedFindings } from './lint/accepted.js';

@@ -67,6 +67,7 @@ export const GRANT_REF = schema({
     id: text,
     file: text,
     line: { type: 'integer', minimum: 1 },
+    reason: { description: 'What the policy says about the grant.', ...text },
     through: {
       description: 'A shortest chain of roles from the identity to the role of the grant.',
       type: 'array',
@@ -74,7 +75,12 @@ export const GRANT_REF = schema({
         title: 'RoleLink',
         type: 'object',
         required: ['role'],
-        properties: { role: text, file: text, line: { type: 'integer', minimum: 1 } },
+        properties: {
+          role: text,
+          file: text,
+          line: { type: 'integer', minimum: 1 },
+          description: { description: 'What the policy says about the role.', ...text },
+        },
         additionalProperties: false,
       },
     },

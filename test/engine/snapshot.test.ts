@@ -302,6 +302,16 @@ describe('loading', () => {
     expect(packSnapshot(new Uint8Array(9))).toMatchObject({ ok: false, fault: { code: 'snapshot.malformed' } });
   });
 
+  it('packs nothing of reasons and descriptions, which no decision needs', () => {
+    const packed = packSnapshot(compile(FULL).bytes);
+    const text = JSON.stringify(packed, (_key, value: unknown) =>
+      value instanceof SharedArrayBuffer ? Buffer.from(value).toString('latin1') : value,
+    );
+    expect(compile(FULL).text).toContain('"They read."');
+    expect(text).toContain('crew-read');
+    for (const shown of ['They read.', 'Who works there.']) expect(text).not.toContain(shown);
+  });
+
   function changedGrantOfBob(changed: object): boolean {
     return JSON.stringify(valueAt({ snapshot: changed }, 'snapshot.grants.principal')) === '[1,0]';
   }

@@ -18,9 +18,10 @@ import { makeFolder } from '../support/temp-folder.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
 const BOB = { provider: 'orcid', subject: 'bob' };
+const REASON = 'Beam time "X"';
 const { bytes, policy } = snapshotOf([
   [ADA, '/labs', ['resource:read', 'resource:write', 'namespace:write']],
-  [ADA, '/labs/x', ['resource:read']],
+  [ADA, '/labs/x', ['resource:read'], REASON],
   [BOB, '/vault', ['resource:read']],
   [ADA, '/shared', ['namespace:read']],
 ]);
@@ -209,7 +210,7 @@ describe('explanations and lists', () => {
     const { results, snapshot } = await json('/api/v1/explain', await asker(), { items });
     expect(snapshot).toBe(policy.digest);
     expect(results).toMatchObject([
-      { decision: 'allow', grants: [{ id: 'g1' }, { id: 'g2' }], edits: [] },
+      { decision: 'allow', grants: [{ id: 'g1' }, { id: 'g2', reason: REASON }], edits: [] },
       { decision: 'deny', step: 'no_matching_grant', grants: [] },
     ]);
     const [, denied] = results as readonly { readonly edits: readonly object[] }[];
@@ -241,7 +242,7 @@ describe('explanations and lists', () => {
       namespace: '/labs/x',
       snapshot: policy.digest,
       count: 1,
-      identities: [{ identity: 'orcid:ada', grants: [{ id: 'g1' }, { id: 'g2' }] }],
+      identities: [{ identity: 'orcid:ada', grants: [{ id: 'g1' }, { id: 'g2', reason: REASON }] }],
     });
     const narrow = await asker({ restrictions: [pathOf('/vault')] });
     expect(await json('/api/v1/who-can', narrow, { scope: 'resource:read', namespace: '/labs/x' })).toMatchObject({

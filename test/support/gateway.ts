@@ -33,8 +33,8 @@ import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-descri
 import { checkBy, type CheckExchange } from './described-answers.js';
 import { newDataDir } from './stores.js';
 
-/** `[identity, namespace, scopes]`; each becomes a grant `g1`, `g2` and so on. */
-export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[]];
+/** `[identity, namespace, scopes, reason]`; each becomes a grant `g1`, `g2` and so on. */
+export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[], reason?: string];
 
 export function policyOf(grants: readonly TestGrant[]): Policy {
   return snapshotOf(grants).policy;
@@ -51,7 +51,7 @@ export function snapshotOf(
       .sort()
       .map((name) => ({ name, description: null })),
     roles: [],
-    grants: grants.map(([identity, namespace, scopes], index) => ({
+    grants: grants.map(([identity, namespace, scopes, reason = null], index) => ({
       id: `g${String(index + 1)}`,
       principal: { kind: 'identity', identity },
       namespace: pathOf(namespace),
@@ -59,7 +59,7 @@ export function snapshotOf(
       inherit: true,
       notBefore: null,
       expires: null,
-      reason: null,
+      reason,
       place: null,
     })),
     tests: [],

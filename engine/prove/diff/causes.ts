@@ -2,7 +2,7 @@
 // the new policy would be gained on the way back, so one search serves both.
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
-import { placeOf } from '../cells/held-grants.js';
+import { type CitedGrant, type CitedRole, citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
 import { identityText } from '../cells/identities.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
@@ -11,7 +11,8 @@ import { changedFields, type GrantField, type PolicyPair, type Side, type SideNa
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
-interface Placed {
+/** Descriptions are those of the role that is named. */
+interface Placed extends Pick<CitedRole, 'description'> {
   /** The file of the new policy, or of the old one for what was removed. Absent if the policy was built in memory. */
   readonly file?: string;
   readonly line?: number;
@@ -19,15 +20,14 @@ interface Placed {
 
 export type Cause = Placed &
   (
-    | {
+    | (Pick<CitedGrant, 'id' | 'reason'> & {
         readonly change: ChangeKind;
         readonly kind: 'grant';
-        readonly id: string;
         /** `role <name>` or `provider:subject`. */
         readonly principal: string;
         /** What was changed; absent for what was added or removed. */
         readonly fields?: readonly GrantField[];
-      }
+      })
     | { readonly change: 'added' | 'removed'; readonly kind: 'member'; readonly role: string; readonly member: string }
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
@@ -147,14 +147,17 @@ function causeOfGrant({ pair, name, having, change }: View, grant: number): Caus
   const id = having.policy.tables.grants.id[grant] ?? '';
   const { tables } = other < 0 ? having.policy : pair.new.policy;
   const versions = name === 'new' ? { old: other, new: grant } : { old: grant, new: other };
-  const place = placeOf(tables, tables.grants, other < 0 ? grant : versions.new);
+  const cited = other < 0 ? grant : versions.new;
+  const { description } = citeHolder(having.policy.tables, principalOf(having, grant));
+  const why = { ...reasonOf(tables, cited), ...(description === undefined ? {} : { description }) };
+  const place = { ...placeOf(tables, tables.grants, cited), ...why };
   if (other < 0) return { change, kind: 'grant', id, principal, ...place };
   return { change: 'changed', kind: 'grant', id, principal, fields: changedFields(pair, versions), ...place };
 }
 
 function causeOfRole({ having, change }: View, role: number): Cause {
   const { tables } = having.policy;
-  return { change, kind: 'role', role: tables.roles.name[role] ?? '', ...placeOf(tables, tables.roles, role) };
+  return { change, kind: 'role', ...citeRole(tables, role), ...placeOf(tables, tables.roles, role) };
 }
 
 function causeOfEdge({ having, change }: View, edge: number): Cause {
@@ -163,7 +166,7 @@ function causeOfEdge({ having, change }: View, edge: number): Cause {
   return {
     change,
     kind: 'member',
-    role: tables.roles.name[role[edge] ?? 0] ?? '',
+    ...citeRole(tables, role[edge] ?? 0),
     member: principalText(having, member[edge] ?? 0),
     ...placeOf(tables, tables.members, edge),
   };

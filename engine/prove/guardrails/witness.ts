@@ -1,15 +1,17 @@
 // Witnesses of a violated guardrail as reports show them. Similar sightings are joined. Names are listed only once where a report
 // would otherwise grow with people times places.
-import type { GrantRef } from '../../model/decision.js';
 import { groupBy, remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareLists } from '../../model/order.js';
-import { grantRefs } from '../cells/held-grants.js';
+import { type CitedGrant, type CitedRole, citeHolder, grantRefs } from '../cells/held-grants.js';
 import { identityText, makeOrder } from '../cells/identities.js';
 import { pathAt } from '../cells/nodes.js';
 import { comparePatches, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
 import { joinSightings, makeInterning, type RowNumbers, type Scene, type Sighting, type World } from './scene.js';
 import { makeBringers, type WitnessPerson } from './witness-people.js';
+
+/** With the role that the grant is for; absent if the grant names an identity. */
+export type WitnessGrant = CitedGrant & Partial<CitedRole>;
 
 /** Cells of a witness's identities, and the grants that give them. */
 export interface WitnessCells extends Region, ScopesThen {
@@ -19,7 +21,7 @@ export interface WitnessCells extends Region, ScopesThen {
    */
   readonly alsoAt?: readonly NamespacePath[];
   /** The grants that give the scopes there and then, sorted by id. */
-  readonly grants: readonly GrantRef[];
+  readonly grants: readonly WitnessGrant[];
 }
 
 /** Cells that break a guardrail. For `atLeast`, those of the demanded cells that somebody has. */
@@ -82,13 +84,17 @@ function withBeside({ counted }: Scene, sighting: Sighting): readonly Sighting[]
   return [...by.values()].map((people) => ({ ...sighting, people, beside: beside(people[0] ?? -1) }));
 }
 
-function toCells({ policy, nodes }: World, sighting: Sighting): WitnessCells {
+function toCells({ policy: { tables }, nodes }: World, sighting: Sighting): WitnessCells {
   const { region, alsoAt, grants } = sighting;
+  const { principal } = tables.grants;
   return {
     ...toRegion(nodes, region),
     ...(alsoAt === undefined ? {} : { alsoAt: alsoAt.map((row) => pathAt(nodes, row)) }),
     ...toScopesThen(sighting),
-    grants: grantRefs(policy.tables, grants),
+    grants: grantRefs(tables, grants).map((cited, i) => ({
+      ...cited,
+      ...citeHolder(tables, principal[grants[i] ?? 0] ?? 0),
+    })),
   };
 }
 

@@ -43,7 +43,8 @@ export function defineDiff(command: Command, io: CliIo): void {
     '"checks":{"guardrails":{"added","removed","changed":[{"id","weaker","changes","before","after"}]},"delegation":{…},',
     '"people":{"added","removed","changed"},"tests":{…},"exclusive":{…},"accepted":[text]}}; {"changed"} of each kind alone if one is a snapshot',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
-    'A cause has by its kind: grant: id, principal, fields that changed; member: role, member; role: role.',
+    'A cause has by its kind: grant: id, principal, fields that changed, reason; member: role, member; role: role.',
+    '`description` is that of the role.',
     'Counts beyond 2^53 - 1 are strings.',
   ]);
 }

@@ -36,8 +36,8 @@ export function defineWhoCan(command: Command, io: CliIo): void {
   withJson(command, [
     '{"scope","namespace","at","snapshot","identities":[{"identity","person"?,"grants":[GrantRef]}]}',
     '`person` has the identity, if the policy is a folder that says so under `people`.',
-    'GrantRef is {"id","file","line"}, and for a grant to a role "through": [{"role","file","line"}], the memberships that',
-    'lead from the identity to that role.',
+    'GrantRef is {"id","file","line","reason"?}, and for a grant to a role "through": [{"role","description"?,"file",',
+    '"line"}], the memberships that lead from the identity to that role. Snapshots before format 3 have neither text.',
   ]);
 }
 

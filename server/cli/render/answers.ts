@@ -16,11 +16,11 @@ import {
   type Visibility,
 } from '../../../engine/index.js';
 import { count } from './text.js';
+import { citedText, placeText, roleText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import type { Proved } from '../../policy/explanation-json.js';
 import { patternsOf, regionText } from './region.js';
-import { grantText } from './test-failures.js';
 
 /** With the name of the person who has the identity. */
 export type NamedHolder = Holder & { readonly person?: string };
@@ -54,13 +54,13 @@ export function renderWhatCan(
 }
 
 function grantLines(grants: readonly HeldGrant[]): string {
-  return grants.map((grant) => `  by ${grantText(grant)}${throughText(grant.through ?? [])}\n`).join('');
+  return grants.map((grant) => `  by ${citedText(grant)}${throughText(grant.through ?? [])}\n`).join('');
 }
 
 /** `, through leads (roles/amx.yaml:4) in staff (roles/amx.yaml:9)`: each place is where the membership is declared. */
 function throughText(links: readonly ChainLink[]): string {
   if (links.length === 0) return '';
-  return `, through ${links.map(({ role, ...place }) => grantText({ id: role, ...place })).join(' in ')}`;
+  return `, through ${links.map(roleText).join(' in ')}`;
 }
 
 /** `asked` are the namespaces as they were typed: for step 1 the invalid one is named. */
@@ -101,8 +101,7 @@ function renderEdits({ edits, noEdit = '' }: Proved, paint: Paint): string {
   const cells = edits.map(({ opens }) => groupDigits(opens.cells));
   const width = Math.max(...cells.map((text) => text.length));
   const lines = edits.map(({ text, change, breaks }, i) => {
-    const grant = 'grant' in change ? change.grant : null;
-    const where = grant?.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
+    const where = 'grant' in change ? placeText(change.grant) : '';
     return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}${breaksText(breaks)}\n`;
   });
   return `${paint('info', 'help')}: any one of these changes would allow it (first column: other accesses it also grants)\n${lines.join('')}`;

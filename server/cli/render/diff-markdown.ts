@@ -22,6 +22,8 @@ import { patternsOf, shortList, stretchText } from './region.js';
 const OPEN_ROWS = 20;
 /** Entries shown of each list in a row; the others are counted. */
 const SHOWN = 5;
+/** Of a reason or a description. */
+const SHOWN_CHARACTERS = 120;
 
 export function renderMarkdown(report: DiffReport, compared: Compared): string {
   const { gained, lost } = report;
@@ -119,12 +121,19 @@ function causeText(cause: Cause): string {
   const place = cause.file === undefined ? '' : ` (${code(`${cause.file}:${String(cause.line ?? 1)}`)})`;
   switch (cause.kind) {
     case 'grant':
-      return `grant ${code(cause.id)} ${cause.change}${cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`}${place}`;
+      return `grant ${code(cause.id)} ${cause.change}${cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`}${place}${whyText(cause.reason)}`;
     case 'member':
-      return `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}`;
+      return `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}${whyText(cause.description)}`;
     case 'role':
-      return `role ${code(cause.role)} ${cause.change}${place}`;
+      return `role ${code(cause.role)} ${cause.change}${place}${whyText(cause.description)}`;
   }
+}
+
+/** Many rows may have the same cause, so only the beginning is shown. */
+function whyText(text: string | undefined): string {
+  if (text === undefined) return '';
+  const characters = Array.from(text);
+  return `: ${code(characters.length > SHOWN_CHARACTERS ? `${characters.slice(0, SHOWN_CHARACTERS).join('')}…` : text)}`;
 }
 
 /** A code span in a cell of a table: nothing in it is a mention, a link, HTML or the end of the cell. */

@@ -2,6 +2,7 @@
 import type { Cause, ChecksDiff, DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
+import { placeText, whyText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../exact-json.js';
@@ -115,24 +116,26 @@ function renderRows(rows: readonly ShownRow[], sign: string, paint: Paint): stri
   });
   const causes = first.causes
     .slice(0, SHOWN_CAUSES)
-    .map((cause) => `    ${paint('faint', `because ${escapeText(causeText(cause))}`)}\n`);
+    .map((cause) => `    ${paint('faint', `because ${causeText(cause)}`)}\n`);
   const left = first.causes.length - SHOWN_CAUSES;
   const more = left > 0 ? `    ${paint('faint', `and ${count(left, 'more cause')}`)}\n` : '';
   return `${sign} ${paint('strong', who)}\n${what.join('')}${causes.join('')}${more}`;
 }
 
-/** ``grant `amx-staff` was changed: scopes (grants/amx.yaml:4)`` */
+/** ``grant `amx-staff` was changed: scopes (grants/amx.yaml:4)``, and what the policy says about it and about its role */
 function causeText(cause: Cause): string {
-  const place = cause.file === undefined ? '' : ` (${cause.file}:${String(cause.line ?? 1)})`;
+  const place = placeText(cause);
+  const about = whyText(cause.description);
   switch (cause.kind) {
     case 'grant': {
       const fields = cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`;
-      return `grant \`${cause.id}\` to ${cause.principal} was ${cause.change}${fields}${place}`;
+      const whose = about === '' ? '' : `; ${escapeText(cause.principal)}${about}`;
+      return `grant \`${escapeText(cause.id)}\` to ${escapeText(cause.principal)} was ${cause.change}${fields}${place}${whyText(cause.reason)}${whose}`;
     }
     case 'member':
-      return `${cause.member} was ${cause.change === 'added' ? 'added to' : 'removed from'} role ${cause.role}${place}`;
+      return `${escapeText(cause.member)} was ${cause.change === 'added' ? 'added to' : 'removed from'} role ${cause.role}${place}${about}`;
     case 'role':
-      return `role ${cause.role} was ${cause.change}${place}`;
+      return `role ${cause.role} was ${cause.change}${place}${about}`;
   }
 }
 

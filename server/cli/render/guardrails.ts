@@ -7,15 +7,16 @@ import {
   type GuardrailViolation,
   type Witness,
   type WitnessCells,
+  type WitnessGrant,
   type WitnessPerson,
 } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './text.js';
+import { citedText, grantText, roleText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { instantJson } from '../../exact-json.js';
 import { regionText, shortList, stretchText } from './region.js';
-import { grantText } from './test-failures.js';
 
 /** Entries that text shows. The others are counted; JSON lists all. */
 const SHOWN_WITNESSES = 20;
@@ -77,11 +78,17 @@ function renderWitness(witness: Witness, paint: Paint): string {
   const more = witness.grants.length - SHOWN_GRANTS;
   return [
     head,
-    ...grants.map((grant) => `    ${paint('info', 'grant')}: ${grantText(grant)}\n`),
+    ...grants.map((grant) => `    ${paint('info', 'grant')}: ${citedText(grant)}${forRole(grant)}\n`),
     ...(more > 0 ? [`    and ${count(more, 'more grant')}\n`] : []),
     ...(witness.people ?? []).slice(0, SHOWN_IDENTITIES).map(broughtText),
     renderAlso(witness),
   ].join('');
+}
+
+function forRole({ role, description }: WitnessGrant): string {
+  return role === undefined
+    ? ''
+    : `, for role ${roleText({ role, ...(description === undefined ? {} : { description }) })}`;
 }
 
 function alsoText({ alsoAt = [] }: Witness): string {

@@ -7,6 +7,7 @@ import {
   type GrantCoverage,
 } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef, groupDigits } from '../../../engine/index.js';
+import { grantText, placeText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { shortList } from './region.js';
@@ -70,15 +71,6 @@ function grantLines(grants: readonly GrantRef[], paint: Paint): readonly string[
 function answerText(answer: PolicyTestFailure['expected']): string {
   if (typeof answer === 'string') return answer;
   return answer.length === 0 ? 'nothing' : shortList(answer, SHOWN_NAMESPACES);
-}
-
-/** `id (file:line)` */
-export function grantText(grant: GrantRef): string {
-  return `${escapeText(grant.id)}${placeText(grant)}`;
-}
-
-function placeText(grant: GrantRef): string {
-  return grant.file === undefined ? '' : ` (${escapeText(grant.file)}:${String(grant.line ?? 1)})`;
 }
 
 export function renderCoverage(coverage: GrantCoverage): string {
