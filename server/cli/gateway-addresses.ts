@@ -74,6 +74,17 @@ export function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentit
   return isLoopbackName(host) ? null : tls;
 }
 
+/** Answers probes where admins will be answered later. Resolves to what ends that. Throws `CliFailure` (6 or 10). */
+export async function probesAtAdminAddress(
+  { adminListen }: Pick<Config, 'adminListen'>,
+  tls: TlsIdentity | null,
+): Promise<() => Promise<void>> {
+  // Nobody knows which port 0 would be.
+  if (adminListen === null || adminListen.port === 0) return () => Promise.resolve();
+  const { answerProbes } = await import('../http/waiting-probes.js');
+  return answerProbes(adminListen, adminTls(adminListen, tls)).catch(addressFailure('--admin-listen', adminListen));
+}
+
 type AddressFlag = '--listen' | '--admin-listen';
 
 async function takeAddress(
@@ -82,16 +93,7 @@ async function takeAddress(
   options: NonNullable<Parameters<typeof bindTcp>[1]>,
 ): Promise<Bound> {
   const compose = await import('../compose.js');
-  const fail = (error: unknown): never => {
-    const reason = LISTEN_FAULTS.get(systemCodeOf(error));
-    if (reason === undefined) throw error;
-    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-    throw new CliFailure(
-      systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
-      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
-      { help: HELP[flag], cause: error },
-    );
-  };
+  const fail = addressFailure(flag, { host, port });
   const bound = await compose.bindTcp({ host, port }, options).catch(fail);
   return {
     ...bound,
@@ -100,6 +102,19 @@ async function takeAddress(
     },
     // Somebody else may have taken it since.
     serve: (service) => bound.serve(service).catch(fail),
+  };
+}
+
+function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unknown) => never {
+  return (error) => {
+    const reason = LISTEN_FAULTS.get(systemCodeOf(error));
+    if (reason === undefined) throw error;
+    const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+    throw new CliFailure(
+      systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
+      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
+      { help: HELP[flag], cause: error },
+    );
   };
 }
 

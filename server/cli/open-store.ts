@@ -94,23 +94,32 @@ export interface Waiting {
   readonly log: Logger;
   /** Resolves when the process is told to end. */
   readonly ended: Promise<unknown>;
+  /** Answers probes from now on; resolves to what ends that. */
+  readonly answerProbes: () => Promise<() => Promise<void>>;
 }
 
 /** Like `openStore`, but waits for a store that is away. Null if the process is told to end meanwhile. */
-export async function awaitStore(io: CliIo, config: Config, { log, ended }: Waiting): Promise<Database | null> {
+export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): Promise<Database | null> {
+  const { log, ended, answerProbes } = waiting;
   const isOver = ended.then(() => true);
-  for (let since: number | null = null; ; since ??= performance.now()) {
-    try {
-      const db = await openStore(io, config);
-      const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
-      if (seconds !== null) log.info({ seconds }, 'the store is there');
-      return db;
-    } catch (error) {
-      if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
-      const { code, message: reason } = error;
-      if (since === null) log.warn({ code, reason }, 'the store is not there yet: waiting for it');
+  let endProbes: (() => Promise<void>) | null = null;
+  try {
+    for (let since: number | null = null; ; since ??= performance.now()) {
+      try {
+        const db = await openStore(io, config);
+        const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
+        if (seconds !== null) log.info({ seconds }, 'the store is there');
+        return db;
+      } catch (error) {
+        if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
+        endProbes ??= await answerProbes();
+        const { code, message: reason } = error;
+        if (since === null) log.warn({ code, reason }, 'the store is not there yet: waiting for it');
+      }
+      if (await Promise.race([isOver, sleep(WAIT, false, { ref: true })])) return null;
     }
-    if (await Promise.race([isOver, sleep(WAIT, false, { ref: true })])) return null;
+  } finally {
+    await endProbes?.();
   }
 }
 

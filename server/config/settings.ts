@@ -122,7 +122,7 @@ export const SETTINGS = Object.freeze({
     }),
     waitAtStart: setting(FLAG, {
       default: true,
-      doc: 'whether `serve` waits for a store that is away when it starts; otherwise it ends with status 10',
+      doc: 'whether `serve` waits for a store that is away when it starts, with /livez up on `adminListen`; otherwise it ends with status 10',
     }),
     replicaLag: setting(DURATION, {
       default: inSeconds(DATABASE_LIMITS.replicaLag),

@@ -5,13 +5,24 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findPostgres, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const SETTINGS =
   'policy: policy\nlisten: 127.0.0.1:0\nadminListen: none\nadminSocket: none\naudit: { folder: audit }\n';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (typeof address !== 'object' || address === null) throw new Error('a TCP server without an address');
+  return address.port;
+}
 
 if (findPostgres() === null) {
   test.skip('a gateway before its PostgreSQL (none is installed here)', () => undefined);
@@ -37,12 +48,14 @@ if (findPostgres() === null) {
     });
 
     /** Starts it, and resolves when it waits. */
-    const waiting = async (): Promise<{
+    const waiting = async (
+      ...flags: readonly string[]
+    ): Promise<{
       child: ChildProcess;
       lines: AsyncIterator<string, undefined>;
       ended: Promise<unknown[]>;
     }> => {
-      const child = spawn(process.execPath, [CLI, 'serve'], {
+      const child = spawn(process.execPath, [CLI, 'serve', ...flags], {
         cwd,
         env: { PATH: process.env['PATH'] ?? '', ...env },
         stdio: ['ignore', 'inherit', 'pipe'],
@@ -65,6 +78,28 @@ if (findPostgres() === null) {
       child.kill('SIGTERM');
       expect(await next(lines)).toMatchObject({ level: 'info', signal: 'SIGTERM', msg: 'shutting down' });
       expect((await ended)[0]).toBe(0);
+    });
+
+    test('answers probes at its address for admins: it is alive and not ready', async () => {
+      const port = await freePort();
+      const settings = SETTINGS.replace('adminListen: none', `adminListen: 127.0.0.1:${String(port)}`);
+      await writeFile(join(cwd, 'probed.yaml'), settings);
+      const { child, lines, ended } = await waiting('--config', 'probed.yaml');
+      const ask = async (path: string, method = 'GET'): Promise<readonly [number, string]> => {
+        const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method });
+        return [answer.status, await answer.text()];
+      };
+      expect(await ask('/livez')).toEqual([200, '{"status":"ok","checks":{}}']);
+      expect(await ask('/livez', 'HEAD')).toEqual([200, '']);
+      expect(await ask('/readyz')).toEqual([503, '{"status":"failed","checks":{"store":"failed"}}']);
+      expect(await ask('/metrics')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
+      await server.start();
+      expect(await next(lines)).toMatchObject({ msg: 'the store is there' });
+      // The gateway takes the address over; for a moment nobody listens there.
+      while ((await ask('/readyz').catch(() => [0]))[0] !== 200) await sleep(20);
+      child.kill('SIGTERM');
+      expect((await ended)[0]).toBe(0);
+      await server.crash();
     });
 
     test('ends with a status of its own where it may not wait, as other commands do', async () => {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
-import { openTls, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
+import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type OpenAudit, openAudit, refusalsTo } from '../open-audit.js';
 import { awaitStore, openStore } from '../open-store.js';
@@ -155,7 +155,10 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       throw error;
     };
     const isAwaited = !isLocal && config.database.waitAtStart;
-    const opening = isAwaited ? awaitStore(io, config, { log, ended: termination.requested }) : openStore(io, config);
+    const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
+    const opening = isAwaited
+      ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
+      : openStore(io, config);
     const db = await opening.catch(closeAddresses);
     if (db === null) {
       log.info({ signal: await termination.requested }, 'shutting down');
