@@ -18,6 +18,7 @@ export { AuthenticationError } from './auth/authenticators.js';
 export { connectionLimits } from './http/client-address.js';
 export { bindSocket, bindTcp, sharedTcp } from './http/http-server.js';
 export { urlOf } from './http/listen-at.js';
+export { answerProbes } from './http/waiting-probes.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 export { type GatewayMode, type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 

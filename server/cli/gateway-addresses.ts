@@ -81,7 +81,7 @@ export async function probesAtAdminAddress(
 ): Promise<() => Promise<void>> {
   // Nobody knows which port 0 would be.
   if (adminListen === null || adminListen.port === 0) return () => Promise.resolve();
-  const { answerProbes } = await import('../http/waiting-probes.js');
+  const { answerProbes } = await import('../compose.js');
   return answerProbes(adminListen, adminTls(adminListen, tls)).catch(addressFailure('--admin-listen', adminListen));
 }
 
