@@ -252,10 +252,7 @@ const SHOWN = Object.freeze({
   admin: flag,
   decide: flag,
   monitor: flag,
-  status: {
-    description: '`replace`: made by an earlier release for data and for admins, and refused by both.',
-    enum: ['active', 'expired', 'revoked', 'replace'],
-  },
+  status: { enum: ['active', 'expired', 'revoked'] },
   expires: nullable(instant),
   revokedAt: nullable(instant),
   lastUsedAt: nullable(instant),

@@ -1,21 +1,15 @@
 // Which logs that the store knows should be in a folder, and which of them are not (docs/audit.md "Verifying").
 import { listLogs } from './log-files.js';
 import { readArchiveList } from './archived-files.js';
-import type { KnownLog, LogPlace } from './outbox.js';
+import type { NotedHead, LogPlace } from './outbox.js';
 
-/**
- * Whether a log was last written at this place. An embedded store moves from machine to machine with its logs. A log
- * without a place is of an earlier release; on an embedded store it counts as one of here.
- */
-export function isFrom(place: LogPlace, store: 'embedded' | 'external'): (log: KnownLog) => boolean {
-  return ({ host, folder }) => {
-    if (host === null) return store === 'embedded';
-    return folder === place.folder && (store === 'embedded' || host === place.host);
-  };
+/** Whether a log was last written at this place. An embedded store moves from machine to machine with its logs. */
+export function isFrom(place: LogPlace, store: 'embedded' | 'external'): (log: NotedHead) => boolean {
+  return ({ host, folder }) => folder === place.folder && (store === 'embedded' || host === place.host);
 }
 
 /** The logs of these of which the folder has nothing, and which its list of archived files does not name. */
-export async function missingFrom(folder: string, known: readonly KnownLog[]): Promise<readonly KnownLog[]> {
+export async function missingFrom(folder: string, known: readonly NotedHead[]): Promise<readonly NotedHead[]> {
   const here = await listLogs(folder);
   const archived = new Set((await readArchiveList(folder)).files.map(({ log }) => log));
   return known.filter(({ log }) => !here.has(log) && !archived.has(log));

@@ -109,15 +109,9 @@ export interface NotedHead extends Head, LogPlace {
   readonly log: string;
 }
 
-/** A log of the store, with its last noted head. Logs of earlier releases have no place. */
-export interface KnownLog extends Head {
-  readonly log: string;
-  readonly host: string | null;
-  readonly folder: string | null;
-}
-
-export async function knownLogs(knex: Knex): Promise<readonly KnownLog[]> {
-  const rows = await rowsOf<Omit<KnownLog, 'seq'> & { readonly seq: string }>(
+/** The logs of the store, each with its last noted head. */
+export async function knownLogs(knex: Knex): Promise<readonly NotedHead[]> {
+  const rows = await rowsOf<Omit<NotedHead, 'seq'> & { readonly seq: string }>(
     knex,
     sql`SELECT log, seq::text AS seq, hash, host, folder FROM audit_heads ORDER BY log LIMIT ${AUDIT_LIMITS.knownLogs}::integer`,
   );

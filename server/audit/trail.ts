@@ -12,7 +12,7 @@ import { type AuditEvent, type EventParts, GATEWAY, makeEvent, type Operation } 
 import { type FileLayer, systemFiles } from './file-layer.js';
 import { listLogs } from './log-files.js';
 import { isFrom, missingFrom } from './missing-logs.js';
-import { type KnownLog, knownLogs } from './outbox.js';
+import { type NotedHead, knownLogs } from './outbox.js';
 import { type OwnedLog, ownLog } from './own-log.js';
 import { eventPolicy, type Provenance } from './provenance.js';
 import { readFiles } from './read-log.js';
@@ -227,7 +227,7 @@ const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retr
  * The store has noted the head of each log. A log that ends before its noted head, or has a different event there, is
  * not continued as if it were intact.
  */
-async function checkNoted(known: readonly KnownLog[], { folder, log, head }: OwnedLog): Promise<void> {
+async function checkNoted(known: readonly NotedHead[], { folder, log, head }: OwnedLog): Promise<void> {
   const noted = known.find((one) => one.log === log);
   if (noted === undefined) return;
   const there = noted.seq === head.seq ? head.hash : await hashAt(folder, log, noted.seq);

@@ -47,11 +47,6 @@ export interface StoredKey extends ApiKey {
 /** A store, or one transaction of it. */
 type Store = Pick<Database, 'knex'>;
 
-/** An earlier release could make keys that were both for data and for admins. Each door refuses them. */
-export function isOfBothKinds({ admin, monitor, identities, scopes, restrictions }: ApiKey): boolean {
-  return (admin || monitor) && (identities.length > 0 || scopes !== null || restrictions !== null);
-}
-
 /** Stores a new key. `text` is the only place where its secret is ever seen. */
 export async function createKey(
   db: Store,

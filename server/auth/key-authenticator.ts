@@ -7,7 +7,7 @@ import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
 import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
-import { isOfBothKinds, noteKeyUse, type StoredKey } from './api-keys.js';
+import { noteKeyUse, type StoredKey } from './api-keys.js';
 import { type Authenticator, type Credential, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
 import { makeKeyReader } from './key-reader.js';
@@ -39,7 +39,6 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
       throw stored === null ? notValid('unknown', 'unknown key') : notValid('wrong', 'wrong secret');
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
-    if (isOfBothKinds(stored)) throw notValid('unusable', 'a key for data and for admins');
     const kind = kindOf(stored);
     if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}`);
     proven.put(stored.id, stored.secretHash, 0);
@@ -73,7 +72,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
 }
 
 type Door = keyof KeyAuthenticators;
-type Kind = 'data' | 'admins' | 'monitoring';
+type Kind = 'data' | 'admins' | 'monitoring' | 'no door';
 
 const KINDS: Readonly<Record<Door, readonly Kind[]>> = {
   actors: ['data'],
@@ -81,7 +80,9 @@ const KINDS: Readonly<Record<Door, readonly Kind[]>> = {
   watchers: ['admins', 'monitoring'],
 };
 
-function kindOf({ admin, monitor }: StoredKey): Kind {
+/** No code of ours makes a key of two kinds. Each door refuses one. */
+function kindOf({ admin, monitor, identities, scopes, restrictions }: StoredKey): Kind {
+  if ((admin || monitor) && (identities.length > 0 || scopes !== null || restrictions !== null)) return 'no door';
   return admin ? 'admins' : monitor ? 'monitoring' : 'data';
 }
 

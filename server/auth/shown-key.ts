@@ -1,10 +1,9 @@
 // A key as the command line and the admin listener both show it: everything but its secret.
 import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
-import { type ApiKey, isOfBothKinds } from './api-keys.js';
+import type { ApiKey } from './api-keys.js';
 import type { Fingerprinter } from './fingerprint.js';
 
-/** `replace`: the key is both for data and for admins, so each door refuses it. */
-type KeyStatus = 'active' | 'expired' | 'revoked' | 'replace';
+type KeyStatus = 'active' | 'expired' | 'revoked';
 
 export interface ShownKey {
   readonly id: string;
@@ -47,5 +46,5 @@ export function showKey(key: ApiKey, now: Instant, fingerprint: Fingerprinter): 
 function statusOf(key: ApiKey, now: Instant): KeyStatus {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expires !== null && key.expires <= now) return 'expired';
-  return isOfBothKinds(key) ? 'replace' : 'active';
+  return 'active';
 }

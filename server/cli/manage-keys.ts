@@ -211,7 +211,7 @@ function rowOf(key: ShownKey): readonly string[] {
     other !== null ? '-' : key.restrictions === null ? 'all' : key.restrictions.join(',') || 'none',
     key.expires ?? 'never',
     key.lastUsedAt ?? 'never',
-    key.status === 'replace' ? 'replace: for admin and for data' : key.status,
+    key.status,
     `${key.fingerprint.slice(0, SHORT)}…`,
   ].map((cell) => escapeText(cell));
 }

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isFrom } from '../audit/missing-logs.js';
-import { type KnownLog, knownLogs } from '../audit/outbox.js';
+import { type NotedHead, knownLogs } from '../audit/outbox.js';
 import { auditFolderOf, storeOf, type SettingFlags } from '../config/index.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
@@ -14,9 +14,9 @@ export type NotedLogs =
   | {
       readonly asked: true;
       /** Logs that should be in the folder. */
-      readonly here: readonly KnownLog[];
+      readonly here: readonly NotedHead[];
       /** Logs of other machines or folders. */
-      readonly elsewhere: readonly KnownLog[];
+      readonly elsewhere: readonly NotedHead[];
     }
   | { readonly asked: false; readonly why: string };
 

@@ -34,7 +34,7 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
 
 /**
  * By the server's names. These are set and not asked for when a connection is made, because poolers refuse to pass them
- * on then. The schema is not the user's default, because that default tells where earlier releases kept their tables.
+ * on then.
  */
 function greetingOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): string {
   const given = parametersOf(url);

@@ -3,21 +3,8 @@
 // behind.
 import type { Knex } from 'knex';
 import type { Database } from './database.js';
-import { type EarlierStore, findEarlier, moveEarlier } from './earlier-schema.js';
 import { sqlStateOf, StoreError } from './failures.js';
-import { records } from './migrations/0001-records.js';
-import { keysAndSecrets } from './migrations/0002-keys-and-secrets.js';
-import { queryIndexes } from './migrations/0003-query-indexes.js';
-import { ancestorIndexes } from './migrations/0004-ancestor-indexes.js';
-import { ownSchema } from './migrations/0005-own-schema.js';
-import { keptAnswers } from './migrations/0006-kept-answers.js';
-import { auditOutbox } from './migrations/0007-audit-outbox.js';
-import { activations } from './migrations/0009-activations.js';
-import { storedSnapshots } from './migrations/0010-stored-snapshots.js';
-import { gateways } from './migrations/0011-gateways.js';
-import { decideKeys } from './migrations/0012-decide-keys.js';
-import { placesOfLogs } from './migrations/0013-places-of-logs.js';
-import { monitorKeys } from './migrations/0014-monitor-keys.js';
+import { store } from './migrations/0001-store.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -27,21 +14,7 @@ interface StoreMigration {
 }
 
 /** In order. The list is append-only: a released migration is never edited, but corrected by a later one. */
-export const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
-  { name: '0001-records', up: records },
-  { name: '0002-keys-and-secrets', up: keysAndSecrets },
-  { name: '0003-query-indexes', up: queryIndexes },
-  { name: '0004-ancestor-indexes', up: ancestorIndexes },
-  { name: '0005-own-schema', up: ownSchema },
-  { name: '0006-kept-answers', up: keptAnswers },
-  { name: '0007-audit-outbox', up: auditOutbox },
-  { name: '0009-activations', up: activations },
-  { name: '0010-stored-snapshots', up: storedSnapshots },
-  { name: '0011-gateways', up: gateways },
-  { name: '0012-decide-keys', up: decideKeys },
-  { name: '0013-places-of-logs', up: placesOfLogs },
-  { name: '0014-monitor-keys', up: monitorKeys },
-]);
+const MIGRATIONS: readonly StoreMigration[] = Object.freeze([{ name: '0001-store', up: store }]);
 
 const TABLE = 'schema_migrations';
 
@@ -49,9 +22,8 @@ const TABLE = 'schema_migrations';
 const LOCK = 7_214_903;
 
 /**
- * Runs the migrations that this store lacks, and returns their names; empty if it was up to date. A store of an earlier
- * release is moved into our schema first. Throws `store.version` for a newer store, and `store.foreign` if our names
- * are taken.
+ * Runs the migrations that this store lacks, and returns their names; empty if it was up to date. Throws `store.version`
+ * for a store that another release migrated, and `store.foreign` if our names are taken.
  */
 export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
@@ -60,52 +32,33 @@ export async function migrate(db: Database): Promise<readonly string[]> {
     await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
     // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
-    const { applied, earlier } = await findStore(transaction);
-    const pending = pendingOf(applied);
+    const pending = pendingOf(await findApplied(transaction));
     if (pending.length === 0) return [];
     await createSchema(transaction);
-    if (earlier !== null) await moveEarlier(transaction, earlier);
     await run(transaction);
     return pending;
   });
 }
 
-/** The names of the migrations that this store lacks, in order. Throws `store.version` for a newer store. */
+/** The names of the migrations that this store lacks, in order. Throws `store.version` as `migrate` does. */
 export async function pendingMigrations(db: Database): Promise<readonly string[]> {
-  try {
-    return pendingOf((await db.transaction(findStore)).applied);
-  } catch (error) {
-    // This reads without the lock, so another process may move the list away after it was found. The list is in our
-    // schema then.
-    if (sqlStateOf(error) !== UNDEFINED_TABLE) throw error;
-    return pendingOf((await db.transaction(findStore)).applied);
-  }
+  return pendingOf(await db.transaction(findApplied));
 }
 
-const UNDEFINED_TABLE = '42P01';
-
-interface FoundStore {
-  readonly applied: readonly string[];
-  /** The store of a release that kept its tables elsewhere. */
-  readonly earlier: EarlierStore | null;
-}
-
-async function findStore(transaction: Knex.Transaction): Promise<FoundStore> {
+/** The names of the migrations that this store has, in order. */
+async function findApplied(transaction: Knex.Transaction): Promise<readonly string[]> {
   // Uses a query, not to_regclass. Only queries see what another process committed while this one waited for the lock;
   // a name that was looked up before stays unknown for the rest of the transaction.
   const isMigrated = await isThere(
     transaction,
     sql`SELECT 1 FROM pg_tables WHERE schemaname = ${SCHEMA} AND tablename = ${TABLE}`,
   );
-  if (!isMigrated) {
-    const earlier = await findEarlier(transaction);
-    return { applied: earlier?.applied ?? [], earlier };
-  }
+  if (!isMigrated) return [];
   const { rows } = await transaction.raw<{ rows: readonly { name: string }[] }>('SELECT name FROM ??.?? ORDER BY id', [
     SCHEMA,
     TABLE,
   ]);
-  return { applied: rows.map(({ name }) => name), earlier: null };
+  return rows.map(({ name }) => name);
 }
 
 /**

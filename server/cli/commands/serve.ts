@@ -15,7 +15,6 @@ import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
 import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
-import { nodeWarning } from '../../node-support.js';
 import { systemClock as clock } from '../../ports.js';
 import { followSource } from '../../policy/follow-source.js';
 import { watchAge } from '../../policy/watch-age.js';
@@ -85,11 +84,16 @@ async function serve(io: CliIo, options: Options): Promise<void> {
   await run(io, { config, found, format: options.format });
 }
 
+const OLDEST_SUPPORTED_NODE = 22;
+
 async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
   const served = [listen, ...(adminListen === null ? [] : [adminListen])].filter(({ host }) => !isLoopbackName(host));
   if (served.length === 0) return;
-  const outdated = nodeWarning(process.versions.node, Date.now());
-  if (outdated !== null) await write(io.stderr, `warning: ${outdated}\n`);
+  const { node } = process.versions;
+  if (Number.parseInt(node) < OLDEST_SUPPORTED_NODE) {
+    const advice = `serve a network with Node ${String(OLDEST_SUPPORTED_NODE)} or newer`;
+    await write(io.stderr, `warning: Node ${node} gets no security fixes any more; ${advice}\n`);
+  }
   if (tls.certFile !== null) return;
   const warning =
     'keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1';

@@ -84,8 +84,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     done.catch(broken);
     return Buffer.concat(output);
   };
-  // For the one session that all clients share. It is not the server's default, because that tells where earlier
-  // releases kept their tables.
+  // For the one session that all clients share.
   run(queryFrame(`create schema if not exists ${SCHEMA}`));
   run(queryFrame(`set search_path = ${SCHEMA}`));
   return {

@@ -13,7 +13,6 @@ import {
   renameSync,
   rmSync,
   statfsSync,
-  statSync,
 } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,10 +54,6 @@ const unfinishedFolder = (dataDir: string): string => join(dataDir, 'store.unfin
  */
 export function prepareFolder(dataDir: string): 'new' | 'existing' {
   const store = storeFolder(dataDir);
-  const unfinished = unfinishedFolder(dataDir);
-  // An earlier release made the store in its final place, and marked it with a file while it was half made.
-  if (statSync(unfinished, { throwIfNoEntry: false })?.isFile() === true)
-    rmSync(store, { recursive: true, force: true });
   dropUnfinished(dataDir);
   if (!existsSync(store) || readdirSync(store).length === 0) return 'new';
   checkVersion(store);

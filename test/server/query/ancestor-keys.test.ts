@@ -3,11 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Family, type NamespacePath, type Visible } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
-import { migrate, MIGRATIONS } from '../../../server/db/migrate.js';
-import { SCHEMA } from '../../../server/db/session-settings.js';
+import { migrate } from '../../../server/db/migrate.js';
 import { rowsOf, sql } from '../../../server/db/sql.js';
 import { familyCode, storedPath } from '../../../server/db/tables.js';
-import { inTransaction } from '../../../server/db/transaction.js';
 import { ancestorKey, KEYED_LEVELS, rootKeys } from '../../../server/query/ancestor-keys.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
@@ -49,11 +47,8 @@ for (const store of testStores()) {
     beforeAll(async () => {
       opened = await store.openEmpty();
       db = opened.database;
-      // As it was before, with records in it.
-      await db.knex.raw('CREATE SCHEMA IF NOT EXISTS ??', [SCHEMA]);
-      for (const { up } of MIGRATIONS.slice(0, 3)) await inTransaction(db.knex, up);
+      await migrate(db);
       await plant(db, RECORDS);
-      for (const { up } of MIGRATIONS.slice(3)) await inTransaction(db.knex, up);
       await db.knex.raw('ANALYZE records');
     });
     afterAll(() => opened.dispose());

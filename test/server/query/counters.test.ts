@@ -3,10 +3,8 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Knex } from 'knex';
-import { canonicalize, FAMILIES, type Visible } from '../../../engine/index.js';
+import { canonicalize, type Visible } from '../../../engine/index.js';
 import { openDatabase } from '../../../server/db/database.js';
-import { MIGRATIONS } from '../../../server/db/migrate.js';
-import { SCHEMA } from '../../../server/db/session-settings.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { parseQuery } from '../../../server/query/parse-query.js';
 import { countRecords } from '../../../server/query/records.js';
@@ -156,26 +154,6 @@ describeOnStores('the counters', (store) => {
       }
     } finally {
       await Promise.all(others.map((other) => other.close()));
-    }
-  });
-
-  it('begin with the records that were there before them', async () => {
-    const other = await store.openEmpty();
-    try {
-      await other.database.knex.raw('CREATE SCHEMA IF NOT EXISTS ??', [SCHEMA]);
-      for (const { up } of MIGRATIONS.slice(0, 2)) await inTransaction(other.database.knex, up);
-      await plant(other.database, hostileRecords());
-      for (const { up } of MIGRATIONS.slice(2)) await inTransaction(other.database.knex, up);
-      expect(await differences(other.database.knex)).toEqual([]);
-      const { rows } = await other.database.knex.raw<{ rows: unknown[] }>(
-        'SELECT family, sum(active + archived)::int AS n FROM record_counts GROUP BY family ORDER BY family',
-      );
-      expect(rows).toEqual([
-        { family: FAMILIES.indexOf('namespace'), n: 1 },
-        { family: FAMILIES.indexOf('resource'), n: 240 },
-      ]);
-    } finally {
-      await other.dispose();
     }
   });
 });
