@@ -9,13 +9,23 @@ import type {
 } from '../model/document.js';
 import { assertNever } from '../model/invariant.js';
 import type { Audience, Exemption, GuardrailRule, Parties, PolicyGuardrail, PolicyTest } from '../model/policy-set.js';
-import type { Located } from '../model/span.js';
-import type { Names } from './names.js';
-import { findingAt, placeOf, relatedAt } from './places.js';
+import { type Names, refuseRepeated } from './names.js';
+import { placeOf } from './places.js';
 import { checkIdentity, checkProvider, checkRole } from './references.js';
 
-export function linkTests(document: PolicyDocument, names: Names): readonly PolicyTest[] {
-  return document.tests.map((test) => linkTest(document, test, names)).filter((test) => test !== null);
+export function linkTests(documents: readonly PolicyDocument[], names: Names): readonly PolicyTest[] {
+  const refuse = refuseRepeated(names.sink, {
+    code: 'TEST_DUPLICATE',
+    message: (name) => `two tests are called \`${name}\``,
+    help: 'give one of them another name: reports and `diff` tell tests apart by their names',
+  });
+  return documents.flatMap((document) =>
+    document.tests.flatMap((test): readonly PolicyTest[] => {
+      if (test.name !== null) refuse(document, test.name);
+      const linked = linkTest(document, test, names);
+      return linked === null ? [] : [linked];
+    }),
+  );
 }
 
 function linkTest(document: PolicyDocument, test: TestDeclaration, names: Names): PolicyTest | null {
@@ -49,25 +59,16 @@ function linkTest(document: PolicyDocument, test: TestDeclaration, names: Names)
 
 export function linkGuardrails(documents: readonly PolicyDocument[], names: Names): readonly PolicyGuardrail[] {
   const guardrails: PolicyGuardrail[] = [];
-  const declared = new Map<string, { readonly document: PolicyDocument; readonly id: Located<string> }>();
+  const refuse = refuseRepeated(names.sink, {
+    code: 'GUARDRAIL_DUPLICATE',
+    message: (id) => `the guardrail id \`${id}\` is used twice`,
+    help: 'give one of them another id',
+  });
   for (const document of documents) {
     for (const { id, description, rules } of document.guardrails) {
       const [linked = null, second] = rules.map((rule) => linkRule(document, rule, names));
       if (id === null) continue;
-      const before = declared.get(id.value);
-      if (before === undefined) declared.set(id.value, { document, id });
-      else {
-        const related = [relatedAt(before.document, before.id, 'first declared here')];
-        const message = `the guardrail id \`${id.value}\` is used twice`;
-        names.sink.add(
-          findingAt(document, id, {
-            code: 'GUARDRAIL_DUPLICATE',
-            message,
-            help: 'give one of them another id',
-            related,
-          }),
-        );
-      }
+      refuse(document, id);
       if (linked !== null && second === undefined)
         guardrails.push({ id: id.value, description, rule: linked, place: placeOf(document, id) });
     }

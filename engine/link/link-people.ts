@@ -2,33 +2,26 @@
 import type { IdentityReference, PolicyDocument } from '../model/document.js';
 import { formatIdentity } from '../model/identity.js';
 import type { PolicyPerson } from '../model/policy-set.js';
-import type { Located } from '../model/span.js';
-import type { Names } from './names.js';
+import { type Names, refuseRepeated } from './names.js';
 import { findingAt, placeOf, relatedAt } from './places.js';
 import { checkIdentity } from './references.js';
 
-interface Declared<T> {
+interface Declared {
   readonly document: PolicyDocument;
-  readonly at: T;
+  readonly at: IdentityReference;
+  readonly person: string;
 }
 
 export function linkPeople(documents: readonly PolicyDocument[], names: Names): readonly PolicyPerson[] {
-  const byName = new Map<string, Declared<Located<string>>>();
-  const byIdentity = new Map<string, Declared<IdentityReference> & { readonly person: string }>();
+  const refuse = refuseRepeated(names.sink, {
+    code: 'PERSON_DUPLICATE',
+    message: (name) => `the person \`${name}\` is declared twice`,
+    help: 'merge their identities, or rename one',
+  });
+  const byIdentity = new Map<string, Declared>();
   return documents.flatMap((document) =>
     document.people.map(({ name, identities }) => {
-      const before = byName.get(name.value);
-      if (before === undefined) byName.set(name.value, { document, at: name });
-      else {
-        names.sink.add(
-          findingAt(document, name, {
-            code: 'PERSON_DUPLICATE',
-            message: `the person \`${name.value}\` is declared twice`,
-            help: 'merge their identities, or rename one',
-            related: [relatedAt(before.document, before.at, 'first declared here')],
-          }),
-        );
-      }
+      refuse(document, name);
       for (const identity of identities) {
         checkIdentity(document, identity, { names, roleForm: 'none' });
         const text = formatIdentity(identity.value);

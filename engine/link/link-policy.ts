@@ -32,7 +32,7 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const people = linkPeople(documents, names);
   const exclusive = linkExclusive(documents, names);
   const folders = linkFolders(documents, names);
-  const tests = documents.flatMap((document) => linkTests(document, names));
+  const tests = linkTests(documents, names);
   const guardrails = linkGuardrails(documents, names);
   const header = documents.find((document) => document.header !== null)?.header ?? null;
   const name = header?.name ?? null;

@@ -1,8 +1,10 @@
 // What a policy declares, by name. Of several declarations of a name, the first in file order counts and the others are
 // reported.
 import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
+import type { Located } from '../model/span.js';
 import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
 import type { Sink } from '../diagnostics/report.js';
+import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import { findingAt, relatedAt } from './places.js';
 
 export interface DeclaredRole {
@@ -49,5 +51,23 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
     rolesMayBeMissing: documents.some((document) => document.header === null && !document.complete),
     suggestRole: makeSuggester(roles.keys()),
     sink,
+  };
+}
+
+/** Makes a function that is called for each name in file order, and reports those that came before. */
+export function refuseRepeated(
+  sink: Sink,
+  words: { readonly code: DiagnosticCode; readonly message: (name: string) => string; readonly help: string },
+): (document: PolicyDocument, name: Located<string>) => void {
+  const { code, message, help } = words;
+  const declared = new Map<string, { readonly document: PolicyDocument; readonly name: Located<string> }>();
+  return (document, name) => {
+    const before = declared.get(name.value);
+    if (before === undefined) {
+      declared.set(name.value, { document, name });
+      return;
+    }
+    const related = [relatedAt(before.document, before.name, 'first declared here')];
+    sink.add(findingAt(document, name, { code, message: message(name.value), help, related }));
   };
 }

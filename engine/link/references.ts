@@ -1,6 +1,14 @@
 // References to roles and providers. Each is declared, or there is a diagnostic with the name that was perhaps meant.
 import type { IdentityReference, MemberReference, PolicyDocument, RoleReference } from '../model/document.js';
-import { formatIdentity, GROUP_SUFFIX } from '../model/identity.js';
+import { groupDigits } from '../diagnostics/fault-words.js';
+import {
+  baseProvider,
+  FORBIDDEN_KEYS,
+  formatIdentity,
+  isProviderOf,
+  joinedIdentities,
+  mayBeProvider,
+} from '../model/identity.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
@@ -22,7 +30,11 @@ export function checkReference(
 export function checkRole(document: PolicyDocument, reference: RoleReference, names: Names): void {
   if (names.roles.has(reference.value) || names.rolesMayBeMissing) return;
   const near = names.suggestRole.nearest(reference.value);
-  const help = near === null ? 'declare it under `roles`, or name one that is declared' : `did you mean \`${near}\`?`;
+  const [other, name] = ['name one that is declared', reference.value];
+  const declare = FORBIDDEN_KEYS.has(name)
+    ? `no role can be called that: ${other}`
+    : `declare it under \`roles\`, or ${other}`;
+  const help = near === null ? declare : `did you mean \`${near}\`?`;
   names.sink.add(
     findingAt(document, reference, {
       code: 'ROLE_UNKNOWN',
@@ -40,12 +52,23 @@ export function checkIdentity(
   const { provider, subject } = reference.value;
   const isRole = /^roles?$/.test(provider) && names.providers?.has(provider) === false;
   const { start, end } = reference;
-  if (!isRole) checkProvider(document, { value: provider, start, end }, names);
-  else {
+  if (!isRole) {
+    checkProvider(document, { value: provider, start, end }, names);
+    checkSingle(document, reference, names);
+  } else {
     const message = `\`${formatIdentity(reference.value)}\` reads as an identity of the provider \`${provider}\`, which is not declared`;
     const help = `to name the role \`${subject}\`, ${ROLE_FORMS[roleForm](subject)}`;
     names.sink.add(findingAt(document, reference satisfies Span, { code: 'PROVIDER_UNKNOWN', message, help }));
   }
+}
+
+/** Two identities without a comma between them read as one, which nobody has. */
+function checkSingle(document: PolicyDocument, reference: IdentityReference, { providers, sink }: Names): void {
+  const joined = providers === null ? null : joinedIdentities(reference.value, providers);
+  if (joined === null) return;
+  const message = `\`${formatIdentity(reference.value)}\` is ${groupDigits(joined.length)} identities in one text`;
+  const help = `write each as a text of its own, with a comma between them or on its own line: ${joined.map((text) => `\`${text}\``).join(', ')}`;
+  sink.add(findingAt(document, reference satisfies Span, { code: 'IDENTITY_JOINED', message, help }));
 }
 
 const ROLE_FORMS: Readonly<Record<RoleForm, (role: string) => string>> = {
@@ -58,10 +81,9 @@ const ROLE_FORMS: Readonly<Record<RoleForm, (role: string) => string>> = {
 export function checkProvider(document: PolicyDocument, reference: Located<string>, names: Names): void {
   const { providers } = names;
   const { value } = reference;
-  if (providers === null || providers.has(value)) return;
-  if (value.endsWith(GROUP_SUFFIX) && providers.has(value.slice(0, -GROUP_SUFFIX.length))) return;
+  if (providers === null || isProviderOf(providers, value)) return;
   const near = nearest(value, providers);
-  const help = near === null ? 'declare it in `policy.yaml`, under `providers`' : `did you mean \`${near}\`?`;
+  const help = near === null ? declareHelp(value) : `did you mean \`${near}\`?`;
   names.sink.add(
     findingAt(document, reference satisfies Span, {
       code: 'PROVIDER_UNKNOWN',
@@ -69,6 +91,14 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
       help,
     }),
   );
+}
+
+function declareHelp(provider: string): string {
+  if (mayBeProvider(provider)) return 'declare it in `policy.yaml`, under `providers`';
+  const base = baseProvider(provider);
+  return mayBeProvider(base)
+    ? `declare \`${base}\` in \`policy.yaml\`, under \`providers\`: its groups come with it`
+    : 'no provider can be called that: name one that is declared';
 }
 
 export function identityPrincipal(reference: MemberReference): Principal {

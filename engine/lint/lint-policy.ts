@@ -19,6 +19,7 @@ import { findNearNamespaces } from './near-namespaces.js';
 import { findRedundantGrants } from './redundant-grants.js';
 import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule, ShownPlace } from './rule.js';
+import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
 import { findUnstoredNamespaces } from './unstored-namespaces.js';
 
@@ -37,6 +38,7 @@ const RULES: ReadonlyMap<LintRule, readonly LintCode[]> = new Map<LintRule, read
   [findNearNamespaces, ['LINT_NAMESPACE_LOOKALIKE']],
   [findUnstoredNamespaces, ['LINT_NAMESPACE_UNSTORED']],
   [findMissingWithin, ['LINT_WITHIN_MISSING']],
+  [findTestsOfStrangers, ['LINT_TEST_IDENTITY']],
 ]);
 
 /** Sorted. */

@@ -31,6 +31,41 @@ export function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text) && !text.endsWith('\n');
 }
 
+/** The provider whose groups these are, or the provider itself. */
+export function baseProvider(provider: string): string {
+  return provider.endsWith(GROUP_SUFFIX) ? provider.slice(0, -GROUP_SUFFIX.length) : provider;
+}
+
+/** Whether identities may be of a provider: it is among the known ones, or its groups are. */
+export function isProviderOf(known: Pick<ReadonlySet<string>, 'has'>, provider: string): boolean {
+  return known.has(provider) || known.has(baseProvider(provider));
+}
+
+/** Whether the language lets a provider be declared by a name; `-group` belongs to the groups of providers. */
+export function mayBeProvider(name: string): boolean {
+  return isName(name) && !name.endsWith(GROUP_SUFFIX) && !FORBIDDEN_KEYS.has(name);
+}
+
+/**
+ * The texts of identities that were joined to one by spaces, as where a comma is missing: the subject goes on with the name of a
+ * provider that is known. Null for a single identity.
+ */
+export function joinedIdentities(
+  identity: Identity,
+  known: Pick<ReadonlySet<string>, 'has'>,
+): readonly string[] | null {
+  if (!identity.subject.includes(' ')) return null;
+  const parts = formatIdentity(identity).split(/ +(?=([a-z0-9][a-z0-9._-]{0,127}):)/u);
+  // Every other part is the name of a provider that follows.
+  const texts = [parts[0] ?? ''];
+  for (let i = 1; i < parts.length; i += 2) {
+    const [name = '', text = ''] = [parts[i], parts[i + 1]];
+    if (isProviderOf(known, name)) texts.push(text);
+    else texts.push(`${texts.pop() ?? ''} ${text}`);
+  }
+  return texts.length < 2 ? null : texts.map((text) => text.replace(/[\s,;]+$/u, ''));
+}
+
 export function subjectFault(subject: string): IdentityFault | null {
   if (subject === '') return 'subject_empty';
   if (CONTROL.test(subject) || !subject.isWellFormed()) return 'subject_control';

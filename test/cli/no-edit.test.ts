@@ -36,6 +36,10 @@ test('where no edit would allow it, explain says why, whichever step failed', as
     'denied at no_matching_grant',
     `${none}a policy cannot name a-group-group:crew: no provider can be called that`,
   ]);
+  expect(await helpFor('orcid:ann orcid:bob', ...read, '--namespace', '/labs')).toEqual([
+    'denied at no_matching_grant',
+    `${none}a policy cannot name orcid:ann orcid:bob: these are several identities in one text`,
+  ]);
   const json = await run('--as', 'orcid:ana', ...read, '--namespace', '//', '--format', 'json');
   expect(JSON.parse(json.stdout)).toMatchObject({
     edits: [],

@@ -157,16 +157,16 @@ describe('test', () => {
     expect(await required(failing, '99')).toEqual([4, '2', [missed]]);
   });
 
-  test('junit gives each of two tests of one name its own failures', async () => {
+  test('junit gives each of two tests its own failures', async () => {
     const twin = 'tests:\n  - name: twin\n    actor: { identities: [orcid:ana] }\n';
-    const twins = `${twin}    deny: ["resource:write /labs/optics"]\n${twin.replace('tests:\n', '')}    allow: ["resource:write /a", "resource:write /b"]\n`;
+    const twins = `${twin}    deny: ["resource:write /labs/optics"]\n${twin.replace('tests:\n', '').replace('twin', 'other twin')}    allow: ["resource:write /a", "resource:write /b"]\n`;
     const cwd = await makeFolder({ ...POLICY, 'a.yaml': twins });
     const { stdout } = await runCli(['test', '.', '--format', 'junit'], { cwd });
     const suite = readXml(stdout).children.find(({ attributes }) => attributes['name'] === 'tests');
     const told = suite?.children.flatMap(({ children }) =>
       children.map(({ attributes, text }) => [
         attributes['message'],
-        [...text.matchAll(/failed twin: (.*)/g)].map(([, request]) => request),
+        [...text.matchAll(/failed (?:other )?twin: (.*)/g)].map(([, request]) => request),
       ]),
     );
     expect(told).toEqual([

@@ -42,7 +42,7 @@ it('names both, where they stand, and what was meant', () => {
   });
 });
 
-const TEST = 'tests:\n  - { name: t, actor: { identities: [orcid:a] }, deny: ["resource:read /archve/x"] }\n';
+const TEST = 'tests:\n  - { name: t, actor: { identities: [orcid:0] }, deny: ["resource:write /archve/x"] }\n';
 const GUARDRAIL = 'guardrails:\n  - { id: g, never: { scopes: ["*:write"], under: /archve } }\n';
 
 test.each<readonly [string, readonly string[], string]>([

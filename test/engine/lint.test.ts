@@ -311,6 +311,44 @@ describe('other rules', () => {
   });
 });
 
+describe('a test that denies something to somebody whom the policy does not name', () => {
+  const policy = (actor: string, expects = 'deny: ["resource:read /b"]', before = ''): string =>
+    [
+      'roles: { r: { members: ["orcid-group:crew", orcid:ada] } }',
+      'people: { bo: { identities: [github:bo] } }',
+      'grants: [{ id: a, role: r, scopes: [resource:read], namespace: /a }]',
+      'guardrails: [{ id: g, never: { scopes: [resource:write], under: /, to: { identities: [github:eve] } } }]',
+      `tests:\n${before}  - { name: t, actor: { identities: [${actor}] }, ${expects} }`,
+      '',
+    ].join('\n');
+
+  test.each([
+    { name: 'a stranger', text: policy('orcid:adda'), found: [['LINT_TEST_IDENTITY', 'did you mean `orcid:ada`?']] },
+    {
+      name: 'a stranger beside somebody',
+      text: policy('orcid:ada, github:unknown-to-all'),
+      found: [['LINT_TEST_IDENTITY', expect.stringContaining('say why strangers are tested')]],
+    },
+    {
+      name: 'a group of another provider',
+      text: policy('"orcid-group:crew", github:x'),
+      found: [['LINT_TEST_IDENTITY', expect.anything()]],
+    },
+    { name: 'whoever is in a group', text: policy('"orcid-group:crew", orcid:anybody'), found: [] },
+    { name: 'a person', text: policy('github:bo'), found: [] },
+    { name: 'whom a guardrail names', text: policy('github:eve'), found: [] },
+    { name: 'nobody at all', text: policy(''), found: [] },
+    { name: 'a stranger who sees nothing', text: policy('orcid:adda', 'sees: { "resource /a": [] }'), found: [] },
+    {
+      name: 'a stranger on purpose',
+      text: policy('orcid:adda', undefined, '  # bailiwick-ignore LINT_TEST_IDENTITY: strangers stay out\n'),
+      found: [],
+    },
+  ])('$name', ({ text, found }) => {
+    expect(lint(text).map(({ code, help }) => [code, help])).toEqual(found);
+  });
+});
+
 describe('ignore comments and levels', () => {
   const writes = (comment: string, behind = ''): string =>
     `grants:\n  - { id: r, identity: orcid:r, scopes: ["*:read"], namespace: / }\n${comment}  - { id: w, identity: orcid:w, scopes: [resource:write], namespace: / }${behind}\n`;

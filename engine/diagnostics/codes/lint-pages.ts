@@ -123,6 +123,15 @@ export const LINT_PAGES = {
     right: 'both with `within`',
     shows: 'words',
   },
+  LINT_TEST_IDENTITY: {
+    severity: 'warning',
+    title: 'a `deny` test for somebody whom the policy does not name',
+    explanation:
+      'No role, grant, person, guardrail or list of `exclusive` names the identity. So it is denied everything, and the test passes whatever the policy says. Mostly the identity is misspelt. If the test is about strangers, say so in an ignore comment. An identity beside a group of its provider is not reported, if the policy names the group.',
+    wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}tests:\n  - { name: a, actor: { identities: [github:octokat] }, deny: ["resource:read /vault"] }\n`,
+    right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n`,
+    shows: 'alone',
+  },
   LINT_IGNORE_REASON: {
     severity: 'warning',
     title: 'an ignore comment that cannot be followed',

@@ -99,6 +99,14 @@ export const POLICY_PAGES = {
     wrong: 'roles:\n  optics: { members: [gihub:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
+  IDENTITY_JOINED: {
+    severity: 'error',
+    title: 'several identities in one text',
+    explanation:
+      'A comma is missing, or two identities were pasted into one line. As written they are one identity with a long subject, which nobody has. So a subject does not have a space followed by a declared provider and a colon.',
+    wrong: 'roles:\n  optics: { members: [github:octocat github:hubot] }\n',
+    right: 'roles:\n  optics: { members: [github:octocat, github:hubot] }\n',
+  },
   ROLE_DUPLICATE: {
     severity: 'error',
     title: 'a role that is declared twice',
@@ -178,6 +186,15 @@ export const POLICY_PAGES = {
     explanation: '`within` bounds the grants of its own file, not those of other files in the folder.',
     wrong: 'within: /labs\nroles:\n  optics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
+  },
+  TEST_DUPLICATE: {
+    severity: 'error',
+    title: 'a name of two tests',
+    explanation: 'Reports name the test that failed, and `diff` lists tests by name, so a name belongs to one test.',
+    wrong:
+      'tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /labs"] }\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n',
+    right:
+      'tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /labs"] }\n  - { name: b, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n',
   },
   TEST_EXPECTATION: {
     severity: 'error',

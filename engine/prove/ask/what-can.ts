@@ -1,6 +1,6 @@
 // What somebody holds in the whole tree by one identity or by several together: its regions, with their scopes and grants.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
-import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
+import { formatIdentity, type Identity, isProviderOf } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { ROOT, sortPaths } from '../../model/namespace.js';
@@ -71,9 +71,7 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
   if (prepared === null) return null;
   const subjects = prepared.identityRows.get(provider);
   if (subjects === undefined) {
-    const isDeclaredGroup =
-      provider.endsWith(GROUP_SUFFIX) && prepared.identityRows.has(provider.slice(0, -GROUP_SUFFIX.length));
-    if (isDeclaredGroup) return { part: 'identity', meant: null };
+    if (isProviderOf(prepared.identityRows, provider)) return { part: 'identity', meant: null };
     return { part: 'provider', meant: nearest(provider, prepared.identityRows.keys()) };
   }
   if (subjects.has(subject)) return null;

@@ -3,7 +3,14 @@
 import { findGrants } from '../../evaluate/find-grants.js';
 import type { Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { FORBIDDEN_KEYS, formatIdentity, GROUP_SUFFIX, type Identity, isName } from '../../model/identity.js';
+import {
+  baseProvider,
+  formatIdentity,
+  type Identity,
+  isProviderOf,
+  joinedIdentities,
+  mayBeProvider,
+} from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
@@ -98,11 +105,13 @@ function besides(cells: bigint): { readonly cells: bigint } {
 }
 
 /** The provider, if any, that must be declared before the policy may name an identity. Null if no declaration is enough. */
-function missingProvider({ identityRows }: PreparedPolicy, { provider }: Identity): { provider?: string } | null {
-  const declared = provider.endsWith(GROUP_SUFFIX) ? provider.slice(0, -GROUP_SUFFIX.length) : provider;
-  if (identityRows.has(provider) || identityRows.has(declared)) return {};
-  const mayBeDeclared = isName(declared) && !declared.endsWith(GROUP_SUFFIX) && !FORBIDDEN_KEYS.has(declared);
-  return mayBeDeclared ? { provider: declared } : null;
+function missingProvider({ identityRows }: PreparedPolicy, identity: Identity): { provider?: string } | null {
+  const declared = baseProvider(identity.provider);
+  const isDeclared = isProviderOf(identityRows, identity.provider);
+  if (!isDeclared && !mayBeProvider(declared)) return null;
+  const known = { has: (name: string) => name === declared || identityRows.has(name) };
+  if (joinedIdentities(identity, known) !== null) return null;
+  return isDeclared ? {} : { provider: declared };
 }
 
 function addition(text: string, change: Addition, gained: bigint): PolicyEdit {

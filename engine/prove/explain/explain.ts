@@ -243,7 +243,8 @@ function noEditText(access: Access): string {
     return `no grant allows ${scope} at ${target} from ${context}; ask ${from}`;
   }
   if (held.length === 0) return 'the actor has no identity that a policy could name';
-  return `a policy cannot name ${listOf(held, 'or')}: no provider can be called that`;
+  const isJoined = held.every(({ identity }) => identity.subject.includes(' '));
+  return `a policy cannot name ${listOf(held, 'or')}: ${isJoined ? 'these are several identities in one text' : 'no provider can be called that'}`;
 }
 
 function listOf(held: readonly Held[], word: 'and' | 'or'): string {

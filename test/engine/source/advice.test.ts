@@ -182,6 +182,42 @@ describe('a help shows what was meant', () => {
       /write `role: staff` in place of `identity`$/,
     ],
     [
+      'a provider that no policy can declare',
+      'roles: { a: { members: [constructor:x] } }\n',
+      'PROVIDER_UNKNOWN constructor:x',
+      /^no provider can be called that: name one that is declared$/,
+    ],
+    [
+      'groups of a provider that is not declared',
+      'roles: { a: { members: [keycloak-group:x] } }\n',
+      'PROVIDER_UNKNOWN keycloak-group:x',
+      /^declare `keycloak` in `policy.yaml`, under `providers`: its groups come with it$/,
+    ],
+    [
+      'a role that no policy can declare',
+      'roles: { a: { members: [{ role: constructor }] } }\n',
+      'ROLE_UNKNOWN constructor',
+      /^no role can be called that: name one that is declared$/,
+    ],
+    [
+      'three identities without commas',
+      'people: { a: { identities: [github:octo cat  github-group:x orcid:y] } }\n',
+      'IDENTITY_JOINED github:octo cat  github-group:x orcid:y',
+      /: `github:octo cat`, `github-group:x`, `orcid:y`$/,
+    ],
+    [
+      'two identities with a comma in quotes',
+      'tests: [{ name: a, actor: { identities: ["github:a, orcid:y"] }, deny: ["resource:read /"] }]\n',
+      'IDENTITY_JOINED "github:a, orcid:y"',
+      /: `github:a`, `orcid:y`$/,
+    ],
+    [
+      'two tests of one name',
+      'tests: [{ name: a, actor: { identities: [] }, deny: ["resource:read /"] }, { name: "a", actor: { identities: [] }, deny: ["resource:read /"] }]\n',
+      'TEST_DUPLICATE "a"',
+      /^give one of them another name/,
+    ],
+    [
       'a comma in a text in braces',
       'roles: { a: { description: Tests, repairs and more: all, members: [] } }\n',
       'KEY_UNKNOWN repairs and more: all',
@@ -210,6 +246,12 @@ describe('a help shows what was meant', () => {
     const reading = readExample(text);
     expect(summary(reading)).toEqual([expected]);
     expect(reading.diagnostics[0]?.help).toMatch(help);
+  });
+
+  it('leaves subjects with spaces and colons alone', () => {
+    const text =
+      'roles: { a: { members: ["github:Ann B github ann", "github:see http://x y:z", "github:a gitlab:b"] } }\n';
+    expect(summary(readExample(text))).toEqual([]);
   });
 
   it('for a name in capitals it is the same at the declaration and at each reference', () => {

@@ -37,7 +37,7 @@ describe('at the limit a policy loads, and above it is refused', () => {
       'LIMIT_COUNT',
     ],
     ['people', 2, 'people: { a: { identities: [github:x] }, b: { identities: [github:y] } }\n', 'LIMIT_COUNT'],
-    ['tests', 2, JSON.stringify({ tests: [ONE_TEST, ONE_TEST] }), 'LIMIT_COUNT'],
+    ['tests', 2, JSON.stringify({ tests: [ONE_TEST, { ...ONE_TEST, name: 'b' }] }), 'LIMIT_COUNT'],
     ['expectations', 2, JSON.stringify({ tests: [ONE_TEST] }), 'LIMIT_COUNT'],
     ['guardrails', 1, 'guardrails: [{ id: a, separate: [resource:read, resource:write] }]\n', 'LIMIT_COUNT'],
     ['freeTextBytes', 5, 'roles: { a: { description: "ä€" } }\n', 'VALUE_TOO_LONG'],
