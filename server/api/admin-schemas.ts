@@ -75,7 +75,7 @@ export const STATUS_SCHEMA = Object.freeze({
               description: 'How old what it answers may be; null if nobody knows.',
               type: ['number', 'null'],
             },
-            fault: { enum: ['away', 'primary_away', 'not_a_replica', 'other_cluster', null] },
+            fault: { enum: ['away', 'primary_away', 'pooler', 'not_a_replica', 'other_cluster', null] },
           }),
         ),
       },

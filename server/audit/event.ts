@@ -13,6 +13,7 @@ import {
   formatIdentity,
   formatInstant,
   type GrantRef,
+  type Identity,
   type Instant,
   isFamily,
   isScopeName,
@@ -33,6 +34,7 @@ import type { EventPolicy } from './provenance.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import { maskCredentials } from '../mask.js';
 
 export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
 export type Outcome = 'allowed' | 'denied' | 'failed';
@@ -266,10 +268,18 @@ export function eventActor(actor: RequestActor): EventActor {
     credentialScopes: scopeNames(actor.credentialScopes),
     fingerprint: actor.credentialFingerprint,
     id: actor.id,
-    identities: actor.identities.map(formatIdentity).sort(compareTexts),
+    identities: textsOf(actor.identities),
     kind: actor.kind,
     namespaceRestrictions: actor.namespaceRestrictions,
   };
+}
+
+/**
+ * Somebody may ask about a key as if it were a name. Namespaces cannot hold one: they have no capital letters, and a
+ * credential without any does not occur.
+ */
+function textsOf(identities: readonly Identity[]): readonly string[] {
+  return identities.map((identity) => maskCredentials(formatIdentity(identity))).sort(compareTexts);
 }
 
 /** A restriction that is no path is left out: with it, everything is denied at the first step. */
@@ -280,7 +290,7 @@ export function eventSubject(subject: RawActor): EventSubject {
     credentialScopes: scopeNames(
       credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes.filter(isScopeName)),
     ),
-    identities: identities.map(formatIdentity).sort(compareTexts),
+    identities: textsOf(identities),
     namespaceRestrictions:
       namespaceRestrictions?.flatMap((restriction) => {
         const read = canonicalize(restriction);

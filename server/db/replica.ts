@@ -5,7 +5,8 @@
 import { POOL_LIMITS } from '../limits/store.js';
 import { type Watch, watchEvery } from '../watch.js';
 import { type ConnectionSource, StorePool } from './connections.js';
-import { storeFailure } from './failures.js';
+import { probeExternal } from './external.js';
+import { StoreError, storeFailure } from './failures.js';
 import { makeReader, type Reader } from './prepared.js';
 import { sql } from './sql.js';
 
@@ -25,7 +26,7 @@ export interface ReplicaState {
   readonly fault: ReplicaFault | null;
 }
 
-export type ReplicaFault = 'away' | 'primary_away' | 'not_a_replica' | 'other_cluster';
+export type ReplicaFault = 'away' | 'primary_away' | 'pooler' | 'not_a_replica' | 'other_cluster';
 
 export interface ReplicaOptions {
   readonly source: ConnectionSource;
@@ -55,12 +56,19 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
   /** The replica's answers are no older than this. */
   let asOf = -Infinity;
   let fault: ReplicaFault | null = null;
+  /** Whether its connections keep their sessions, as far as is known since it was last away. */
+  let isProbed = false;
 
   const look = async (): Promise<ReplicaFault | null> => {
     const tick = performance.now();
     const written = await positionOf(primary.vital, WRITTEN).catch(() => null);
     if (written === null) return 'primary_away';
     marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, tick }];
+    if (!isProbed) {
+      const why = await probeExternal(source).then(() => null, faultOfProbe);
+      if (why !== null) return why;
+      isProbed = true;
+    }
     const replayed = await positionOf(ask, REPLAYED).catch(() => 'away' as const);
     if (replayed === 'away') return 'away';
     if (replayed === null) return 'not_a_replica';
@@ -72,6 +80,7 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
   const begin = (): Watch => {
     const begun = watchEvery(Math.max(lag / LOOKS, POOL_LIMITS.replicaPulse), async () => {
       fault = await look();
+      if (fault === 'away') isProbed = false;
       if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
     });
     void begun.hurry();
@@ -103,6 +112,10 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
       await Promise.all([readers.end(), watchers.end()]);
     },
   };
+}
+
+function faultOfProbe(error: unknown): ReplicaFault {
+  return error instanceof StoreError && error.code === 'store.pooler' ? 'pooler' : 'away';
 }
 
 /** How many looks are made within the time that a replica may lag behind. */

@@ -316,6 +316,7 @@ describe('the audit log', () => {
       }),
       about('orcid:ada', { kind: 'create-namespace', namespace: '/labs/new' }),
       about('orcid:ada', { kind: 'copy', source: '/labs', destination: '/labs' }),
+      about(`orcid:${key}`, read('/labs/x')),
     ]);
     const asked = { actor: { identities: ['orcid:ada', 'orcid:bob'] }, namespace: '/', reach: 'subtree' };
     for (const family of ['resource', 'process-template'])
@@ -325,6 +326,7 @@ describe('the audit log', () => {
     await trail.close();
     await keepSnapshot(folder, policy.digest, bytes);
     const lines = readLines(folder).filter((line) => line.includes('"events"') && line.includes('"query"'));
+    expect(lines.join('')).not.toContain(key);
     const events = lines.map((line) => readStored(line));
     expect(events.map((event) => [event?.kind, event?.outcome, event?.step, event?.subject?.identities])).toEqual([
       ['query', 'allowed', undefined, ['orcid:ada']],
@@ -332,6 +334,7 @@ describe('the audit log', () => {
       ['query', 'denied', 'canonicalize', ['orcid:bob']],
       ['query', 'allowed', undefined, ['orcid:ada']],
       ['query', 'denied', 'destination_write', ['orcid:ada']],
+      ['query', 'denied', 'no_matching_grant', ['orcid:[credential]']],
       ['query', 'allowed', undefined, ['orcid:ada', 'orcid:bob']],
       ['query', 'denied', 'credential_scope', ['orcid:ada', 'orcid:bob']],
       ['query', 'allowed', undefined, undefined],

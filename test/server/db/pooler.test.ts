@@ -1,5 +1,6 @@
 // Poolers in front of PostgreSQL: one that keeps sessions serves, one that does not is found at the start.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { findPgbouncer, startPgbouncer, type TestPgbouncer } from '../../support/pgbouncer.js';
@@ -67,6 +68,18 @@ if (findPgbouncer() === null || findPostgres() === null) {
         void database.listen('news', hear).then(() => database.knex.raw("NOTIFY news, 'x'"));
       });
       expect(await heard).toBe('x');
+      await database.close();
+    }, 30_000);
+
+    it('that gives transactions in front of the replica leaves the reads to the primary, and is said', async () => {
+      await bouncer?.stop();
+      bouncer = await startPgbouncer(server.url, ['pool_mode = transaction']);
+      const database = await openDatabase({ kind: 'external', url: server.url, readUrl: bouncer.url, replicaLag: 400 });
+      while (database.replica?.().fault === null) {
+        expect(await database.readReplica(sql`SELECT ${7}::int AS n`)).toEqual([{ n: 7 }]);
+        await sleep(20);
+      }
+      expect(database.replica?.()).toEqual({ isUsed: false, age: null, fault: 'pooler' });
       await database.close();
     }, 30_000);
 
