@@ -97,8 +97,8 @@ fmt-check: setup ## refuse what `make fmt` would change
 arch: build ## import directions, cycles, sizes, casts, words, lockfile
 	$(JEST) architecture
 
-dead: setup ## unused files, exports and dependencies
-	$(BIN)/knip
+dead: setup ## unused files, exports and dependencies, also what tests alone use
+	$(BIN)/knip && $(BIN)/knip --production
 
 docs: build ## write what is generated: the pages of diagnostic codes, what commands print, the editor schemas
 	node dist/server/cli/main.js codes --format markdown > engine/docs/diagnostics.md

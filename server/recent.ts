@@ -3,11 +3,8 @@
 export interface Recent<Value> {
   /** The value under the name. This counts as a use. */
   readonly get: (name: string) => Value | undefined;
-  /**
-   * Puts a value under the name, in place of any other. Returns the names that were forgotten for it, longest unused
-   * first.
-   */
-  readonly put: (name: string, value: Value, size: number) => readonly string[];
+  /** Puts a value under the name, in place of any other. Those that were longest unused make room for it. */
+  readonly put: (name: string, value: Value, size: number) => void;
 }
 
 /**
@@ -32,16 +29,13 @@ export function makeRecent<Value>(capacity: number, most = Infinity): Recent<Val
     },
     put: (name, value, size) => {
       forget(name);
-      if (size > capacity) return [];
+      if (size > capacity) return;
       kept.set(name, { value, size });
       held += size;
-      const forgotten: string[] = [];
       for (const oldest of kept.keys()) {
         if (held <= capacity && kept.size <= most) break;
-        forgotten.push(oldest);
         forget(oldest);
       }
-      return forgotten;
     },
   };
 }

@@ -20,7 +20,7 @@ import { parseDecideLine } from '../server/cli/decide-line.js';
 import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
 import { QUERY_LIMITS } from '../server/limits/queries.js';
 import { PROBLEMS } from '../server/problem.js';
-import { parseQuery } from '../server/query/parse-query.js';
+import { parseQuery } from './support/parse-query.js';
 import { withCommands, withLanguage, withProblems } from './support/made-pages.js';
 import { fromRoot } from './support/root.js';
 import { runCli } from './support/run-cli.js';

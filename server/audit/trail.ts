@@ -198,13 +198,13 @@ type MakeOwn = (operation: OwnOperation, more?: OwnParts) => AuditEvent;
 
 /** Records that a gateway starts and by which policies it decides. Returns a function that records that it stops. */
 export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policies): () => void {
-  const partsOf = ({ policy, ...rest }: InForce, reason?: string): OwnParts => ({
+  const partsOf = ({ policy, reason: _, ...rest }: InForce, reason?: string): OwnParts => ({
     snapshot: policy.digest,
     policy: eventPolicy({ ...rest, ...(reason === undefined ? {} : { reason }) }),
   });
   trail.recordOwn('gateway.start', partsOf(policies.current()));
-  policies.subscribe(({ to, reason }) => {
-    trail.recordOwn('policy.activate', partsOf(to, reason));
+  policies.subscribe(({ to }) => {
+    trail.recordOwn('policy.activate', partsOf(to, to.reason));
   });
   return () => {
     trail.recordOwn('gateway.stop', { snapshot: policies.current().policy.digest });
@@ -212,13 +212,14 @@ export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policie
 }
 
 interface InForce extends Pick<Provenance, 'askedBy' | 'generation' | 'signers' | 'source' | 'statement'> {
+  readonly reason: string;
   readonly policy: { readonly digest: string };
 }
 
 /** The part of the active policy that is recorded. */
 interface Policies {
   readonly current: () => InForce;
-  readonly subscribe: (listener: (change: { readonly to: InForce; readonly reason: string }) => void) => () => void;
+  readonly subscribe: (listener: (change: { readonly to: InForce }) => void) => () => void;
 }
 
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });

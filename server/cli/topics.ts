@@ -23,20 +23,10 @@ export function topicText(name: string): string | null {
   return TOPICS.get(name)?.() ?? null;
 }
 
-/** The tables of docs/language.md. */
-export function languageMarkdown(): string {
-  return policyLanguage()
-    .map(({ what, keys }) => {
-      const rows = keys.map(({ key, need, takes, about }) => `| \`${key}\` | ${need} | ${takes} | ${about} |`);
-      return [`### ${title(what)}`, '', '| Key | | Takes | Means |', '|---|---|---|---|', ...rows].join('\n');
-    })
-    .join('\n\n');
-}
-
 /** The only mapping that is named after a file, because that file has only one possible name. */
 const HEADER_NAME = 'policy.yaml';
 
-function title(what: string): string {
+export function title(what: string): string {
   const name = what.replace(/^an? /, '');
   return name === HEADER_NAME ? name : name.replace(/^./, (first) => first.toUpperCase());
 }

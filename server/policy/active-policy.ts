@@ -1,13 +1,9 @@
-// The policy in force and what was in force before: one reference that is replaced as a whole. A request takes it once
-// and keeps it, so a request in progress never sees two policies. This file knows neither where policies come from nor
-// who may change them.
-import { castDraft, enablePatches, type Patch, produce, produceWithPatches } from 'immer';
+// The policy in force: one reference that is replaced as a whole. A request takes it once and keeps it, so a request in
+// progress never sees two policies. This file knows neither where policies come from nor who may change them.
+import { castDraft, freeze, produce } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
 import type { Clock, Logger } from '../ports.js';
 import type { PolicyFault } from './policy-fault.js';
-
-enablePatches();
 
 /** Where a policy came from. `store`: others activated it. `memory`: this process made it. */
 export type PolicySource =
@@ -43,23 +39,15 @@ export interface Active {
   readonly statement: PublicationStatement | null;
   readonly signers: readonly string[];
   readonly askedBy: string | null;
+  /** Why it became active, for people. */
+  readonly reason: string;
   readonly since: Instant;
   readonly labels: Labels;
 }
 
-/** One activation as the history keeps it: its facts, without the tables that decide. */
-export interface Activation extends Omit<Active, 'policy'> {
-  readonly name: string;
-  readonly snapshot: string;
-  readonly decisions: string;
-  readonly reason: string;
-}
-
-/** Plain, frozen data, so that patches between two states say everything that changed. */
+/** What status shows. Plain, frozen data. */
 export interface PolicyState {
   readonly active: Active;
-  /** By generation, including the active one. The oldest are forgotten. */
-  readonly history: Readonly<Record<number, Activation>>;
   /** When the active policy was taken, or when its source last said that it is still the one to serve. */
   readonly confirmedAt: Instant;
   /** The same on the monotonic clock, in milliseconds of this process. */
@@ -82,8 +70,6 @@ export interface Refusal extends PolicyFault {
 export interface PolicyChange {
   readonly from: Active;
   readonly to: Active;
-  readonly reason: string;
-  readonly patches: readonly Patch[];
 }
 
 export type PolicyListener = (change: PolicyChange) => void;
@@ -92,7 +78,7 @@ export interface ActivePolicy {
   readonly current: () => Active;
   readonly state: () => PolicyState;
   /**
-   * Requests that pin after this are decided by `next`. `reason` is for people, in history and log. `generation`
+   * Requests that pin after this are decided by `next`. `reason` is for people, in status and log. `generation`
    * defaults to one more.
    */
   readonly activate: (next: Candidate, reason: string, generation?: number) => Active;
@@ -125,26 +111,15 @@ export interface ActivePolicyOptions {
 export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
   const { clock, log } = options;
   const listeners = new Set<PolicyListener>();
-  let state = stateOf(activeOf(first, { generation: options.generation ?? 1, since: clock.now() }));
+  let state = stateOf(activeOf(first, { generation: options.generation ?? 1, reason: 'start', since: clock.now() }));
   return {
     current: () => state.active,
     state: () => state,
     activate: (next, reason, generation = state.active.generation + 1) => {
       const from = state.active;
-      const to = activeOf(next, { generation, since: clock.now() });
-      const [changed, patches] = produceWithPatches(state, (draft) => {
-        draft.active = castDraft(to);
-        draft.confirmedAt = to.since;
-        draft.confirmedTick = performance.now();
-        draft.refusal = null;
-        draft.lag = null;
-        draft.history[to.generation] = castDraft(activationOf(to, reason));
-        // There is one key more than before, so at most one is too many.
-        const [oldest, ...others] = Object.keys(draft.history);
-        if (others.length >= POLICY_LIMITS.history) Reflect.deleteProperty(draft.history, oldest ?? '');
-      });
-      state = changed;
-      tell(listeners, { from, to: state.active, reason, patches }, log);
+      const to = activeOf(next, { generation, reason, since: clock.now() });
+      state = { ...stateOf(to), newsDue: state.newsDue };
+      tell(listeners, { from, to }, log);
       return state.active;
     },
     confirm: () => {
@@ -173,8 +148,6 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {
-        const noted = draft.history[generation];
-        if (noted !== undefined) noted.labels = labels;
         if (draft.active.generation === generation) draft.active.labels = labels;
       });
     },
@@ -190,10 +163,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
 /** A separate function, so that no closure holds the first policy longer than it is in force. */
 function stateOf(active: Active): PolicyState {
   const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
-  const nothing = { refusal: null, newsDue: null, lag: null };
-  return produceWithPatches<PolicyState>({ active, history: {}, ...confirmed, ...nothing }, (draft) => {
-    draft.history[active.generation] = castDraft(activationOf(active, 'start'));
-  })[0];
+  return { active, ...confirmed, refusal: null, newsDue: null, lag: null };
 }
 
 /** The policy already decides. A listener that fails undoes nothing, and the others are still called. */
@@ -207,12 +177,8 @@ function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log:
   }
 }
 
-function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'since'>): Active {
+function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'reason' | 'since'>): Active {
   const { policy, source = { kind: 'memory' }, statement = null, labels = 'verified' } = candidate;
   const { signers = [], askedBy = null } = candidate;
-  return { policy, source, statement, signers, askedBy, labels, ...when };
-}
-
-function activationOf({ policy, ...facts }: Active, reason: string): Activation {
-  return { name: policy.name, snapshot: policy.digest, decisions: policy.decisions, ...facts, reason };
+  return freeze({ policy, source, statement, signers, askedBy, labels, ...when }, true);
 }

@@ -4,21 +4,13 @@
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';
-import { QUERY_SHAPES, type QueryEnvelope, type QueryKind } from '../api/query-schema.js';
+import type { QueryEnvelope } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import type { QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
-
-/**
- * The plan of a query or count body whose shape has not been checked yet. Throws an `ApiProblem` (400) with every
- * fault.
- */
-export function parseQuery(body: unknown, kind: QueryKind): QueryPlan {
-  return planQuery(QUERY_SHAPES[kind].read(body));
-}
 
 /** The plan of a body that has the shape. Throws an `ApiProblem` (400) with every fault. */
 export function planQuery(envelope: QueryEnvelope): QueryPlan {

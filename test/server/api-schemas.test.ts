@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { FAMILIES } from '../../engine/index.js';
 import { schemaOf } from '../../server/cli/commands/schema.js';
 import { checkDatasetLine } from '../../server/api/dataset-schema.js';
-import { parseQuery } from '../../server/query/parse-query.js';
+import { parseQuery } from '../support/parse-query.js';
 import { anyContext, envelopeOf } from '../support/query-envelopes.js';
 import { PLACES } from '../support/query-worlds.js';
 import { fromRoot } from '../support/root.js';

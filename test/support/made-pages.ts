@@ -1,6 +1,7 @@
 // The generated parts of docs/, each below a mark: the tables of policy keys and of problems, and the help of the
 // verbs.
-import { languageMarkdown } from '../../server/cli/topics.js';
+import { policyLanguage } from '../../engine/compiler.js';
+import { title } from '../../server/cli/topics.js';
 import { PROBLEMS } from '../../server/problem.js';
 import { commandsMarkdown } from './cli-page.js';
 
@@ -8,7 +9,11 @@ const MARK = '<!-- made by `make docs` -->';
 
 /** docs/language.md with the tables as they are now. */
 export function withLanguage(page: string): string {
-  return withMade(page, languageMarkdown());
+  const tables = policyLanguage().map(({ what, keys }) => {
+    const rows = keys.map(({ key, need, takes, about }) => `| \`${key}\` | ${need} | ${takes} | ${about} |`);
+    return [`### ${title(what)}`, '', '| Key | | Takes | Means |', '|---|---|---|---|', ...rows].join('\n');
+  });
+  return withMade(page, tables.join('\n\n'));
 }
 
 /** docs/errors.md with the problems as they are now. */

@@ -114,6 +114,7 @@ async function answerOf(
     statement: null,
     signers: [],
     askedBy: null,
+    reason: 'start',
     labels: 'verified',
     since: at,
   };

@@ -6,7 +6,7 @@ import { rowsOf, type Fragment } from '../../server/db/sql.js';
 import { keyOrder } from '../../server/query/key-order.js';
 import type { Position } from '../../server/query/order.js';
 import { isTooLarge, itemsJson, pageStatement, type PageRow } from '../../server/query/page-statement.js';
-import { parseQuery } from '../../server/query/parse-query.js';
+import { parseQuery } from './parse-query.js';
 import { rowPredicate } from '../../server/query/row-predicate.js';
 import type { Asker } from './query-doors.js';
 import type { Envelope } from './query-envelopes.js';

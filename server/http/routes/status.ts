@@ -89,16 +89,16 @@ function peerFacts({ startedAt, seenAt, ...facts }: Peer): object {
   return { ...facts, startedAt: formatInstant(startedAt), seenAt: formatInstant(seenAt) };
 }
 
-function policyFacts({ active, refusal, lag, history }: PolicyState): object {
+function policyFacts({ active, refusal, lag }: PolicyState): object {
   const fault = refusal === null || (lag !== null && lag.at > refusal.at) ? lag : refusal;
-  const { policy, generation, source, statement, since, labels } = active;
+  const { policy, generation, source, statement, since, labels, reason } = active;
   return {
     policy: policy.name,
     snapshot: policy.digest,
     decisions: policy.decisions,
     labels,
     generation,
-    reason: history[generation]?.reason ?? '',
+    reason,
     source,
     loadedAt: formatInstant(since),
     issuedAt: statement === null ? null : formatInstant(statement.issued),

@@ -9,7 +9,7 @@ import { familyCode, storedPath } from '../../../server/db/tables.js';
 import { ancestorKey, KEYED_LEVELS, rootKeys } from '../../../server/query/ancestor-keys.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { planOf } from '../../support/query-plans.js';
 import { readPage } from '../../support/query-shapes.js';

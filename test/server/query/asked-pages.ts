@@ -4,7 +4,7 @@ import type { Fragment } from '../../../server/db/sql.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import type { Json } from './oracle/evaluate.js';
 

@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import { canonicalize, type Visible } from '../../../engine/index.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { countRecords } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ApiProblem } from '../../../server/problem.js';
 import { openCursor, sealCursor, type CursorBinding } from '../../../server/query/cursor.js';
 import type { Position } from '../../../server/query/order.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 
 const binding: CursorBinding = { secret: new Uint8Array(32).fill(1), actorId: 'anna', visibility: 'sha256:1' };
 const plan = parseQuery({ family: 'resource', namespace: '/labs' }, 'query');

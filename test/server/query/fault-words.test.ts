@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { checkDatasetLine } from '../../../server/api/dataset-schema.js';
 import { ApiProblem } from '../../../server/problem.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 
 const base = { family: 'resource', namespace: '/labs' };
 const OPERATORS =

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import type { Condition } from '../../../server/query/condition.js';
 import { inTime } from '../../../server/query/in-time.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 
 const whereOf = (where?: object): Condition =>
   parseQuery({ family: 'resource', namespace: '/', ...(where === undefined ? {} : { where }) }, 'query').where;

@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import type { Position } from '../../../server/query/order.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement, countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { planOf, type Step } from '../../support/query-plans.js';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { type Fragment, listText } from '../../../server/db/sql.js';
 import { remembering, type Wanted } from '../../../server/query/remembered.js';
 import { sortColumns, type Position } from '../../../server/query/order.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement } from '../../../server/query/records.js';
 import { rowPredicate, type RowPredicate } from '../../../server/query/row-predicate.js';
 import { pathOf } from '../../support/gateway.js';

@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { openDatabase } from '../../../server/db/database.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import { largePageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { listPage } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement, countRecords } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';

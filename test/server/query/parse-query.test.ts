@@ -1,7 +1,7 @@
 // What a query may say, what it is told otherwise, and where.
 import { describe, expect, it } from '@jest/globals';
 import { ApiProblem } from '../../../server/problem.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 
 const base = { family: 'resource', namespace: '/labs' };
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, describe, it } from '@jest/globals';
 import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { rowsOf } from '../../../server/db/sql.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { planOf, readsOf } from '../../support/query-plans.js';

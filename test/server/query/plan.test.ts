@@ -1,6 +1,6 @@
 // What a plan contains beyond the request: the defaults, and the digest that a cursor is bound to.
 import { describe, expect, it } from '@jest/globals';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 
 const base = { family: 'resource', namespace: '/labs' };
 

@@ -6,7 +6,7 @@ import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { planOf, readsOf } from '../../support/query-plans.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../../server/db/database.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { projectionOf, recordJson } from '../../../server/query/projection.js';
 import { listPage } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalize, isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { countRecords, listPage, namespaceExists } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeOnStores } from '../../support/stores.js';

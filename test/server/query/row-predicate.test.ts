@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isWithin } from '../../../engine/index.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate, visibleRanges, visibleRoots, type RowPredicate } from '../../../server/query/row-predicate.js';
 import { visibleArms } from '../../../server/query/visible-arms.js';

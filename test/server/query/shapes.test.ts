@@ -7,7 +7,7 @@ import { KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
 import { keyOrder, type KeyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { readPage, shapeOf } from '../../support/query-shapes.js';
 import { describeOnStores } from '../../support/stores.js';

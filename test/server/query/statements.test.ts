@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Visible } from '../../../engine/index.js';
 import { ancestorKey, KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
-import { parseQuery } from '../../../server/query/parse-query.js';
+import { parseQuery } from '../../support/parse-query.js';
 import { keyOrder } from '../../../server/query/key-order.js';
 import type { Position } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
