@@ -29,12 +29,19 @@ export function linkFolders(documents: readonly PolicyDocument[], names: Names):
     if (innermost !== undefined) checkFile(document, innermost, names);
   }
   checkRoleUse(documents, names, foldersOf);
-  return folders.map((folder) => ({
+  const files = documents.flatMap((document): readonly PolicyFolder[] => {
+    const { file, within } = document;
+    return within === null
+      ? []
+      : [{ path: file, within: within.value, exports: null, place: placeOf(document, within) }];
+  });
+  const delegated = folders.map((folder) => ({
     path: folder.path.value,
     within: folder.limit,
     exports: folder.exports.map(({ value }) => value),
     place: placeOf(folder.header, folder.path),
   }));
+  return [...delegated, ...files];
 }
 
 function makeFoldersOf(folders: readonly Delegated[]): FoldersOf {

@@ -88,12 +88,12 @@ export interface PolicyExclusive {
   readonly place: Place | null;
 }
 
-/** A delegated folder: its files decide at or below `within` (docs/language.md "Delegation"). */
+/** A delegated folder, or a file with a `within` of its own: it decides at or below that (docs/language.md "Delegation"). */
 export interface PolicyFolder {
   readonly path: string;
   readonly within: NamespacePath;
-  /** Roles that files outside of the folder may use anywhere. */
-  readonly exports: readonly string[];
+  /** Roles that files outside of the folder may use anywhere. Null for a file, which delegates nothing. */
+  readonly exports: readonly string[] | null;
   readonly place: Place | null;
 }
 

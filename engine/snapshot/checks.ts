@@ -25,7 +25,7 @@ export function checkForms(set: PolicySet): CheckForms {
   return {
     delegation: sorted(set.folders, ({ path, within, exports }) => ({
       name: path,
-      form: { within, exports: [...exports].sort(compareTexts) },
+      form: { within, ...(exports === null ? {} : { exports: [...exports].sort(compareTexts) }) },
     })),
     exclusive: exclusiveForms(set),
     guardrails: sorted(set.guardrails, ({ id, rule }) => ({ name: id, form: ruleForm(rule, resolve) })),

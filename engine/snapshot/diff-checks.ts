@@ -30,7 +30,7 @@ export type ChecksDiff =
     }
   | { readonly kind: 'stated'; readonly checks: OfEachKind<StatedChecks> };
 
-/** What of a guardrail or a delegated folder changed, with both of its forms as canonical JSON. */
+/** What of a guardrail, a delegated folder or a file with `within` changed, with both of its forms as canonical JSON. */
 export interface ComparedCheck extends CheckChange {
   readonly before: string;
   readonly after: string;
@@ -70,8 +70,8 @@ export function diffChecks(old: CheckedPolicy, changed: CheckedPolicy): ChecksDi
 }
 
 /**
- * Whether a check was removed or changed, of guardrails and folders only if one became weaker; for snapshots, whether anything differs. An added
- * person counts too: `atMost` counts people, so making two identities one person lowers the count.
+ * Whether a check was removed or changed, of guardrails, folders and files with `within` only if one became weaker; for snapshots, whether
+ * anything differs. An added person counts too: `atMost` counts people, so making two identities one person lowers the count.
  */
 export function areChecksWeaker(diff: ChecksDiff): boolean {
   if (diff.kind === 'stated') return CHECK_KINDS.some((kind) => diff.checks[kind].changed);
@@ -81,7 +81,8 @@ export function areChecksWeaker(diff: ChecksDiff): boolean {
       ? diff[kind].some(({ weaker }) => weaker)
       : diff.checks[kind].changed.length > 0;
   const isMore = people.added.length > 0 || diff.accepted.length > 0;
-  return isMore || CHECK_KINDS.some((kind) => diff.checks[kind].removed.length > 0 || isChanged(kind));
+  const isRemoved = (kind: CheckKind): boolean => kind !== 'delegation' && diff.checks[kind].removed.length > 0;
+  return isMore || CHECK_KINDS.some((kind) => isRemoved(kind) || isChanged(kind));
 }
 
 function differs(old: CheckedPolicy, changed: CheckedPolicy, kind: CheckKind): boolean {
@@ -99,7 +100,7 @@ function listChanges(old: readonly CheckForm[], changed: readonly CheckForm[]): 
   };
 }
 
-/** Several tests may have one name. */
+/** In a policy that was built in memory, several tests may have one name. */
 function textsByName(forms: readonly CheckForm[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { name, text } of forms) texts.set(name, `${texts.get(name) ?? ''}${text}\n`);

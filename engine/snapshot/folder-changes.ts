@@ -1,22 +1,62 @@
-// What of a delegated folder changed between two policies, and whether its owners may decide about more than before.
+// What changed between two policies of where their folders and files may decide, and whether somebody may decide about more than before.
 import { isWithin } from '../model/namespace.js';
-import type { PolicySet } from '../model/policy-set.js';
+import type { PolicyFolder, PolicySet } from '../model/policy-set.js';
 import type { CheckChange } from './guardrail-changes.js';
 
-/** Of the folders of both policies those that changed. To narrow one is not weaker. */
+/** Of the folders and files with a `within` in the old policy those that changed. To narrow one is not weaker. */
 export function folderChanges(old: PolicySet, changed: PolicySet): readonly CheckChange[] {
-  const before = new Map(old.folders.map((folder) => [folder.path, folder]));
-  return changed.folders.flatMap(({ path, within, exports }) => {
-    const was = before.get(path);
-    if (was === undefined) return [];
-    const gained = exports.filter((role) => !was.exports.includes(role));
-    const lost = was.exports.filter((role) => !exports.includes(role));
-    const changes = [
-      ...(within === was.within ? [] : [`within ${was.within} → ${within}`]),
-      ...(gained.length === 0 ? [] : [`exports ${gained.join(', ')}`]),
-      ...(lost.length === 0 ? [] : [`no longer exports ${lost.join(', ')}`]),
-    ];
-    const weaker = gained.length > 0 || !isWithin(within, was.within);
-    return changes.length === 0 ? [] : [{ id: path, weaker, changes }];
+  const after = new Map(changed.folders.map((folder) => [folder.path, folder]));
+  const gone = old.folders.filter(({ path, exports }) => exports === null && !after.has(path));
+  const files = filesAfter(new Set(gone.map(({ path }) => path)), old, changed);
+  return old.folders.flatMap((was): readonly CheckChange[] => {
+    const { path, within } = was;
+    const is = after.get(path);
+    if (is !== undefined) return changeOf(was, is);
+    if (was.exports !== null) return [{ id: path, weaker: true, changes: ['no longer delegated'] }];
+    // Grants that went away with their file, or to where they are bounded as before, leave nothing open.
+    const weaker = [...(files.get(path) ?? [])].some((file) => {
+      const limit = limitOf(after, file);
+      return limit === null || !isWithin(limit, within);
+    });
+    return weaker ? [{ id: path, weaker, changes: [`no longer within ${within}`] }] : [];
   });
+}
+
+function changeOf(was: PolicyFolder, { path, within, exports }: PolicyFolder): readonly CheckChange[] {
+  const [before, now] = [was.exports ?? [], exports ?? []];
+  const gained = now.filter((role) => !before.includes(role));
+  const lost = before.filter((role) => !now.includes(role));
+  const changes = [
+    ...(within === was.within ? [] : [`within ${was.within} → ${within}`]),
+    ...(gained.length === 0 ? [] : [`exports ${gained.join(', ')}`]),
+    ...(lost.length === 0 ? [] : [`no longer exports ${lost.join(', ')}`]),
+  ];
+  const weaker = gained.length > 0 || !isWithin(within, was.within);
+  return changes.length === 0 ? [] : [{ id: path, weaker, changes }];
+}
+
+/**
+ * By each of these files of the old policy: the files of the new one that have its grants, and the file itself if it still has any.
+ */
+function filesAfter(gone: ReadonlySet<string>, old: PolicySet, changed: PolicySet): ReadonlyMap<string, Set<string>> {
+  const files = new Map(Array.from(gone, (file) => [file, new Set<string>()]));
+  if (gone.size === 0) return files;
+  const before = new Map(
+    old.grants.flatMap(({ id, place }) => (place !== null && gone.has(place.file) ? [[id, place.file]] : [])),
+  );
+  for (const { id, place } of changed.grants) {
+    if (place === null) continue;
+    files.get(place.file)?.add(place.file);
+    files.get(before.get(id) ?? '')?.add(place.file);
+  }
+  return files;
+}
+
+/** The `within` of a file or, without one, of the innermost delegated folder around it. Null if it may grant anywhere. */
+function limitOf(folders: ReadonlyMap<string, PolicyFolder>, file: string): PolicyFolder['within'] | null {
+  for (let path = file; path !== ''; path = path.slice(0, Math.max(0, path.lastIndexOf('/')))) {
+    const folder = folders.get(path);
+    if (folder !== undefined) return folder.within;
+  }
+  return null;
 }

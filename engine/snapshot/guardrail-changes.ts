@@ -9,7 +9,7 @@ import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js
 
 /** Of a guardrail or a delegated folder. */
 export interface CheckChange {
-  /** The guardrail's id, or the folder's path. */
+  /** The guardrail's id, or the path of the folder or file. */
   readonly id: string;
   /** Whether it may hold where it did not before. */
   readonly weaker: boolean;

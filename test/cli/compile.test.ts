@@ -122,7 +122,7 @@ describe('inspect', () => {
       decisions: compiled['decisions'],
       counts: compiled['counts'],
       checks: {
-        delegation: { count: 0, digest: DIGEST },
+        delegation: { count: 1, digest: DIGEST },
         exclusive: { count: 0, digest: DIGEST },
         guardrails: { count: expect.any(Number), digest: DIGEST },
         people: { count: 0, digest: DIGEST },

@@ -159,6 +159,77 @@ describe('a delegated folder', () => {
   });
 });
 
+describe('the `within` of a file', () => {
+  const files = (within: string, more: Readonly<Record<string, string | null>> = {}): Promise<string> =>
+    makeFolder(edited({ 'a.yaml': `${within}${GRANTS}`, ...more }));
+  const LABS = 'within: /labs\n';
+  const FOLDER = `${HEADER}folders: { teams: { within: /labs } }\n`;
+
+  test.each<[string, Promise<string>, Promise<string>, number, readonly string[]]>([
+    ['added', files(''), files(LABS), 0, ['delegation added: a.yaml']],
+    ['narrower', files('within: /\n'), files(LABS), 0, ['delegation changed: a.yaml', '  a.yaml: within / → /labs']],
+    [
+      'wider',
+      files(LABS),
+      files('within: /\n'),
+      7,
+      ['delegation changed: a.yaml', '  a.yaml weaker: within /labs → /'],
+    ],
+    ['dropped', files(LABS), files(''), 7, ['delegation removed: a.yaml', '  a.yaml weaker: no longer within /labs']],
+    [
+      'dropped, with other grants in the file',
+      files(LABS),
+      files('', { 'a.yaml': GRANTS.replace('id: a', 'id: b') }),
+      7,
+      ['delegation removed: a.yaml', '  a.yaml weaker: no longer within /labs'],
+    ],
+    [
+      'dropped where the file was renamed',
+      files(LABS),
+      files('', { 'a.yaml': null, 'b.yaml': GRANTS }),
+      7,
+      ['delegation removed: a.yaml', '  a.yaml weaker: no longer within /labs'],
+    ],
+    [
+      'kept where the file was renamed',
+      files(LABS),
+      files('', { 'a.yaml': null, 'b.yaml': `${LABS}${GRANTS}` }),
+      0,
+      ['delegation removed: a.yaml', 'delegation added: b.yaml'],
+    ],
+    [
+      'gone with the file and its grants',
+      files(LABS),
+      files('', { 'a.yaml': 'roles: { staff: { members: [ad:s1] } }\n', 't.yaml': TESTS }),
+      0,
+      ['delegation removed: a.yaml'],
+    ],
+    [
+      'dropped in a folder that is delegated as far',
+      makeFolder(edited({ 'policy.yaml': FOLDER, 'a.yaml': null, 'g.yaml': null, 'teams/a.yaml': `${LABS}${GRANTS}` })),
+      makeFolder(edited({ 'policy.yaml': FOLDER, 'a.yaml': null, 'g.yaml': null, 'teams/a.yaml': GRANTS })),
+      0,
+      ['delegation removed: teams/a.yaml'],
+    ],
+  ])('%s', async (_name, before, after, status, lines) => {
+    const run = await runCli(['diff', await before, await after, '--no-weaker-checks']);
+    const shown = run.stdout.split('\n').filter((line) => /^delegation|^ +\S+\.yaml/.test(line));
+    expect([run.status, shown]).toEqual([status, lines]);
+    expect((await runCli(['diff', await before, await after, '--format', 'json'])).status).toBe(0);
+  });
+
+  it('is stated by a snapshot', async () => {
+    const cwd = await makeFolder({});
+    for (const [name, folder] of [
+      ['old', files(LABS)],
+      ['new', files('')],
+    ] as const)
+      expect((await runCli(['compile', await folder, '-o', join(cwd, `${name}.json`)])).status).toBe(0);
+    const { status, stdout } = await runCli(['diff', 'old.json', 'new.json', '--no-weaker-checks'], { cwd });
+    expect([status, stdout.split('\n')[1]]).toEqual([7, 'delegation differs']);
+  });
+});
+
 describe('whom a guardrail speaks of', () => {
   const GRANT = '- { id: v1, identity: "vendor:v1", namespace: /labs, scopes: [resource:read] }\n';
   const MORE = GRANT.replaceAll('v1', 'v2');

@@ -24,7 +24,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
     .option(
       '--no-weaker-checks',
-      `end with ${String(EXIT.differences)} if a guardrail or a delegated folder was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
+      `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
     )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')

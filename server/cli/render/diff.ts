@@ -160,7 +160,7 @@ export function exclusiveText(change: ExclusiveLine['change'], a: string, b: str
 
 export interface CheckLine {
   readonly kind: 'guardrails' | 'people' | 'tests' | 'delegation';
-  readonly change: 'added' | 'removed' | 'changed' | 'differ';
+  readonly change: 'added' | 'removed' | 'changed' | 'differ' | 'differs';
   readonly names: readonly string[];
 }
 
@@ -168,7 +168,9 @@ export interface CheckLine {
 export function checkLines({ kind: known, checks }: ChecksDiff): readonly CheckLine[] {
   const kinds = ['guardrails', 'tests', 'people', 'delegation'] as const;
   if (known === 'stated')
-    return kinds.filter((kind) => checks[kind].changed).map((kind) => ({ kind, change: 'differ', names: [] }));
+    return kinds
+      .filter((kind) => checks[kind].changed)
+      .map((kind) => ({ kind, change: kind === 'delegation' ? 'differs' : 'differ', names: [] }));
   const changes = ['removed', 'changed', 'added'] as const;
   return kinds.flatMap((kind) =>
     changes.map((change) => ({ kind, change, names: checks[kind][change] })).filter(({ names }) => names.length > 0),
@@ -195,8 +197,9 @@ export function changeLines(checks: ChecksDiff): readonly ChangeLine[] {
   ];
 }
 
+/** Null for what is no longer there. */
 function parsed(json: string): unknown {
-  return JSON.parse(json);
+  return json === '' ? null : JSON.parse(json);
 }
 
 function checksJson(diff: ChecksDiff): object {
