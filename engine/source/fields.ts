@@ -1,7 +1,8 @@
 // The basic readers that all others are made of.
 import { groupDigits } from '../diagnostics/fault-words.js';
 import type { Located, Span } from '../model/span.js';
-import { isName, utf8Length } from '../model/identity.js';
+import { FORBIDDEN_KEYS, isName, mayBeProvider, utf8Length } from '../model/identity.js';
+import { quoted } from './quoting.js';
 import { refuse, reportFault, type FileContext } from './context.js';
 import { plainKind, type Entry, type Node, type TextNode } from './tree.js';
 
@@ -91,26 +92,28 @@ export function readNameOfKey(context: FileContext, key: TextNode, what: string)
   const { text, start, end } = key;
   if (isName(text)) return { value: text, start, end };
   refuseName(context, key, what);
-  return { value: nameMeantBy(text) ?? text, start, end };
+  return { value: nameMeantBy(text, what) ?? text, start, end };
 }
 
-/** The name that comes nearest to a text; null if none does. */
-function nameMeantBy(text: string): string | null {
+/** The name that comes nearest to a text; null if none does, or if that could not stand there either. */
+function nameMeantBy(text: string, what: string): string | null {
   const folded = text
     .trim()
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^[^a-z0-9]+|-+$/g, '');
-  return isName(folded) ? folded : null;
+  const isReserved = FORBIDDEN_KEYS.has(folded) || (what === 'the provider' && !mayBeProvider(folded));
+  return isName(folded) && !isReserved ? folded : null;
 }
 
 const NAMES =
   'names are made of `a-z`, `0-9`, `.`, `_`, `-`, begin with a letter or digit, and have at most 128 characters';
 
 function refuseName(context: FileContext, node: TextNode, what: string): null {
-  const meant = nameMeantBy(node.text);
+  const meant = nameMeantBy(node.text, what);
   const message = `\`${node.text}\` cannot be ${what.startsWith('the ') ? `the name of ${what.replace('the', 'a')}` : `used as ${what}`}`;
-  const help = meant === null ? NAMES : `write \`${meant}\`, or another name: ${NAMES}`;
+  const written = meant !== null && plainKind(meant) !== 'text' ? quoted(meant) : meant;
+  const help = written === null ? NAMES : `write \`${written}\`, or another name: ${NAMES}`;
   return refuse(context, 'NAME_INVALID', { at: node, message, help });
 }
 

@@ -212,6 +212,19 @@ describe('a help shows what was meant', () => {
       /: `github:a`, `orcid:y`$/,
     ],
     [
+      'a role that no policy can declare, in capitals',
+      'roles: { Constructor: {} }\n',
+      'NAME_INVALID Constructor',
+      /^names are/,
+    ],
+    [
+      'a role with a number for its name',
+      'roles: { "2024 ": {} }\n',
+      'NAME_INVALID "2024 "',
+      /^write `"2024"`, or another name/,
+    ],
+    ['a role called nothing', 'roles: { "Null!": {} }\n', 'NAME_INVALID "Null!"', /^write `"null"`, or another name/],
+    [
       'two tests of one name',
       'tests: [{ name: a, actor: { identities: [] }, deny: ["resource:read /"] }, { name: "a", actor: { identities: [] }, deny: ["resource:read /"] }]\n',
       'TEST_DUPLICATE "a"',
@@ -246,6 +259,14 @@ describe('a help shows what was meant', () => {
     const reading = readExample(text);
     expect(summary(reading)).toEqual([expected]);
     expect(reading.diagnostics[0]?.help).toMatch(help);
+  });
+
+  it('for a provider that would be a group, in capitals, it does not propose the group', () => {
+    const policy = 'bailiwick: 1\nname: p\nproviders: { okta: {}, Okta-Group: {} }\n';
+    const { diagnostics } = readFolder({ 'policy.yaml': policy });
+    expect(diagnostics.map(({ code, help }) => [code, help])).toEqual([
+      ['NAME_INVALID', expect.stringMatching(/^names are/)],
+    ]);
   });
 
   it('leaves subjects with spaces and colons alone', () => {
