@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf } from './io.js';
-import { type PathFault, pathFaultOf, codeOf } from '../policy/path-fault.js';
+import { type PathFault, pathFaultOf, codeOf } from '../policy/policy-fault.js';
 
 /** What a failed file operation says to the user; `shown` is the path as they wrote it. */
 export function fileFailure(error: unknown, shown: string): CliFailure {

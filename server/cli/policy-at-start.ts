@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
 import type { PolicySource } from '../policy/active-policy.js';
-import type { PolicyFault } from '../policy/policy-fault.js';
+import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import type { StartOffer, Started, StartOptions } from '../policy/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makeGitSource } from '../policy/sources/git-source.js';
@@ -56,13 +56,11 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   const { takeOffered, without } = found;
   const { startPolicy } = await import('../policy/start-policy.js');
   const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
-    throw await storeFailure(error);
-  });
-  if (start.kind === 'none') throw without ?? new TypeError('an offer that is none');
-  if (start.kind === 'refused') {
-    const { code, message } = start.fault;
+    if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
+    const { code, message } = error.fault;
     throw new CliFailure(EXIT.precondition, { code, message });
-  }
+  });
+  if (start === null) throw without ?? new TypeError('unreachable: neither a policy nor a reason for none');
   if (without !== null && !found.isInStore) {
     const { policy } = start.candidate;
     log.error(
@@ -139,23 +137,19 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
 /** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */
 async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
   const { signal } = new AbortController();
-  const found = await source.look('hurry', signal);
-  const start = { source, isInStore: false, takeOffered: none };
-  if (found.kind !== 'offer')
-    return { ...start, without: notServed(source, found.kind === 'fault' ? found.fault : UNSETTLED) };
-  const { content, from } = found.offer;
-  const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);
-  if (verified.kind === 'refused') return { ...start, without: notServed(source, verified.fault) };
-  found.offer.onTaken?.();
-  const offered = { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from } as const;
-  return { ...start, takeOffered: given(offered), without: null };
+  const start = { source, isInStore: false };
+  try {
+    const found = await source.look('hurry', signal);
+    if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
+    const { content, from } = found.offer;
+    const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);
+    found.offer.onTaken?.();
+    const labels = content.kind === 'folder' ? 'verified' : 'unverified';
+    return { ...start, takeOffered: given({ ...verified, labels, from }), without: null };
+  } catch (error) {
+    return { ...start, takeOffered: none, without: notServed(source, faultOfRefusal(error)) };
+  }
 }
-
-const UNSETTLED: PolicyFault = Object.freeze({
-  code: 'source.unsettled',
-  message: 'somebody is still writing there',
-  problems: [],
-});
 
 function notServed({ facts }: Source, { code, message, problems }: PolicyFault): CliFailure {
   const text = problems.map((line) => escapeText(line)).join('\n');

@@ -15,8 +15,9 @@ import {
   STORE_FOLDERS,
   storedStatement,
 } from '../policy/directory-store.js';
-import { sha256Of } from '../policy/open-bytes.js';
-import { readSnapshotFile } from '../policy/snapshot-file.js';
+import { faultOfRefusal } from '../policy/policy-fault.js';
+import { sha256Of } from '../policy/snapshot-bytes.js';
+import { readSnapshotFile } from '../policy/snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';
@@ -69,13 +70,14 @@ async function makeFolders(directory: string, shown: string): Promise<void> {
 }
 
 async function currentOf(directory: string): Promise<Pointer | null> {
-  const found = await readPointer(directory);
-  if (found === null || !('code' in found)) return found;
-  throw new CliFailure(
-    EXIT.precondition,
-    { code: found.code, message: `nothing is published to \`${directory}\`: ${found.message}` },
-    { help: 'is it a directory store? If so, remove `current.json` and publish again' },
-  );
+  return readPointer(directory).catch((error: unknown) => {
+    const { code, message } = faultOfRefusal(error);
+    throw new CliFailure(
+      EXIT.precondition,
+      { code, message: `nothing is published to \`${directory}\`: ${message}` },
+      { help: 'is it a directory store? If so, remove `current.json` and publish again' },
+    );
+  });
 }
 
 interface Following {

@@ -16,7 +16,7 @@ import {
 } from './activations.js';
 import { makeLabelChecks } from './check-labels.js';
 import { type OpenedStored, openStored } from './open-stored.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { faultOfRefusal, oneLine, type PolicyFault, PolicyRefused, refusal } from './policy-fault.js';
 import { type Snapshots, storedSnapshots } from './stored-snapshots.js';
 import { inForceBy } from './verify-publication.js';
 import type { PublicationRule, Verified } from './verify-offer.js';
@@ -48,13 +48,6 @@ export interface Offered {
   readonly onReturned: (fault: PolicyFault) => void;
 }
 
-export type Taken =
-  /** It is in force now, or it was once and stays out until the source offers another. */
-  | { readonly kind: 'taken' }
-  /** Somebody else was first, so the source must be asked again. */
-  | { readonly kind: 'again' }
-  | { readonly kind: 'refused'; readonly fault: PolicyFault };
-
 /** A stored snapshot that somebody puts in force. */
 export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
   readonly kind: 'activated' | 'rolled_back';
@@ -62,17 +55,18 @@ export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
   readonly beside?: Beside;
 }
 
-export type Chosen =
-  { readonly kind: 'chosen'; readonly active: Active } | { readonly kind: 'refused'; readonly fault: PolicyFault };
-
-/** All but `newest` reject if the store fails: an activation that cannot be stored does not happen. */
+/** `offer` and `choose` throw `PolicyRefused`. All but `newest` reject if the store fails: an activation that cannot be stored does not happen. */
 export interface Activator {
   readonly snapshots: Snapshots;
   readonly activations: Activations;
   /** The newest generation that this process knows of. */
   readonly newest: () => number;
-  readonly offer: (offered: Offered) => Promise<Taken>;
-  readonly choose: (choice: Choice) => Promise<Chosen>;
+  /**
+   * `taken`: it is in force now, or it was once and stays out until the source offers another. `again`: somebody else
+   * was first, so the source must be asked again.
+   */
+  readonly offer: (offered: Offered) => Promise<'taken' | 'again'>;
+  readonly choose: (choice: Choice) => Promise<Active>;
   /** Puts the newest activation in force here. Returns why that is not possible; null if it is in force. */
   readonly catchUp: (why: LookReason, signal: AbortSignal) => Promise<PolicyFault | null>;
   /**
@@ -168,7 +162,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const before = policies.current();
         await keep(policy.digest, bytes);
         const known = await snapshots.keep({ policy, bytes, labels, statement: statement?.envelope ?? null, at });
-        if (known === 'false') return { kind: 'refused', fault: FALSE_LABEL };
+        if (known === 'false') throw new PolicyRefused(FALSE_LABEL);
         const isRenewal = policy.digest === before.policy.digest;
         const reason = isRenewal ? 'published anew' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
@@ -177,18 +171,18 @@ export function makeActivator(options: ActivatorOptions): Activator {
         } as const);
         switch (recorded.kind) {
           case 'held':
-            return { kind: 'taken' };
+            return 'taken';
           case 'superseded':
-            return { kind: 'again' };
+            return 'again';
           case 'rollback':
-            return { kind: 'refused', fault: oneLine('snapshot.rollback_refused', recorded.text) };
+            throw refusal('snapshot.rollback_refused', recorded.text);
           case 'in_force':
           case 'recorded': {
-            if (isActive(before, policy, recorded.generation)) return { kind: 'taken' };
+            if (isActive(before, policy, recorded.generation)) return 'taken';
             const candidate = candidateOf({ policy, statement, labels: known }, from);
             const active = install(candidate, { generation: recorded.generation, reason, askedBy });
             if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
-            return { kind: 'taken' };
+            return 'taken';
           }
         }
       }),
@@ -196,20 +190,18 @@ export function makeActivator(options: ActivatorOptions): Activator {
       inTurn(async () => {
         const before = policies.current();
         const opened = await open(snapshot);
-        if (opened.kind === 'refused') return opened;
         const { policy, bytes, statement, labels } = opened;
-        if (labels === 'false') return { kind: 'refused', fault: FALSE_LABEL };
+        if (labels === 'false') throw new PolicyRefused(FALSE_LABEL);
         if (bytes !== null) await keep(policy.digest, bytes);
         const activation = { kind, policy, statement, reason, askedBy, at: clock.now() };
         const recorded = await activations.record(activation, beside);
-        if (recorded.kind === 'rollback')
-          return { kind: 'refused', fault: oneLine('snapshot.rollback_refused', recorded.text) };
-        if (!('generation' in recorded)) throw new TypeError('a choice waits for nobody');
+        if (recorded.kind === 'rollback') throw refusal('snapshot.rollback_refused', recorded.text);
+        if (!('generation' in recorded)) throw new TypeError(`unreachable: a choice that is ${recorded.kind}`);
         const { generation } = recorded;
-        if (isActive(before, policy, generation)) return { kind: 'chosen', active: before };
+        if (isActive(before, policy, generation)) return before;
         const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
         if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
-        return { kind: 'chosen', active };
+        return active;
       }),
     catchUp: (why, signal) =>
       inTurn(async () => {
@@ -226,10 +218,13 @@ export function makeActivator(options: ActivatorOptions): Activator {
         // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.
         if (last.generation < active.generation && last.at <= active.since) return LOST;
         if (failed?.generation === last.generation && why !== 'hurry' && isRecent(failed.tick)) return failed.fault;
-        const opened = await open(last.snapshot, { envelope: last.envelope, signal });
-        const fault = opened.kind === 'refused' ? opened.fault : opened.labels === 'false' ? FALSE_LABEL : null;
-        failed = fault === null ? null : { generation: last.generation, tick: performance.now(), fault };
-        if (opened.kind === 'refused' || fault !== null) return fault;
+        failed = null;
+        const opened = await open(last.snapshot, { envelope: last.envelope, signal }).catch(faultOfRefusal);
+        const fault = 'code' in opened ? opened : opened.labels === 'false' ? FALSE_LABEL : null;
+        if ('code' in opened || fault !== null) {
+          failed = { generation: last.generation, tick: performance.now(), fault: fault ?? FALSE_LABEL };
+          return failed.fault;
+        }
         if (opened.bytes !== null) await keep(last.snapshot, opened.bytes);
         install(candidateOf(opened, { kind: 'store' }), last);
         return null;
@@ -257,7 +252,7 @@ function kept({ policy, labels }: Active, next: Candidate): Partial<Candidate> {
 }
 
 function candidateOf(
-  { policy, statement, labels }: Pick<Extract<OpenedStored, { kind: 'opened' }>, 'policy' | 'statement' | 'labels'>,
+  { policy, statement, labels }: Pick<OpenedStored, 'policy' | 'statement' | 'labels'>,
   source: PolicySource,
 ): Candidate {
   return { policy, source, labels, ...inForceBy(statement) };

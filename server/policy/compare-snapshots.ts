@@ -1,10 +1,10 @@
 // Compares two stored snapshots cell by cell. It loads the compiler and both policies, so it runs on a thread of its
 // own.
 import { diffPolicies } from '../../engine/compiler.js';
-import { loadSnapshot, type Policy, verifyDecisions } from '../../engine/index.js';
-import { sha256Of } from './open-bytes.js';
+import { loadSnapshot, type Policy, type SnapshotFault, verifyDecisions } from '../../engine/index.js';
 import { boundDifference, type Difference } from './policy-difference.js';
-import { faultOfSnapshot, oneLine, type PolicyFault } from './policy-fault.js';
+import { refusal, snapshotRefused } from './policy-fault.js';
+import { sha256Of } from './snapshot-bytes.js';
 
 export interface Sides {
   readonly old: Side;
@@ -18,32 +18,27 @@ export interface Side {
   readonly isVerified: boolean;
 }
 
-export type Compared = { readonly kind: 'compared'; readonly difference: Difference } | Refused;
+export type Compared =
+  | { readonly kind: 'compared'; readonly difference: Difference }
+  /** The digest of the snapshot with a false label, and what is false. */
+  | { readonly kind: 'mislabelled'; readonly digest: string; readonly fault: SnapshotFault };
 
-interface Refused {
-  readonly kind: 'refused';
-  readonly fault: PolicyFault;
-  /** The digest of the snapshot with a false label; null if the refusal has another reason. */
-  readonly mislabelled: string | null;
-}
-
+/** Throws `PolicyRefused`. */
 export function compareSnapshots({ old, changed }: Sides): Compared {
-  const [before, after] = [read(old), read(changed)];
-  if ('fault' in before) return before;
-  if ('fault' in after) return after;
-  return { kind: 'compared', difference: boundDifference(diffPolicies(before, after)) };
+  const policies = [open(old), open(changed)] as const;
+  for (const [index, { digest, isVerified }] of [old, changed].entries()) {
+    // Cells are compared by computed digests, never by what a file says about itself.
+    const fault = isVerified ? null : verifyDecisions(policies[index] ?? policies[0]);
+    if (fault !== null) return { kind: 'mislabelled', digest, fault };
+  }
+  return { kind: 'compared', difference: boundDifference(diffPolicies(...policies)) };
 }
 
-function read({ parts, digest, isVerified }: Side): Policy | Refused {
+function open({ parts, digest }: Side): Policy {
   const bytes = Buffer.concat(parts);
-  if (sha256Of(bytes) !== digest) {
-    const message = `the bytes of ${digest} in the store are not intact: publish it again`;
-    return { kind: 'refused', fault: oneLine('snapshot.damaged', message), mislabelled: null };
-  }
+  if (sha256Of(bytes) !== digest)
+    throw refusal('snapshot.damaged', `the bytes of ${digest} in the store are not intact: publish it again`);
   const loaded = loadSnapshot(bytes);
-  if (!loaded.ok) return { kind: 'refused', fault: faultOfSnapshot(loaded.fault, digest), mislabelled: null };
-  // Cells are compared by computed digests, never by what a file says about itself.
-  const fault = isVerified ? null : verifyDecisions(loaded.policy);
-  if (fault === null) return loaded.policy;
-  return { kind: 'refused', fault: faultOfSnapshot(fault, digest), mislabelled: digest };
+  if (!loaded.ok) throw snapshotRefused(loaded.fault, digest);
+  return loaded.policy;
 }

@@ -6,8 +6,8 @@ import { isName, STATEMENT_LIMITS } from '../../engine/index.js';
 import { parseStrictJson } from '../json.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { readSmallFile, SmallFileError } from '../small-file.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
-import { sha256Of } from './open-bytes.js';
+import { refusal } from './policy-fault.js';
+import { sha256Of } from './snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readNamedFile } from '../signing/named-file.js';
 import type { StatementText } from '../signing/statement-file.js';
@@ -39,16 +39,18 @@ export function encodePointer({ policy, snapshot, statement }: Pointer): string 
   return `${JSON.stringify({ bailiwick: 1, policy, snapshot, statement })}\n`;
 }
 
-/** Null if nothing was published yet. */
-export async function readPointer(directory: string): Promise<Pointer | PolicyFault | null> {
+/** Null if nothing was published yet. Throws `PolicyRefused`. */
+export async function readPointer(directory: string): Promise<Pointer | null> {
   try {
     const { bytes } = await readSmallFile(pointerPath(directory), POLICY_LIMITS.pointerBytes);
-    return parsePointer(bytes) ?? oneLine('source.invalid', '`current.json` is not what `bailiwick publish` writes');
+    const pointer = parsePointer(bytes);
+    if (pointer !== null) return pointer;
   } catch (error) {
     if (!(error instanceof SmallFileError)) throw error;
     if (error.fault === 'missing') return null;
-    return oneLine('source.unreadable', `\`current.json\` ${error.message}`);
+    throw refusal('source.unreadable', `\`current.json\` ${error.message}`);
   }
+  throw refusal('source.invalid', '`current.json` is not what `bailiwick publish` writes');
 }
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;

@@ -1,16 +1,24 @@
 // A gateway follows the source of its policy (docs/serving.md). It looks from time to time, takes what is offered, and
 // keeps the last good policy in force whatever is wrong with the source or with its offer.
+import type { PublicationStatement } from '../../engine/index.js';
+import { storeFailure } from '../db/failures.js';
+import type { Clock, Logger } from '../ports.js';
 import { type Watch, watchEvery } from '../watch.js';
 import type { ActivePolicy } from './active-policy.js';
-import type { Activator } from './activator.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { isRollback, rollbackText } from './activations.js';
+import type { Activator, Offered } from './activator.js';
+import { oneLine, type PolicyFault, PolicyRefused, refusal } from './policy-fault.js';
 import type { Found, Offer, Source, Why } from './sources/source.js';
-import { STORE_FAULT, takeOffer, type TakeOptions } from './take-offer.js';
+import { anotherPolicy, type PublicationRule, verifyOffer } from './verify-offer.js';
 
-export interface FollowOptions extends Omit<TakeOptions, 'after' | 'onReturned' | 'source' | 'policies' | 'activator'> {
+export interface FollowOptions {
   readonly source: Source;
   readonly policies: ActivePolicy;
   readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer'>;
+  /** Null: nobody has to have signed. */
+  readonly rule: PublicationRule | null;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** Told of each offer that is refused, for the audit log. */
   readonly onRefused?: (offer: Pick<Offer, 'from'>, fault: PolicyFault) => void;
   /** Milliseconds between two looks at the source. */
@@ -39,7 +47,7 @@ export function followSource(options: FollowOptions): Watch {
     refused = fault;
     policies.refuse(fault);
   };
-  const use = async (found: Found, after: number, signal: AbortSignal): Promise<void> => {
+  const use = async (found: Asked, after: number, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
     const before = outage;
     outage = found.kind === 'fault' ? found.fault : null;
@@ -65,7 +73,7 @@ export function followSource(options: FollowOptions): Watch {
     if (refused === null) policies.confirm();
   };
   let asking = new AbortController();
-  const ask = async (why: Why, stopped: AbortSignal): Promise<Found> => {
+  const ask = async (why: Why, stopped: AbortSignal): Promise<Asked> => {
     asking = new AbortController();
     const signal = AbortSignal.any([stopped, asking.signal]);
     try {
@@ -74,6 +82,7 @@ export function followSource(options: FollowOptions): Watch {
       return signal.aborted && found.kind !== 'offer' ? UNKNOWN : found;
     } catch (error) {
       if (signal.aborted) return UNKNOWN;
+      if (error instanceof PolicyRefused) return { kind: 'fault', fault: error.fault };
       log.error({ ...source.facts, error }, 'looking for a policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     }
@@ -100,8 +109,54 @@ export function followSource(options: FollowOptions): Watch {
   };
 }
 
+/** `fault`: the source has nothing to offer, or cannot be asked. */
+type Asked = Found | { readonly kind: 'fault'; readonly fault: PolicyFault };
+
 const UNKNOWN: Found = Object.freeze({ kind: 'unsettled' });
 
 function isSame(a: PolicyFault, b: PolicyFault | null): boolean {
   return a.code === b?.code && a.message === b.message;
+}
+
+/** A fault of the store may pass soon, without anything new at the source. */
+const STORE_FAULT = 'store.unavailable';
+
+/** Puts the offer in force, unless it already is. */
+async function takeOffer(
+  offer: Offer,
+  options: FollowOptions & Pick<Offered, 'after' | 'onReturned'>,
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'taken' | 'again' } | { readonly kind: 'refused'; readonly fault: PolicyFault }> {
+  const { source, activator, after, onReturned, rule, clock, log } = options;
+  const { content, from } = offer;
+  try {
+    const checkSuccession = successionCheck(options);
+    const verified = await verifyOffer(offer, { rule, clock, checkSuccession }, signal);
+    // A policy that was compiled just now states what was computed just now.
+    const labels = content.kind === 'folder' ? 'verified' : 'unverified';
+    return { kind: await activator.offer({ verified, labels, from, after, onReturned }) };
+  } catch (error) {
+    if (error instanceof PolicyRefused) return { kind: 'refused', fault: error.fault };
+    // Nothing is done that is not written down. Otherwise something older could take its place after a restart.
+    const text = 'the store, which has to note its generation, cannot be reached';
+    if (storeFailure(error) !== null) return { kind: 'refused', fault: oneLine(STORE_FAULT, text) };
+    if (!signal.aborted) log.error({ ...source.facts, error }, 'the policy that is offered could not be opened');
+    return { kind: 'refused', fault: oneLine('internal', 'it could not be opened; the log has the error') };
+  }
+}
+
+/** What a statement must follow. */
+export interface Succession {
+  readonly policies: Pick<ActivePolicy, 'current'>;
+  readonly activator: Pick<Activator, 'activations'>;
+}
+
+/** A signature for a different policy, or an earlier signature, says nothing about what may follow this policy. */
+export function successionCheck({ policies, activator }: Succession) {
+  return async (statement: PublicationStatement): Promise<void> => {
+    const { policy, environment } = statement;
+    if (policy !== policies.current().policy.name) throw anotherPolicy(statement);
+    const accepted = await activator.activations.accepted(policy, environment);
+    if (isRollback(statement, accepted)) throw refusal('snapshot.rollback_refused', rollbackText(statement, accepted));
+  };
 }

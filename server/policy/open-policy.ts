@@ -6,10 +6,8 @@ import type { Readable } from 'node:stream';
 import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
-import { sha256Of } from './open-bytes.js';
-import { pathFaultOf } from './path-fault.js';
-import { toShared } from './shared-bytes.js';
-import { type NoBytes, READ_BYTES, readAll } from './snapshot-file.js';
+import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from './policy-fault.js';
+import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
 
 /**
@@ -72,17 +70,50 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
 }
 
 /** Like `readPolicyAt`, but only for a folder. */
-export async function compileFolder(
+async function compileFolder(
   folder: string,
   purpose: Purpose,
   { onPhase }: OpenWatcher = {},
-): Promise<ReadResult> {
+): Promise<Exclude<ReadResult, { kind: 'too_large' }>> {
   const result = await checkPolicy({ folder, ...(onPhase === undefined ? {} : { onPhase }) });
   if (result.kind === 'path') return result;
   const { report } = result;
   if (report.compiled === null || (report.verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
   return { kind: 'read', bytes: report.compiled.snapshot.bytes, source: 'folder', report };
 }
+
+/** The snapshot of a folder that may be served. Throws `PolicyRefused`. */
+export async function compileToServe(folder: string): Promise<Uint8Array> {
+  const read = await compileFolder(folder, 'serve');
+  if (read.kind === 'read') return read.bytes;
+  throw read.kind === 'refused' ? folderRefused(read.report) : pathRefused(read.fault);
+}
+
+function folderRefused({ invalidating, tests, guardrails, verdict }: CheckReport): PolicyRefused {
+  const problems = [
+    ...invalidating.map(
+      ({ file, range, message }) => `${file}:${String(range.start.line)}:${String(range.start.column)}: ${message}`,
+    ),
+    ...tests.failures.map(({ test, file, line }) => `${file}:${String(line)}: the test \`${test}\` fails`),
+    ...guardrails.violations.map(
+      ({ guardrail, file, line }) => `${file}:${String(line)}: the guardrail \`${guardrail}\` is violated`,
+    ),
+  ];
+  return new PolicyRefused({ ...SUMMARIES[verdict], problems: problems.slice(0, POLICY_LIMITS.toldProblems) });
+}
+
+const SUMMARIES = Object.freeze({
+  ok: { code: 'policy.invalid', message: 'the policy cannot be served' },
+  invalid: { code: 'policy.invalid', message: 'the policy has mistakes: run `bailiwick check` on the folder' },
+  tests_failed: {
+    code: 'policy.tests_failed',
+    message: 'tests of the policy fail: run `bailiwick test` on the folder',
+  },
+  guardrails_violated: {
+    code: 'policy.guardrail_violated',
+    message: 'guardrails of the policy are violated: run `bailiwick check` on the folder',
+  },
+});
 
 async function readStream(stream: Readable, source: 'file' | 'stdin', { onBytes }: OpenWatcher): Promise<ReadResult> {
   const read = await readAll(stream, onBytes);

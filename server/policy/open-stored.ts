@@ -1,12 +1,11 @@
-// Turns a snapshot of the store into a policy that may be served, or into one line that says why not. Nothing in the
-// store is trusted until its bytes, its digest and, if a signature is required, its statement are verified here.
+// Turns a snapshot of the store into a policy that may be served, or refuses it. Nothing in the store is trusted until its bytes, its digest and, if a signature is required, its statement are verified here.
 import type { Policy, PublicationStatement } from '../../engine/index.js';
 import type { Clock } from '../ports.js';
 import type { Labels } from './active-policy.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { PolicyRefused, refusal } from './policy-fault.js';
 import type { Snapshots } from './stored-snapshots.js';
 import type { SignedStatement } from './verify-publication.js';
-import { type PublicationRule, statementOf, verifyOffer } from './verify-offer.js';
+import { anotherPolicy, type PublicationRule, statementOf, verifyOffer } from './verify-offer.js';
 
 export interface OpenStoredOptions {
   readonly snapshots: Pick<Snapshots, 'find' | 'read'>;
@@ -22,54 +21,45 @@ export interface OpenStoredOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type OpenedStored =
-  | {
-      readonly kind: 'opened';
-      readonly policy: Policy;
-      /** Null if it was not opened again. */
-      readonly bytes: Uint8Array | null;
-      readonly statement: SignedStatement | null;
-      readonly labels: Labels;
-    }
-  | { readonly kind: 'refused'; readonly fault: PolicyFault };
+export interface OpenedStored {
+  readonly policy: Policy;
+  /** Null if it was not opened again. */
+  readonly bytes: Uint8Array | null;
+  readonly statement: SignedStatement | null;
+  readonly labels: Labels;
+}
 
-/** Rejects if the store fails, and once the signal is aborted. */
+/** Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
 export async function openStored(snapshot: string, options: OpenStoredOptions): Promise<OpenedStored> {
   const { snapshots, rule, clock, inForce, signal = new AbortController().signal } = options;
   const stored = await snapshots.find(snapshot);
-  if (stored === null) return refused('snapshot.not_found', 'the store does not have it');
+  if (stored === null) throw refusal('snapshot.not_found', 'the store does not have it');
   const text = options.envelope ?? stored.statement;
   const statement = {
     shown: 'the stored statement',
     read: () => Promise.resolve(text === null ? null : Buffer.from(text)),
   };
   const { labels } = stored;
-  const refuseToFollow = (says: PublicationStatement): Promise<PolicyFault | null> =>
-    Promise.resolve(
-      inForce === null || says.policy === inForce.name
-        ? null
-        : oneLine('snapshot.policy', `it is another policy, called \`${says.policy}\``),
-    );
+  const checkSuccession = (says: PublicationStatement): void => {
+    if (inForce !== null && says.policy !== inForce.name) throw anotherPolicy(says);
+  };
   if (inForce?.digest === snapshot) {
     const content = { kind: 'file', path: '', digest: snapshot } as const;
     const published = await statementOf({ content, statement }, { rule, clock });
-    if (published !== null && 'kind' in published) return published;
     if (published !== null && published.says.snapshot !== snapshot)
-      return refused('statement.subject', 'the statement is about another snapshot');
-    return { kind: 'opened', policy: inForce, bytes: null, statement: published, labels };
+      throw refusal('statement.subject', 'the statement is about another snapshot');
+    return { policy: inForce, bytes: null, statement: published, labels };
   }
   const parts = await snapshots.read(stored);
-  if (parts === null) return damaged();
+  if (parts === null) throw damaged();
   const content = { kind: 'parts', parts, digest: snapshot } as const;
   const offer = { content, statement, from: { kind: 'store' } } as const;
-  const verified = await verifyOffer(offer, { rule, clock, refuseToFollow }, signal);
-  if (verified.kind === 'refused') return verified.fault.code === 'snapshot.digest' ? damaged() : verified;
-  return { ...verified, kind: 'opened', labels };
+  try {
+    return { ...(await verifyOffer(offer, { rule, clock, checkSuccession }, signal)), labels };
+  } catch (error) {
+    throw error instanceof PolicyRefused && error.fault.code === 'snapshot.digest' ? damaged() : error;
+  }
 }
 
-const damaged = (): OpenedStored =>
-  refused('snapshot.damaged', 'its bytes in the store are not intact: publish it again');
-
-function refused(code: string, message: string): OpenedStored {
-  return { kind: 'refused', fault: oneLine(code, message) };
-}
+const damaged = (): PolicyRefused =>
+  refusal('snapshot.damaged', 'its bytes in the store are not intact: publish it again');

@@ -1,9 +1,7 @@
-// Why a running gateway did not take over a policy: plain data for log and status, which names the place and what to
-// do.
+// Why a policy is not taken: plain data for log and status, which names the place and what to do. It is thrown, and
+// caught where somebody is told of it: by what follows a source or the store, at the start, by the shadow, and by the
+// routes of admins. This file imports nothing of the folder.
 import type { SnapshotFault } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import type { NotRead } from './open-policy.js';
-import type { PathFault } from './path-fault.js';
 
 export interface PolicyFault {
   readonly code: string;
@@ -13,58 +11,57 @@ export interface PolicyFault {
   readonly problems: readonly string[];
 }
 
-export function faultOfRead(read: NotRead): PolicyFault {
-  switch (read.kind) {
-    case 'path':
-      return faultOfPath(read.fault);
-    case 'too_large':
-      return oneLine('snapshot.too_large', 'the file is larger than any snapshot may be');
-    case 'refused':
-      return faultOfFolder(read.report);
+export class PolicyRefused extends Error {
+  override readonly name = 'PolicyRefused';
+  readonly fault: PolicyFault;
+
+  constructor(fault: PolicyFault) {
+    super(fault.message);
+    this.fault = fault;
   }
 }
 
-export function faultOfPath({ kind }: PathFault): PolicyFault {
-  return kind === 'missing'
-    ? oneLine('source.missing', 'there is nothing at the path')
-    : oneLine('source.unreadable', 'the path cannot be read');
+/** To be thrown. */
+export function refusal(code: string, message: string): PolicyRefused {
+  return new PolicyRefused(oneLine(code, message));
 }
 
-export function faultOfSnapshot({ code, message }: SnapshotFault, sha256: string): PolicyFault {
-  return oneLine(code, `not an intact snapshot (${sha256}): ${message}`);
+/** The fault of a refusal; any other error is thrown on. */
+export function faultOfRefusal(error: unknown): PolicyFault {
+  if (error instanceof PolicyRefused) return error.fault;
+  throw error;
 }
 
 export function oneLine(code: string, message: string): PolicyFault {
   return { code, message, problems: [] };
 }
 
-function faultOfFolder({
-  invalidating,
-  tests,
-  guardrails,
-  verdict,
-}: Extract<NotRead, { kind: 'refused' }>['report']): PolicyFault {
-  const problems = [
-    ...invalidating.map(
-      ({ file, range, message }) => `${file}:${String(range.start.line)}:${String(range.start.column)}: ${message}`,
-    ),
-    ...tests.failures.map(({ test, file, line }) => `${file}:${String(line)}: the test \`${test}\` fails`),
-    ...guardrails.violations.map(
-      ({ guardrail, file, line }) => `${file}:${String(line)}: the guardrail \`${guardrail}\` is violated`,
-    ),
-  ];
-  return { ...SUMMARIES[verdict], problems: problems.slice(0, POLICY_LIMITS.toldProblems) };
+export function snapshotRefused({ code, message }: SnapshotFault, sha256: string): PolicyRefused {
+  return refusal(code, `not an intact snapshot (${sha256}): ${message}`);
 }
 
-const SUMMARIES = Object.freeze({
-  ok: { code: 'policy.invalid', message: 'the policy cannot be served' },
-  invalid: { code: 'policy.invalid', message: 'the policy has mistakes: run `bailiwick check` on the folder' },
-  tests_failed: {
-    code: 'policy.tests_failed',
-    message: 'tests of the policy fail: run `bailiwick test` on the folder',
-  },
-  guardrails_violated: {
-    code: 'policy.guardrail_violated',
-    message: 'guardrails of the policy are violated: run `bailiwick check` on the folder',
-  },
-});
+/** Why a path cannot be used. Whoever named the path phrases it for that place. */
+export type PathFault =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'not_a_folder' }
+  | { readonly kind: 'unreadable'; readonly code: string; readonly cause: unknown };
+
+/** Why there are no bytes at a path. */
+export type NoBytes = { readonly kind: 'path'; readonly fault: PathFault } | { readonly kind: 'too_large' };
+
+export function pathRefused({ kind }: PathFault): PolicyRefused {
+  return kind === 'missing'
+    ? refusal('source.missing', 'there is nothing at the path')
+    : refusal('source.unreadable', 'the path cannot be read');
+}
+
+/** The fault of a file operation that failed. */
+export function pathFaultOf(error: unknown): PathFault {
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'missing' } : { kind: 'unreadable', code, cause: error };
+}
+
+/** The system's code of an error, such as `EACCES`. */
+export function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown reason';
+}

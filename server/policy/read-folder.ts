@@ -19,7 +19,7 @@ import {
 } from '../../engine/compiler.js';
 import { bytesText, groupDigits } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { codeOf, type PathFault, pathFaultOf } from './path-fault.js';
+import { codeOf, type PathFault, pathFaultOf } from './policy-fault.js';
 
 export interface FolderReading {
   /** In code unit order of their paths. */

@@ -1,12 +1,19 @@
 // Works on policies on a thread, a new one each time, so that all its memory is returned. A snapshot so small that it
 // is opened before a thread would start is opened here.
 import { Worker } from 'node:worker_threads';
-import { adopt, type LoadResult, type PackResult, type Policy, type SnapshotFault } from '../../engine/index.js';
+import {
+  adopt,
+  type LoadResult,
+  type PackedPolicy,
+  type PackResult,
+  type Policy,
+  type SnapshotFault,
+} from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
-import { openBytes, type OpenedBytes } from './open-bytes.js';
+import { type PolicyFault, PolicyRefused } from './policy-fault.js';
+import { openBytes } from './snapshot-bytes.js';
 import type { Content } from './sources/source.js';
-import type { Unwrapped } from './unwrap.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
@@ -14,9 +21,19 @@ export type SnapshotTask =
   | ({ readonly kind: 'compare' } & Sides)
   | { readonly kind: 'unwrap'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
 
-export type Opened =
-  | (Omit<Extract<OpenedBytes, { kind: 'opened' }>, 'packed'> & { readonly policy: Policy })
-  | Extract<OpenedBytes, { kind: 'refused' }>;
+export interface OpenedBytes {
+  readonly packed: PackedPolicy;
+  /** The snapshot's exact bytes. */
+  readonly bytes: Uint8Array;
+}
+
+export interface Unwrapped {
+  readonly parts: readonly Uint8Array<ArrayBuffer>[];
+  readonly statement: string;
+}
+
+/** What the thread sends: an error keeps its class no longer there. */
+export type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFault };
 
 /** Like `loadSnapshot`, but this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
@@ -24,23 +41,19 @@ export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
-export interface OpenRequest {
-  /** The digest of the snapshot that a statement is about. Nothing else is opened. */
-  readonly signed: string | null;
-  readonly signal: AbortSignal;
-}
-
 /**
- * Opens an offer to serve it. A folder is checked and compiled on the thread, too. Rejects once `signal` is aborted.
+ * Opens an offer to serve it; `signed` is the digest of the snapshot that a statement is about. A folder is checked and
+ * compiled on the thread, too. Throws `PolicyRefused`; rejects once `signal` is aborted.
  */
-export async function openBeside(content: Content, { signed, signal }: OpenRequest): Promise<Opened> {
+export async function openBeside(
+  content: Content,
+  { signed, signal }: { readonly signed: string | null; readonly signal: AbortSignal },
+): Promise<{ readonly policy: Policy; readonly bytes: Uint8Array }> {
   signal.throwIfAborted();
-  const opened = isSmall(content)
+  const { packed, bytes } = isSmall(content)
     ? openBytes(Buffer.concat(content.parts), { digest: content.digest, signed })
     : await perform<OpenedBytes>({ kind: 'open', content, signed }, 'awaited', signal);
-  if (opened.kind === 'refused') return opened;
-  const { packed, ...rest } = opened;
-  return { ...rest, policy: adopt(packed) };
+  return { policy: adopt(packed), bytes };
 }
 
 function isSmall(content: Content): content is Extract<Content, { kind: 'parts' }> {
@@ -65,8 +78,8 @@ export function compareInThread(sides: Sides, signal: AbortSignal): Promise<Comp
 }
 
 /**
- * Separates a snapshot from the statement that came with it. The parts are transferred. Rejects once `signal` is
- * aborted.
+ * Separates a snapshot from the statement that came with it. The parts are transferred. Throws `PolicyRefused`; rejects
+ * once `signal` is aborted.
  */
 export function unwrapInThread(parts: readonly Uint8Array<ArrayBuffer>[], signal: AbortSignal): Promise<Unwrapped> {
   return perform<Unwrapped>({ kind: 'unwrap', parts }, 'beside', signal);
@@ -82,8 +95,9 @@ function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?:
     worker.once('exit', () => {
       reject(new Error('the thread ended before it had an answer'));
     });
-    worker.once('message', (answer: Answer) => {
-      resolve(answer);
+    worker.once('message', (message: Answered<Answer>) => {
+      if ('answer' in message) resolve(message.answer);
+      else reject(new PolicyRefused(message.fault));
     });
     // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();

@@ -2,14 +2,12 @@
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
-import { openBytes, type OpenedBytes } from './open-bytes.js';
-import type { NotRead, ReadResult } from './open-policy.js';
-import { faultOfRead } from './policy-fault.js';
-import { toShared } from './shared-bytes.js';
-import { readSnapshotFile } from './snapshot-file.js';
-import type { SnapshotTask } from './snapshot-thread.js';
+import { parseStrictJson } from '../json.js';
+import { HTTP_LIMITS } from '../limits/http.js';
+import { faultOfRefusal, pathRefused, refusal } from './policy-fault.js';
+import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
+import type { Answered, OpenedBytes, SnapshotTask, Unwrapped } from './snapshot-thread.js';
 import type { Content } from './sources/source.js';
-import { unwrap } from './unwrap.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);
@@ -21,22 +19,37 @@ async function perform(task: SnapshotTask): Promise<unknown> {
 }
 
 async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
-  const bytes = await bytesOf(content);
-  if ('kind' in bytes) return { kind: 'refused', fault: faultOfRead(bytes) };
-  const opened = openBytes(bytes, { digest: content.kind === 'folder' ? undefined : content.digest, signed });
-  return opened.kind === 'opened' ? { ...opened, bytes: toShared(opened.bytes) } : opened;
+  const digest = content.kind === 'folder' ? undefined : content.digest;
+  const { packed, bytes } = openBytes(await bytesOf(content), { digest, signed });
+  return { packed, bytes: toShared(bytes) };
 }
 
-async function bytesOf(content: Content): Promise<Uint8Array | NotRead> {
+async function bytesOf(content: Content): Promise<Uint8Array> {
   if (content.kind === 'parts') return Buffer.concat(content.parts);
-  const read = await (content.kind === 'folder' ? compile(content.path) : readSnapshotFile(content.path));
-  return read.kind === 'read' ? read.bytes : read;
+  // Loaded only when needed: loading the compiler takes longer than opening a snapshot, which does not need it.
+  if (content.kind === 'folder') return (await import('./open-policy.js')).compileToServe(content.path);
+  const read = await readSnapshotFile(content.path);
+  if (read.kind === 'read') return read.bytes;
+  throw read.kind === 'path'
+    ? pathRefused(read.fault)
+    : refusal('snapshot.too_large', 'the file is larger than any snapshot may be');
 }
 
-/** Loaded only when needed: loading the compiler takes longer than opening a snapshot, which does not need it. */
-async function compile(folder: string): Promise<ReadResult> {
-  const { compileFolder } = await import('./open-policy.js');
-  return compileFolder(folder, 'serve');
+/** Takes `{"snapshot":"…","statement":{…}}` apart into the snapshot's bytes and the statement as it was signed. */
+function unwrap(parts: readonly Uint8Array[]): Unwrapped {
+  const read = parseStrictJson(Buffer.concat(parts), { depth: HTTP_LIMITS.jsonDepth });
+  if (!read.ok) throw refusal(read.fault.code, `the body is not plain JSON: ${read.fault.message}`);
+  const members = new Map<string, unknown>(
+    typeof read.value === 'object' && read.value !== null ? Object.entries(read.value) : [],
+  );
+  const [snapshot, statement] = [members.get('snapshot'), members.get('statement')];
+  if (members.size !== 2 || typeof snapshot !== 'string' || typeof statement !== 'object' || statement === null) {
+    throw refusal(
+      'request.schema',
+      'beside `snapshot`, the text of the file, there must be `statement`, its signed statement, and nothing else',
+    );
+  }
+  return { parts: [new TextEncoder().encode(snapshot)], statement: JSON.stringify(statement) };
 }
 
 /** The buffers that only the answer holds; they are transferred instead of copied. */
@@ -49,7 +62,12 @@ function givenAway(answer: unknown): readonly ArrayBuffer[] {
 }
 
 parentPort?.once('message', (task: SnapshotTask) => {
-  void perform(task).then((answer) => {
-    parentPort?.postMessage(answer, givenAway(answer));
-  });
+  void perform(task)
+    .then(
+      (answer): Answered<unknown> => ({ answer }),
+      (error: unknown) => ({ fault: faultOfRefusal(error) }),
+    )
+    .then((message) => {
+      parentPort?.postMessage(message, 'answer' in message ? givenAway(message.answer) : []);
+    });
 });

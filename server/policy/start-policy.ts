@@ -5,7 +5,7 @@ import type { Clock } from '../ports.js';
 import type { Candidate, Labels, PolicySource } from './active-policy.js';
 import { type StoredActivation, storedActivations } from './activations.js';
 import { openStored } from './open-stored.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { faultOfRefusal, PolicyRefused, refusal } from './policy-fault.js';
 import { storedSnapshots } from './stored-snapshots.js';
 import { inForceBy } from './verify-publication.js';
 import type { PublicationRule, Verified } from './verify-offer.js';
@@ -18,16 +18,10 @@ export interface StartOptions {
   readonly clock: Clock;
 }
 
-export interface StartOffer extends Omit<Verified, 'kind'> {
+export interface StartOffer extends Verified {
   readonly labels: Labels;
   readonly from: PolicySource;
 }
-
-export type Start =
-  | ({ readonly kind: 'ready' } & Started)
-  /** There is no policy at all. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'refused'; readonly fault: PolicyFault };
 
 export interface Started {
   readonly candidate: Candidate;
@@ -35,20 +29,20 @@ export interface Started {
   readonly generation: number;
 }
 
-/** Rejects if the store fails. */
-export async function startPolicy({ db, offered, rule, clock }: StartOptions): Promise<Start> {
+/**
+ * Null if there is no policy at all. Throws `PolicyRefused` if what is in force cannot be served; rejects if the store
+ * fails.
+ */
+export async function startPolicy({ db, offered, rule, clock }: StartOptions): Promise<Started | null> {
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
-  const open = async (last: StoredActivation): Promise<Start> => {
+  const open = async (last: StoredActivation): Promise<Started> => {
     const { snapshot, envelope, generation } = last;
-    const opened = await openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null });
-    if (opened.kind === 'refused') {
-      const { fault } = opened;
-      return refused({
-        ...fault,
-        message: `generation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`,
-      });
-    }
-    const { policy, labels, statement } = opened;
+    const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null });
+    const { policy, labels, statement, bytes } = await opening.catch((error: unknown) => {
+      const fault = faultOfRefusal(error);
+      const message = `generation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`;
+      throw new PolicyRefused({ ...fault, message });
+    });
     const candidate = {
       policy,
       labels,
@@ -56,11 +50,11 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
       ...inForceBy(statement),
       askedBy: last.askedBy,
     } as const;
-    return { kind: 'ready', candidate, bytes: opened.bytes ?? new Uint8Array(), generation };
+    return { candidate, bytes: bytes ?? new Uint8Array(), generation };
   };
   if (offered === null) {
     const last = await activations.newest();
-    return last === null ? { kind: 'none' } : open(last);
+    return last === null ? null : open(last);
   }
   const { policy, bytes, statement, from } = offered;
   const at = clock.now();
@@ -73,17 +67,13 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
     case 'held':
       return open(recorded.newest);
     case 'rollback':
-      return refused(oneLine('snapshot.rollback_refused', `the snapshot is not served: ${recorded.text}`));
+      throw refusal('snapshot.rollback_refused', `the snapshot is not served: ${recorded.text}`);
     case 'superseded':
-      throw new TypeError('a start waits for nobody');
+      throw new TypeError('unreachable: a start that is superseded');
     case 'in_force':
     case 'recorded': {
       const candidate = { policy, labels, source: from, askedBy, ...inForceBy(statement) };
-      return { kind: 'ready', candidate, bytes, generation: recorded.generation };
+      return { candidate, bytes, generation: recorded.generation };
     }
   }
-}
-
-function refused(fault: PolicyFault): Start {
-  return { kind: 'refused', fault };
 }

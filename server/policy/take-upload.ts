@@ -5,10 +5,10 @@ import type { Transaction } from '../db/transaction.js';
 import type { Clock } from '../ports.js';
 import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
 import { SigningError } from '../signing/signing-error.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { refusal } from './policy-fault.js';
 import { unwrapInThread } from './snapshot-thread.js';
 import type { Snapshots } from './stored-snapshots.js';
-import { faultOfSuccession, type Succession } from './take-offer.js';
+import { type Succession, successionCheck } from './follow-source.js';
 import { verifyOffer, type PublicationRule } from './verify-offer.js';
 
 export type Parts = readonly Uint8Array<ArrayBuffer>[];
@@ -22,28 +22,20 @@ export interface UploadOptions extends Succession {
   readonly signal: AbortSignal;
 }
 
-export type Uploaded =
-  { readonly kind: 'stored'; readonly policy: Policy } | { readonly kind: 'refused'; readonly fault: PolicyFault };
-
-/** The parts are transferred. Rejects if the store fails, and once the signal is aborted. */
-export async function takeUpload(sent: Parts, options: UploadOptions): Promise<Uploaded> {
+/** The parts are transferred. Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
+export async function takeUpload(sent: Parts, options: UploadOptions): Promise<Policy> {
   const { rule, clock, snapshots, beside, signal } = options;
-  const unwrapped = isWrapped(sent) ? await unwrapInThread(sent, signal) : { parts: sent, statement: null };
-  if ('fault' in unwrapped) return { kind: 'refused', fault: unwrapped.fault };
-  const { parts, statement } = unwrapped;
-  const fault = statement === null ? null : faultOfStatement(statement);
-  if (fault !== null) return { kind: 'refused', fault };
-  const verified = await verifyOffer(
+  const { parts, statement } = isWrapped(sent) ? await unwrapInThread(sent, signal) : { parts: sent, statement: null };
+  if (statement !== null) checkStatement(statement);
+  const { policy, bytes } = await verifyOffer(
     { content: { kind: 'parts', parts }, statement: textOf(statement), from: { kind: 'memory' } },
-    { rule, clock, refuseToFollow: (says) => faultOfSuccession(says, options) },
+    { rule, clock, checkSuccession: successionCheck(options) },
     signal,
   );
-  if (verified.kind === 'refused') return verified;
-  const { policy, bytes } = verified;
   await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (transaction) =>
     beside(transaction, policy.digest),
   );
-  return { kind: 'stored', policy };
+  return policy;
 }
 
 /**
@@ -65,16 +57,15 @@ function textOf(statement: string | null): StatementText {
 }
 
 /** Checked even if no signature is required: what is stored as a statement must be one. */
-function faultOfStatement(statement: string): PolicyFault | null {
+function checkStatement(statement: string): void {
   if (Buffer.byteLength(statement) > STATEMENT_LIMITS.fileBytes) {
     const most = String(STATEMENT_LIMITS.fileBytes);
-    return oneLine('statement.invalid', `\`${SHOWN}\` is not a signed statement: it is larger than ${most} bytes`);
+    throw refusal('statement.invalid', `\`${SHOWN}\` is not a signed statement: it is larger than ${most} bytes`);
   }
   try {
     parseEnvelope(Buffer.from(statement), SHOWN);
-    return null;
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    return oneLine(error.code, error.message);
+    throw refusal(error.code, error.message);
   }
 }

@@ -1,11 +1,12 @@
-// Turns an offer into a policy that may be served, or into one line that says why not. The offer is opened on a thread,
-// verified as a whole, and must be published by the required signers.
+// The trust boundary of policies: `verifyOffer` turns an offer, of which nothing is trusted, into a policy that may be
+// served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
+// signers.
 import type { Policy, PublicationStatement } from '../../engine/index.js';
 import type { Clock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { SigningError } from '../signing/signing-error.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
+import { oneLine, PolicyRefused, refusal } from './policy-fault.js';
 import { openBeside } from './snapshot-thread.js';
 import type { Offer } from './sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
@@ -23,12 +24,14 @@ export interface Judge {
   /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
-  /** Why the statement may not follow what is in force. Called before anything of the offer is opened. */
-  readonly refuseToFollow?: (statement: PublicationStatement) => Promise<PolicyFault | null>;
+  /**
+   * Throws `PolicyRefused` if the statement may not follow what is in force. Called before anything of the offer is
+   * opened.
+   */
+  readonly checkSuccession?: (statement: PublicationStatement) => Promise<void> | void;
 }
 
 export interface Verified {
-  readonly kind: 'verified';
   readonly policy: Policy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
@@ -36,57 +39,48 @@ export interface Verified {
   readonly statement: SignedStatement | null;
 }
 
-interface Refused {
-  readonly kind: 'refused';
-  readonly fault: PolicyFault;
-}
-
-/** If a signature is required, nothing is opened before enough keys have signed. Rejects once `signal` is aborted. */
-export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
+/**
+ * If a signature is required, nothing is opened before enough keys have signed. Throws `PolicyRefused`; rejects once
+ * `signal` is aborted.
+ */
+export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified> {
   try {
-    return await verify(offer, judge, signal);
+    const statement = await statementOf(offer, judge);
+    if (statement !== null) await judge.checkSuccession?.(statement.says);
+    const { policy, bytes } = await openBeside(offer.content, { signed: statement?.says.snapshot ?? null, signal });
+    if (statement !== null && statement.says.policy !== policy.name)
+      throw refusal('statement.policy', 'the statement is about a policy with another name');
+    return { policy, bytes, statement };
   } finally {
     await offer.release?.();
   }
 }
 
-async function verify(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified | Refused> {
-  const { rule, clock, refuseToFollow } = judge;
-  const statement = await statementOf(offer, { rule, clock });
-  if (statement !== null && 'kind' in statement) return statement;
-  const fault = statement === null ? null : await refuseToFollow?.(statement.says);
-  if (fault !== null && fault !== undefined) return refused(fault);
-  const opened = await openBeside(offer.content, { signed: statement?.says.snapshot ?? null, signal });
-  if (opened.kind === 'refused') return opened;
-  const { policy, bytes } = opened;
-  if (statement === null || statement.says.policy === policy.name)
-    return { kind: 'verified', policy, bytes, statement };
-  return refused(oneLine('statement.policy', 'the statement is about a policy with another name'));
+export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {
+  return refusal('snapshot.policy', `it is another policy, called \`${policy}\``);
 }
 
-/** The statement under which it was published, whatever it is about; null if no signature is required. */
+/**
+ * The statement under which it was published, whatever it is about; null if no signature is required. Throws
+ * `PolicyRefused`.
+ */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
   { rule, clock }: Pick<Judge, 'rule' | 'clock'>,
-): Promise<SignedStatement | Refused | null> {
+): Promise<SignedStatement | null> {
   if (rule === null) return null;
-  if (content.kind === 'folder')
-    return refused(oneLine('signature.missing', 'a folder cannot be signed: serve a snapshot'));
+  if (content.kind === 'folder') throw refusal('signature.missing', 'a folder cannot be signed: serve a snapshot');
   try {
     const keyring = await readKeyring(rule.keyring);
     const expected = { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null };
     const { signed, faults } = await verifyPublication('as stated', text, expected);
     if (signed !== null) return signed;
     const [{ code, message } = UNREAD, ...others] = faults;
-    return refused({ code, message, problems: others.map((other) => other.message) });
+    throw new PolicyRefused({ code, message, problems: others.map((other) => other.message) });
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
-    return refused({ code: error.code, message: error.message, problems: error.faults });
+    throw new PolicyRefused({ code: error.code, message: error.message, problems: error.faults });
   }
 }
 
 const UNREAD = oneLine('signature.missing', 'it has no statement that can be read');
-
-function refused(fault: PolicyFault): Refused {
-  return { kind: 'refused', fault };
-}

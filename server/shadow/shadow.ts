@@ -7,9 +7,9 @@ import type { ActorResolver } from '../auth/resolved-actors.js';
 import { storeFailure } from '../db/failures.js';
 import type { Active, ActivePolicy, Labels } from '../policy/active-policy.js';
 import { openStored } from '../policy/open-stored.js';
-import type { Compared, Side } from '../policy/compare-snapshots.js';
+import type { Side } from '../policy/compare-snapshots.js';
 import type { Difference } from '../policy/policy-difference.js';
-import { oneLine, type PolicyFault } from '../policy/policy-fault.js';
+import { oneLine, type PolicyFault, PolicyRefused, refusal, snapshotRefused } from '../policy/policy-fault.js';
 import { compareInThread } from '../policy/snapshot-thread.js';
 import type { Snapshots } from '../policy/stored-snapshots.js';
 import type { PublicationRule } from '../policy/verify-offer.js';
@@ -44,9 +44,6 @@ export interface ToFollow {
   readonly snapshot: string;
 }
 
-export type Begun =
-  { readonly kind: 'begun'; readonly state: ShadowState } | { readonly kind: 'refused'; readonly fault: PolicyFault };
-
 export interface BeginOptions {
   readonly askedBy: string;
   /** Runs once the candidate is known to be usable, and before it begins. If this rejects, nothing has changed. */
@@ -55,8 +52,8 @@ export interface BeginOptions {
 }
 
 export interface Shadow extends Pick<LiveComparison, 'note' | 'take'> {
-  /** Begins a candidate in place of any other. Rejects if the store fails. */
-  readonly begin: (snapshot: string, options: BeginOptions) => Promise<Begun>;
+  /** Begins a candidate in place of any other. Throws `PolicyRefused`; rejects if the store fails. */
+  readonly begin: (snapshot: string, options: BeginOptions) => Promise<ShadowState>;
   readonly end: () => void;
   /** Null if there is no candidate. */
   readonly state: () => ShadowState | null;
@@ -90,9 +87,6 @@ interface Candidate extends Pick<ShadowState, 'since' | 'askedBy'> {
   fault: PolicyFault | null;
 }
 
-type Opened =
-  { readonly kind: 'opened'; readonly policy: Policy; readonly labels: Labels } | Extract<Begun, { kind: 'refused' }>;
-
 export function makeShadow(options: ShadowOptions): Shadow {
   const { policies, snapshots, rule, clock, log } = options;
   const live = makeLiveComparison(options);
@@ -103,12 +97,10 @@ export function makeShadow(options: ShadowOptions): Shadow {
   let found = makeTally();
   let joined: { readonly era: string; readonly policy: Policy | null } | null = null;
 
-  const open = async (snapshot: string, signal: AbortSignal): Promise<Opened> => {
+  const open = async (snapshot: string, signal: AbortSignal): Promise<Pick<Candidate, 'policy' | 'labels'>> => {
     const inForce = policies.current().policy;
     const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, signal });
-    if (opened.kind === 'refused') return opened;
-    if (opened.labels === 'false')
-      return { kind: 'refused', fault: oneLine('snapshot.label', 'it carries a false label') };
+    if (opened.labels === 'false') throw refusal('snapshot.label', 'it carries a false label');
     return opened;
   };
   const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
@@ -116,33 +108,35 @@ export function makeShadow(options: ShadowOptions): Shadow {
       log.warn({ snapshot, error }, 'the store could not be told of the labels of a snapshot');
     });
   };
-  const sideOf = async (digest: string, labels: Labels): Promise<Side | null> => {
+  const sideOf = async (digest: string, labels: Labels): Promise<Side> => {
     const stored = await snapshots.find(digest);
     const parts = stored === null ? null : await snapshots.read(stored);
-    return parts === null ? null : { parts, digest, isVerified: labels === 'verified' };
+    if (parts === null) throw refusal('snapshot.not_found', `the store does not have the bytes of ${digest} intact`);
+    return { parts, digest, isVerified: labels === 'verified' };
   };
   const differ = async (
     live: Active,
     changed: Pick<Candidate, 'policy' | 'labels'>,
     signal: AbortSignal,
-  ): Promise<Compared> => {
+  ): Promise<Difference> => {
     const old = await sideOf(live.policy.digest, live.labels);
-    if (old === null) return notStored(live.policy.digest);
     const next = await sideOf(changed.policy.digest, changed.labels);
-    if (next === null) return notStored(changed.policy.digest);
     const compared = await compareInThread({ old, changed: next }, signal);
-    if (compared.kind === 'refused' && compared.mislabelled !== null) await noteLabels(compared.mislabelled, 'false');
-    return compared;
+    if (compared.kind === 'compared') return compared.difference;
+    await noteLabels(compared.digest, 'false');
+    throw snapshotRefused(compared.fault, compared.digest);
   };
   const differAgain = async (one: Candidate, active: Active): Promise<void> => {
     const isStill = (): boolean => candidate === one && one.against.snapshot === active.policy.digest;
     try {
-      const compared = await differ(active, one, stopped.signal);
-      if (!isStill()) return;
-      if (compared.kind === 'compared') one.difference = compared.difference;
-      else one.fault = compared.fault;
+      const difference = await differ(active, one, stopped.signal);
+      if (isStill()) one.difference = difference;
     } catch (error) {
       if (stopped.signal.aborted || !isStill()) return;
+      if (error instanceof PolicyRefused) {
+        one.fault = error.fault;
+        return;
+      }
       one.fault = oneLine('shadow.difference', 'what differs could not be worked out: begin the shadow again');
       if (storeFailure(error) === null)
         log.error({ error }, 'a candidate could not be compared with the policy in force');
@@ -199,15 +193,13 @@ export function makeShadow(options: ShadowOptions): Shadow {
     take: live.take,
     begin: async (snapshot, { askedBy, before, signal }) => {
       const opened = await open(snapshot, signal);
-      if (opened.kind === 'refused') return opened;
       const active = policies.current();
-      const compared = await differ(active, opened, signal);
-      if (compared.kind === 'refused') return compared;
+      const difference = await differ(active, opened, signal);
       await before();
       const { policy, labels } = opened;
       const next: Candidate = {
         ...{ era: randomUUID(), policy, labels, askedBy, since: clock.now() },
-        ...{ against: againstOf(active), difference: compared.difference, fault: null },
+        ...{ against: againstOf(active), difference, fault: null },
       };
       const now = policies.current();
       if (now.policy.digest !== active.policy.digest) {
@@ -216,10 +208,10 @@ export function makeShadow(options: ShadowOptions): Shadow {
         void differAgain(next, now);
       }
       install(next);
-      log.info({ snapshot: policy.digest, cells: compared.difference.cells, askedBy }, 'a shadow begins');
+      log.info({ snapshot: policy.digest, cells: difference.cells, askedBy }, 'a shadow begins');
       // The comparison computed the labels, so they are known to be true.
       if (labels === 'unverified') await noteLabels(policy.digest, 'verified');
-      return { kind: 'begun', state: stateOf(next, found) };
+      return stateOf(next, found);
     },
     end: () => {
       if (candidate !== null) log.info({ snapshot: candidate.policy.digest }, 'the shadow ends');
@@ -245,14 +237,14 @@ export function makeShadow(options: ShadowOptions): Shadow {
       if (toFollow === null) return;
       const { snapshot } = toFollow;
       const opened = await open(snapshot, stopped.signal).catch((error: unknown) => {
-        if (!stopped.signal.aborted) log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+        if (error instanceof PolicyRefused) {
+          if (joined === mine)
+            log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be judged by here');
+        } else if (!stopped.signal.aborted)
+          log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
         return null;
       });
       if (opened === null || joined !== mine) return;
-      if (opened.kind === 'refused') {
-        log.error({ snapshot, ...opened.fault }, 'the candidate of the shadow cannot be judged by here');
-        return;
-      }
       joined = { era: toFollow.era, policy: opened.policy };
       follow();
     },
@@ -273,9 +265,4 @@ function stateOf(
   { counts, examples }: Pick<ReturnType<typeof makeTally>, 'counts' | 'examples'>,
 ): ShadowState {
   return { policy, since, askedBy, against, difference, fault, counts, examples: examples() };
-}
-
-function notStored(digest: string): Extract<Compared, { kind: 'refused' }> {
-  const fault = oneLine('snapshot.not_found', `the store does not have the bytes of ${digest} intact`);
-  return { kind: 'refused', fault, mislabelled: null };
 }

@@ -11,6 +11,7 @@ import { connectionLimits } from '../http/client-address.js';
 import { anyHost } from '../http/host-guard.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import { makeLogger } from '../log.js';
+import { faultOfRefusal } from '../policy/policy-fault.js';
 import { startPolicy } from '../policy/start-policy.js';
 import { makeIdSource, systemClock as clock } from '../ports.js';
 import { openTracing } from '../tracing.js';
@@ -30,8 +31,10 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
   const tls = await openTls(config);
   const db = await openDatabase({ ...storeOf(config), ...config.database, isGuest: true });
-  const begun = await startPolicy({ db, offered: null, rule, clock });
-  if (begun.kind !== 'ready') throw new StartError(begun.kind === 'none' ? NO_POLICY : begun.fault);
+  const begun = await startPolicy({ db, offered: null, rule, clock }).catch((error: unknown) => {
+    throw new StartError(faultOfRefusal(error));
+  });
+  if (begun === null) throw new StartError(NO_POLICY);
   const { rate, concurrency, idempotency } = config.limits;
   const at = sharedTcp(address, { tls, connections: connectionLimits(config) });
   const services = await makeServices({

@@ -2,7 +2,7 @@
 // shows every section, passes `check`, and gets no lint warnings. Never touches a folder that has anything in it except
 // hidden files, such as a fresh clone.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { codeOf } from '../../policy/path-fault.js';
+import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { isName } from '../../../engine/index.js';

@@ -9,7 +9,7 @@ import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../ports.js';
 import type { Shadow, ShadowState } from '../../shadow/shadow.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
-import { refusedSnapshot } from './refused-snapshot.js';
+import { refusedAs } from './refused-snapshot.js';
 
 export interface ShadowRoutesOptions {
   readonly shadow: Shadow;
@@ -63,13 +63,14 @@ export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): r
         shadow.end();
         return { status: 200, json: shadowJson(null) };
       }
-      const begun = await shadow.begin(snapshot, {
-        askedBy: `${call.actor.kind} ${call.actor.id}`,
-        before: () => record(call, { operation: 'shadow.begin', snapshot }),
-        signal: call.gone,
-      });
-      if (begun.kind === 'refused') throw refusedSnapshot(begun.fault);
-      return { status: 200, json: shadowJson(begun.state) };
+      const begun = await refusedAs('snapshot.refused', () =>
+        shadow.begin(snapshot, {
+          askedBy: `${call.actor.kind} ${call.actor.id}`,
+          before: () => record(call, { operation: 'shadow.begin', snapshot }),
+          signal: call.gone,
+        }),
+      );
+      return { status: 200, json: shadowJson(begun) };
     },
   };
   return [show, choose];

@@ -24,7 +24,7 @@ import type { Shadow } from '../../shadow/shadow.js';
 import type { Answer } from '../exchange.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
-import { refusedSnapshot } from './refused-snapshot.js';
+import { refusedAs } from './refused-snapshot.js';
 
 export interface SnapshotRoutesOptions {
   readonly activator: Activator;
@@ -63,20 +63,18 @@ export function makeSnapshotRoutes({
     const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
     const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;
-    const chosen = await activator.choose({
-      ...choice,
-      askedBy: `${actor.kind} ${actor.id}`,
-      beside: (transaction, generation) => {
-        const policy = eventPolicy({ generation, reason });
-        const event = makeEvent({ ...act, policy, at, requestId, id: nextId(), actor: eventAdmin(actor) });
-        return recordInTransaction(transaction, [event]);
-      },
-    });
-    if (chosen.kind === 'chosen') {
-      const { policy, generation } = chosen.active;
-      return { status: 200, json: JSON.stringify({ snapshot: policy.digest, generation }) };
-    }
-    throw refusedSnapshot(chosen.fault);
+    const { policy, generation } = await refusedAs('snapshot.refused', () =>
+      activator.choose({
+        ...choice,
+        askedBy: `${actor.kind} ${actor.id}`,
+        beside: (transaction, generation) => {
+          const policy = eventPolicy({ generation, reason });
+          const event = makeEvent({ ...act, policy, at, requestId, id: nextId(), actor: eventAdmin(actor) });
+          return recordInTransaction(transaction, [event]);
+        },
+      }),
+    );
+    return { status: 200, json: JSON.stringify({ snapshot: policy.digest, generation }) };
   };
 
   const list: AdminRoute = {

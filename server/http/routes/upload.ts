@@ -16,7 +16,7 @@ import { ApiProblem } from '../../problem.js';
 import type { Answer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';
 import type { AdminRoute, Call } from '../route.js';
-import { refusedSnapshot } from './refused-snapshot.js';
+import { refusedAs } from './refused-snapshot.js';
 
 export interface UploadRouteOptions {
   readonly activator: Pick<Activator, 'activations' | 'snapshots'>;
@@ -43,17 +43,17 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
     signal: AbortSignal,
   ): Promise<Answer> => {
     const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;
-    const uploaded = await takeUpload(parts, {
-      ...options,
-      snapshots: activator.snapshots,
-      beside: (transaction, snapshot) =>
-        recordInTransaction(transaction, [
-          makeEvent({ ...act, snapshot, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
-        ]),
-      signal,
-    });
-    if (uploaded.kind === 'refused') throw refusedSnapshot(uploaded.fault, 'snapshot.invalid');
-    const { digest: snapshot, decisions } = uploaded.policy;
+    const { digest: snapshot, decisions } = await refusedAs('snapshot.invalid', () =>
+      takeUpload(parts, {
+        ...options,
+        snapshots: activator.snapshots,
+        beside: (transaction, stored) =>
+          recordInTransaction(transaction, [
+            makeEvent({ ...act, snapshot: stored, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
+          ]),
+        signal,
+      }),
+    );
     const made = await activator.activations.list(POLICY_LIMITS.history);
     const generation = made.find((activation) => activation.snapshot === snapshot)?.generation ?? null;
     return { status: 201, json: JSON.stringify({ snapshot, decisions, generation }) };

@@ -1,8 +1,7 @@
 // Follows a directory store and offers what its pointer names. The pointer moves atomically, so there is nothing to
 // wait for.
-import { pathFaultOf } from '../path-fault.js';
 import { readPointer, snapshotPath, statementPath, storedStatement } from '../directory-store.js';
-import { oneLine } from '../policy-fault.js';
+import { pathFaultOf, refusal } from '../policy-fault.js';
 import type { Source } from './source.js';
 import { sourceState } from './source-state.js';
 import { stat } from 'node:fs/promises';
@@ -20,16 +19,15 @@ export function makeDirectorySource(directory: string): Source {
           () => false,
         );
         const what = isThere ? 'nothing was published there yet' : 'there is no such directory';
-        return { kind: 'fault', fault: oneLine('source.missing', what) };
+        throw refusal('source.missing', what);
       }
-      if ('code' in pointer) return { kind: 'fault', fault: pointer };
       const { snapshot: digest, statement } = pointer;
       const path = snapshotPath(directory, digest);
       // Copying a store may copy the pointer first.
       const fault = await stat(path).then(() => null, pathFaultOf);
       if (fault !== null) {
         const what = fault.kind === 'missing' ? 'is not there yet' : 'cannot be read';
-        return { kind: 'fault', fault: oneLine('source.missing', `the snapshot that is published ${what} (${path})`) };
+        throw refusal('source.missing', `the snapshot that is published ${what} (${path})`);
       }
       const files = [path, ...(statement === null ? [] : [statementPath(directory, statement)])];
       const state = JSON.stringify([pointer, await sourceState(files)]);

@@ -3,12 +3,12 @@
 // commit (or the tag), and nothing older may follow what was taken.
 import { stat } from 'node:fs/promises';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
-import { oneLine, type PolicyFault } from '../policy-fault.js';
+import { PolicyRefused, refusal } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';
 import { type Commit, descends, isSignedBy, readCommit, readTag, type SignedText, type Tag } from './git-commit.js';
 import { contentAt } from './git-content.js';
 import { type GitObjects, openObjects } from './git-objects.js';
-import type { Found, Offer, Source } from './source.js';
+import type { Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
 export interface GitSourceOptions {
@@ -34,27 +34,25 @@ interface Look {
 
 export function makeGitSource(options: GitSourceOptions): Source {
   const { repository, ref, signersFile, programs, silence = SOURCE_LIMITS.silence } = options;
-  let last: { readonly state: string; readonly fault: PolicyFault | null } | null = null;
+  let last: { readonly state: string; readonly refused: PolicyRefused | null } | null = null;
   let taken: string | null = null;
-  const offer = async (look: Look, object: string): Promise<Offer | PolicyFault> => {
+  const offer = async (look: Look, object: string): Promise<Offer> => {
     const found = await commitOf(look.objects, object);
-    if (found === null) return oneLine('source.missing', `\`${ref}\` is not a commit`);
+    if (found === null) throw refusal('source.missing', `\`${ref}\` is not a commit`);
     const { commit } = found;
-    const fault =
-      signersFile === null ? null : await faultOfSignature(look.run, { ...found, ref, object, signersFile });
-    if (fault !== null) return fault;
+    if (signersFile !== null) await checkSignature(look.run, { ...found, ref, object, signersFile });
     if (signersFile !== null && taken !== null && !(await descends(look.objects, taken, commit.name))) {
       const message = `the commit ${commit.name} does not follow ${taken}, which was taken before: commit what it should be`;
-      return oneLine('snapshot.rollback_refused', message);
+      throw refusal('snapshot.rollback_refused', message);
     }
     const onTaken = (): void => {
       taken = commit.name;
     };
     const content = await contentAt(look.objects, commit.tree, options.path);
-    if (content === null) return oneLine('source.missing', `there is no \`${options.path}\` at \`${ref}\``);
+    if (content === null) throw refusal('source.missing', `there is no \`${options.path}\` at \`${ref}\``);
     return { ...content, from: { kind: 'git', repository, ref, commit: commit.name }, onTaken };
   };
-  const read = async (run: GitRun, object: string): Promise<Offer | PolicyFault> => {
+  const read = async (run: GitRun, object: string): Promise<Offer> => {
     const objects = openObjects(run, object);
     try {
       return await offer({ run, objects }, object);
@@ -67,17 +65,22 @@ export function makeGitSource(options: GitSourceOptions): Source {
     look: async (why, signal) => {
       const run = { repository, programs, signal, silence };
       try {
-        if (!(await isFolder(repository))) return fault(oneLine('source.missing', 'there is no such folder'));
+        if (!(await isFolder(repository))) throw refusal('source.missing', 'there is no such folder');
         const object = await objectOf(run, ref);
-        if (object === null) return fault(oneLine('source.missing', await whyMissing(run, ref)));
+        if (object === null) throw refusal('source.missing', await whyMissing(run, ref));
         const state = [object, signersFile === null ? '' : await sourceState([signersFile])].join(' ');
-        if (why === 'poll' && last?.state === state) return last.fault === null ? { kind: 'same' } : fault(last.fault);
-        const found = await read(run, object);
-        last = { state, fault: 'code' in found ? found : null };
-        return 'code' in found ? fault(found) : { kind: 'offer', offer: found };
+        if (why === 'poll' && last?.state === state) {
+          if (last.refused !== null) throw last.refused;
+          return { kind: 'same' };
+        }
+        const offered = await read(run, object).catch((error: unknown) => {
+          if (error instanceof PolicyRefused) last = { state, refused: error };
+          throw error;
+        });
+        last = { state, refused: null };
+        return { kind: 'offer', offer: offered };
       } catch (error) {
-        if (!(error instanceof GitError)) throw error;
-        return fault(oneLine(error.code, `the repository ${error.message}`));
+        throw error instanceof GitError ? refusal(error.code, `the repository ${error.message}`) : error;
       }
     },
   };
@@ -88,10 +91,6 @@ function isFolder(path: string): Promise<boolean> {
     (facts) => facts.isDirectory(),
     () => false,
   );
-}
-
-function fault(found: PolicyFault): Found {
-  return { kind: 'fault', fault: found };
 }
 
 async function ask(run: GitRun, ...args: readonly string[]): Promise<string | null> {
@@ -130,16 +129,13 @@ interface Signed extends Named {
   readonly signersFile: string;
 }
 
-async function faultOfSignature(
-  run: GitRun,
-  { commit, tag, ref, object, signersFile }: Signed,
-): Promise<PolicyFault | null> {
-  const what = tag === null ? 'commit' : 'tag';
+async function checkSignature(run: GitRun, { commit, tag, ref, object, signersFile }: Signed): Promise<void> {
   const signed: SignedText | null = (tag ?? commit).signed;
-  if (signed === null || !(await isSignedBy(run, signersFile, signed)))
-    return oneLine('signature.git', `the ${what} ${object} is not signed by any of the allowed signers`);
+  if (signed === null || !(await isSignedBy(run, signersFile, signed))) {
+    const what = tag === null ? 'commit' : 'tag';
+    throw refusal('signature.git', `the ${what} ${object} is not signed by any of the allowed signers`);
+  }
   // A signed tag contains its own name. Under a different name it would be a different tag.
-  return tag === null || tag.name === ref.slice('refs/tags/'.length)
-    ? null
-    : oneLine('signature.git', `the tag ${object} was signed under another name than \`${ref}\``);
+  if (tag !== null && tag.name !== ref.slice('refs/tags/'.length))
+    throw refusal('signature.git', `the tag ${object} was signed under another name than \`${ref}\``);
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
-import { codeOf } from '../path-fault.js';
+import { codeOf } from '../policy-fault.js';
 import { GitError } from './git-command.js';
 import { type GitObjects, mustFind } from './git-objects.js';
 

@@ -2,9 +2,8 @@
 // new. It is offered once nothing changes any more.
 import { stat } from 'node:fs/promises';
 import { statementBeside, statementPathOf } from '../../signing/statement-file.js';
-import { pathFaultOf } from '../path-fault.js';
-import { faultOfPath, oneLine, type PolicyFault } from '../policy-fault.js';
-import type { Found, Source } from './source.js';
+import { pathFaultOf, pathRefused, PolicyRefused, refusal } from '../policy-fault.js';
+import type { Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
 /**
@@ -14,38 +13,37 @@ import { sourceState } from './source-state.js';
 export async function makePathSource(path: string): Promise<Source> {
   const state = (): Promise<string> => sourceState([path, statementPathOf(path)]);
   let seen = await state();
-  let last: { readonly state: string; readonly fault: PolicyFault | null } = { state: seen, fault: null };
+  let last: { readonly state: string; readonly refused: PolicyRefused | null } = { state: seen, refused: null };
   return {
     facts: { path },
     look: async (why) => {
       const now = await state();
       if (why === 'poll' && now === last.state) {
-        return last.fault === null ? { kind: 'same' } : { kind: 'fault', fault: last.fault };
+        if (last.refused !== null) throw last.refused;
+        return { kind: 'same' };
       }
       const isSettled = now === seen || why === 'hurry';
       seen = now;
       if (!isSettled) return { kind: 'unsettled' };
-      const found = await offerAt(path);
-      last = { state: now, fault: found.kind === 'fault' ? found.fault : null };
-      return found;
+      try {
+        const offer = await offerAt(path);
+        last = { state: now, refused: null };
+        return { kind: 'offer', offer };
+      } catch (error) {
+        if (error instanceof PolicyRefused) last = { state: now, refused: error };
+        throw error;
+      }
     },
   };
 }
 
-async function offerAt(path: string): Promise<Found> {
-  const kind = await kindAt(path);
-  if (typeof kind !== 'string') return { kind: 'fault', fault: kind };
-  const statement = statementBeside({ path, shown: path });
-  return { kind: 'offer', offer: { content: { kind, path }, statement, from: { kind, path } } };
-}
-
-async function kindAt(path: string): Promise<'folder' | 'file' | PolicyFault> {
-  try {
-    const facts = await stat(path);
-    if (facts.isDirectory()) return 'folder';
-    // A pipe may never be written to, and waiting for it would block everything else.
-    return facts.isFile() ? 'file' : oneLine('source.unreadable', 'the path is neither a file nor a folder');
-  } catch (error) {
-    return faultOfPath(pathFaultOf(error));
-  }
+async function offerAt(path: string): Promise<Offer> {
+  const facts = await stat(path).catch((error: unknown) => {
+    throw pathRefused(pathFaultOf(error));
+  });
+  // A pipe may never be written to, and waiting for it would block everything else.
+  if (!facts.isDirectory() && !facts.isFile())
+    throw refusal('source.unreadable', 'the path is neither a file nor a folder');
+  const kind = facts.isDirectory() ? 'folder' : 'file';
+  return { content: { kind, path }, statement: statementBeside({ path, shown: path }), from: { kind, path } };
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { codeOf } from '../path-fault.js';
+import { codeOf } from '../policy-fault.js';
 
 /** Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */
 export async function sourceState(paths: readonly string[]): Promise<string> {

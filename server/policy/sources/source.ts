@@ -2,7 +2,6 @@
 // and nothing that it says is trusted. Its follower (../follow-source.ts) verifies each offer.
 import type { PolicySource } from '../active-policy.js';
 import type { StatementText } from '../../signing/statement-file.js';
-import type { PolicyFault } from '../policy-fault.js';
 
 /** A policy that could replace the one in force. */
 export interface Offer {
@@ -30,16 +29,14 @@ export type Found =
   /** It offers the same as before, which confirms the policy in force. */
   | { readonly kind: 'same' }
   /** Somebody is still writing. */
-  | { readonly kind: 'unsettled' }
-  /** It has nothing to offer, or cannot be asked. */
-  | { readonly kind: 'fault'; readonly fault: PolicyFault };
+  | { readonly kind: 'unsettled' };
 
 export interface Source {
   /** Fields of log lines about this source. */
   readonly facts: Readonly<Record<string, string>>;
   /**
    * `hurry` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
-   * answer any more.
+   * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be asked.
    */
   readonly look: (why: Why, signal: AbortSignal) => Promise<Found>;
 }

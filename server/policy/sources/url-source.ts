@@ -8,7 +8,7 @@ import { OutgoingError, receive } from '../../outgoing.js';
 import type { Reach } from '../../reach.js';
 import { statementPathOf } from '../../signing/statement-file.js';
 import { readSmallFile, SmallFileError } from '../../small-file.js';
-import { oneLine, type PolicyFault } from '../policy-fault.js';
+import { refusal } from '../policy-fault.js';
 import { makeParts, type Parts } from './parts.js';
 import type { Found, Source } from './source.js';
 
@@ -61,7 +61,7 @@ export function makeUrlSource(options: UrlSourceOptions): Source {
     // If only the statement is new, the snapshot must be opened all the same.
     if (snapshot.kind === 'same') snapshot = await fetch(url, null, maxBytes);
     if (snapshot.kind === 'same' || snapshot.parts === null) {
-      return { kind: 'fault', fault: oneLine('source.missing', 'there is no document at the address') };
+      throw refusal('source.missing', 'there is no document at the address');
     }
     const isNew = statement.kind === 'new';
     const text = isNew ? (statement.parts?.whole() ?? null) : (known?.text ?? null);
@@ -76,9 +76,7 @@ export function makeUrlSource(options: UrlSourceOptions): Source {
       try {
         return await look(why === 'poll' ? seen : null, await fetchOf(options, signal));
       } catch (error) {
-        const fault = faultOf(error);
-        if (fault === null) throw error;
-        return { kind: 'fault', fault };
+        throw refusalOf(error);
       }
     },
   };
@@ -125,9 +123,8 @@ function besideOf(text: string): string {
   return url.href;
 }
 
-function faultOf(error: unknown): PolicyFault | null {
-  if (error instanceof SmallFileError) {
-    return oneLine('source.unreadable', `the file of \`snapshot.source.caFile\` ${error.message}`);
-  }
-  return error instanceof OutgoingError ? oneLine('source.unreachable', `the address ${error.message}`) : null;
+function refusalOf(error: unknown): unknown {
+  if (error instanceof SmallFileError)
+    return refusal('source.unreadable', `the file of \`snapshot.source.caFile\` ${error.message}`);
+  return error instanceof OutgoingError ? refusal('source.unreachable', `the address ${error.message}`) : error;
 }

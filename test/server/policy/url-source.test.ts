@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { faultOfRefusal } from '../../../server/policy/policy-fault.js';
 import { makeUrlSource, type UrlSourceOptions } from '../../../server/policy/sources/url-source.js';
 import { ageOf } from '../../../server/policy/staleness.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
@@ -218,7 +219,10 @@ describe('where an address may lead', () => {
   const reached = (url: string, more: Partial<UrlSourceOptions> = {}): Promise<string> =>
     makeUrlSource({ url, caFile: null, reach: 'public', statements: 'ignored', timeout: 300, ...more })
       .look('poll', new AbortController().signal)
-      .then((found) => (found.kind === 'fault' ? found.fault.message : found.kind));
+      .then(
+        ({ kind }) => kind,
+        (error: unknown) => faultOfRefusal(error).message,
+      );
 
   it.each([
     'https://169.254.169.254/',
@@ -272,8 +276,13 @@ describe('a server with a certificate', () => {
   it('is believed by who vouches for it, under its own name, and by nobody else', async () => {
     const look = async (url: string, caFile: string | null): Promise<string> => {
       const source = makeUrlSource({ url, caFile, reach: 'public', statements: 'ignored' });
-      const found = await source.look('poll', new AbortController().signal);
-      return found.kind === 'fault' ? `${found.fault.code}: ${found.fault.message}` : found.kind;
+      return source.look('poll', new AbortController().signal).then(
+        ({ kind }) => kind,
+        (error: unknown) => {
+          const { code, message } = faultOfRefusal(error);
+          return `${code}: ${message}`;
+        },
+      );
     };
     const at = (host: string): string => `https://${host}:${String(tls.port)}${PATH}`;
     expect(await look(at('127.0.0.1'), authority.certFile)).toBe('offer');
