@@ -10,8 +10,9 @@ import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './rea
 export interface OutgoingRequest {
   /** A URL that passes `urlFault`. */
   readonly url: string;
-  /** The form to POST; without one the request is a GET. */
+  /** The form or the text to POST; without one the request is a GET. */
   readonly form?: URLSearchParams;
+  readonly text?: string;
   readonly headers?: Readonly<Partial<Record<string, string>>>;
   /** The limit on the answer's body. */
   readonly maxBytes: number;
@@ -144,10 +145,11 @@ export function isLoopbackUrl(text: string): boolean {
 }
 
 function open(
-  { url, form, headers = {}, signal, ca, reach }: OutgoingRequest,
+  { url, form, text, headers = {}, signal, ca, reach }: OutgoingRequest,
   deadline: AbortSignal,
 ): Promise<IncomingMessage> {
-  const body = form?.toString();
+  const body = form?.toString() ?? text;
+  const type = form === undefined ? 'text/plain; charset=utf-8' : 'application/x-www-form-urlencoded';
   const { protocol, hostname } = new URL(url);
   const isPlain = protocol === 'http:';
   const faultOf = judgeOf(hostname, { isPlain, reach });
@@ -161,9 +163,7 @@ function open(
       Accept: 'application/json',
       'Accept-Encoding': 'identity',
       'User-Agent': 'bailiwick',
-      ...(body === undefined
-        ? {}
-        : { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body) }),
+      ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }),
       ...headers,
     },
     agent: false,

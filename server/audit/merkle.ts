@@ -16,16 +16,25 @@ function nodeHash(left: TreeHash, right: TreeHash): TreeHash {
   return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
 }
 
+/** All of a tree that is needed to go on with it. */
+export interface Frontier {
+  readonly size: number;
+  /** Roots of perfect trees, the largest first: one for each bit of the size. */
+  readonly roots: readonly TreeHash[];
+}
+
+export const EMPTY: Frontier = Object.freeze({ size: 0, roots: Object.freeze([]) });
+
 export interface Tree {
   readonly push: (leaf: TreeHash) => void;
   readonly size: () => number;
   readonly root: () => TreeHash;
+  readonly frontier: () => Frontier;
 }
 
-export function makeTree(): Tree {
-  /** Roots of perfect trees, the largest first: one for each bit of the size. */
-  const roots: TreeHash[] = [];
-  let size = 0;
+export function makeTree(from: Frontier = EMPTY): Tree {
+  const roots: TreeHash[] = [...from.roots];
+  let { size } = from;
   return {
     push: (leaf) => {
       size += 1;
@@ -34,12 +43,16 @@ export function makeTree(): Tree {
       roots.push(merged);
     },
     size: () => size,
-    root: () => {
-      const last = roots.at(-1);
-      if (last === undefined) return hash('sha256', '', 'buffer');
-      return roots.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
-    },
+    root: () => joined(roots),
+    frontier: () => ({ size, roots: [...roots] }),
   };
+}
+
+/** The root over perfect trees that stand side by side. */
+function joined(roots: readonly TreeHash[]): TreeHash {
+  const last = roots.at(-1);
+  if (last === undefined) return hash('sha256', '', 'buffer');
+  return roots.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
 }
 
 /** The part of the leaves that a node is about: from the first to before the last. */
@@ -51,13 +64,65 @@ interface Range {
 /** The ranges of the nodes beside the path from a leaf to the root, the leaf's own sibling first. */
 function rangesBeside(index: number, { from, to }: Range): readonly Range[] {
   if (to - from <= 1) return [];
+  const [left, right] = halves({ from, to });
+  return index < right.from ? [...rangesBeside(index, left), right] : [...rangesBeside(index, right), left];
+}
+
+/** The two parts below the root of a tree of more than one leaf. */
+function halves({ from, to }: Range): readonly [Range, Range] {
   let half = 1;
   while (half * 2 < to - from) half *= 2;
-  const [left, right] = [
+  return [
     { from, to: from + half },
     { from: from + half, to },
   ];
-  return index < from + half ? [...rangesBeside(index, left), right] : [...rangesBeside(index, right), left];
+}
+
+/**
+ * The ranges of the nodes that lead from the first leaves, up to `size`, to both roots (RFC 6962, section 2.1.2).
+ * `isKnown`: whoever checks has the root of exactly these leaves.
+ */
+function rangesOfGrowth(size: number, { from, to }: Range, isKnown: boolean): readonly Range[] {
+  if (size === to) return isKnown ? [] : [{ from, to }];
+  const [left, right] = halves({ from, to });
+  return size <= right.from
+    ? [...rangesOfGrowth(size, left, isKnown), right]
+    : [...rangesOfGrowth(size, right, false), left];
+}
+
+/** The proof that a tree of `size` leaves begins with those of `old`. It takes the leaves that came since. */
+export function makeGrowth(old: Frontier, size: number): PathBuilder {
+  const ranges = old.size === 0 ? [] : rangesOfGrowth(old.size, { from: 0, to: size }, true);
+  const added = ranges.filter(({ from }) => from >= old.size).map((range) => ({ ...range, tree: makeTree() }));
+  let next = old.size;
+  return {
+    push: (leaf) => {
+      added.find(({ from, to }) => from <= next && next < to)?.tree.push(leaf);
+      next += 1;
+    },
+    path: () =>
+      ranges.map((range) => added.find(({ from }) => from === range.from)?.tree.root() ?? joined(rootsIn(old, range))),
+  };
+}
+
+/** The perfect trees of a frontier that lie in a range, which begins where one of them does. */
+function rootsIn({ size, roots }: Frontier, range: Range): readonly TreeHash[] {
+  let at = 0;
+  return roots.filter((_, index) => {
+    const from = at;
+    at += leavesOf(size, index);
+    return from >= range.from && at <= range.to;
+  });
+}
+
+/** How many leaves the perfect tree at this place of a frontier has. */
+function leavesOf(size: number, index: number): number {
+  let rest = size;
+  for (let place = 0; ; place += 1) {
+    const power = 2 ** Math.floor(Math.log2(rest));
+    if (place === index) return power;
+    rest -= power;
+  }
 }
 
 export interface PathBuilder {

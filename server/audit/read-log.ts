@@ -16,19 +16,21 @@ export interface LineGroup {
 const CHUNK = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-export async function* readFiles(files: readonly LogFile[]): AsyncGenerator<LineGroup> {
-  for (const file of files) yield* readFile(file);
+/** `from`: how many bytes of the first file are left out. They end with a line. */
+export async function* readFiles(files: readonly LogFile[], from = 0): AsyncGenerator<LineGroup> {
+  for (const [index, file] of files.entries()) yield* readFile(file, index === 0 ? from : 0);
 }
 
-async function* readFile(file: LogFile): AsyncGenerator<LineGroup> {
+async function* readFile(file: LogFile, from: number): AsyncGenerator<LineGroup> {
   const handle = await open(file.path, 'r');
   try {
     let rest: Buffer = Buffer.alloc(0);
     /** Whether the reader is inside a line that is longer than any event. */
     let skipping = false;
-    for (;;) {
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+    for (let at = from; ;) {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, at);
       if (bytesRead === 0) break;
+      at += bytesRead;
       const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
       const end = bytes.lastIndexOf(NEWLINE);
       rest = bytes.subarray(end + 1);

@@ -10,6 +10,7 @@ import { type Head, readLine } from './chain.js';
 import { makeDrainer } from './drainer.js';
 import { type AuditEvent, type EventParts, GATEWAY, makeEvent, type Operation } from './event.js';
 import { type FileLayer, systemFiles } from './file-layer.js';
+import { type CheckpointSettings, keepCheckpoints } from './keep-checkpoints.js';
 import { listLogs } from './log-files.js';
 import { isFrom, missingFrom } from './missing-logs.js';
 import { type NotedHead, knownLogs } from './outbox.js';
@@ -84,6 +85,8 @@ export interface TrailOptions extends AuditSettings {
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly log: Logger;
+  /** Signs checkpoints of the log. Defaults to none. */
+  readonly checkpoints?: CheckpointSettings | null;
   readonly files?: FileLayer;
   readonly fileBytes?: number;
   readonly retryDelay?: number;
@@ -93,7 +96,7 @@ export interface TrailOptions extends AuditSettings {
 /** Throws `AuditError` if the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const { db, folder, queries, onFailure, lag: longest, clock, nextId, log: logger } = options;
-  const { files = systemFiles, ...rest } = options;
+  const { files = systemFiles, checkpoints = null, ...rest } = options;
   const owned = await ownLog(folder);
   const { log } = owned;
   try {
@@ -146,6 +149,8 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       writer.add(own('audit.cut'));
     }
     drainer.wake();
+    const endCheckpoints =
+      checkpoints === null ? null : keepCheckpoints({ ...checkpoints, folder, log, head: writer.head, logger });
     return {
       queries,
       record: (parts) => {
@@ -165,6 +170,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       close: async () => {
         await drainer.close();
         await writer.close();
+        await endCheckpoints?.();
         owned.release();
       },
     };

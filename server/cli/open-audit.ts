@@ -1,5 +1,7 @@
 // Opens the audit log for a gateway: the snapshot that decides is kept beside it, and failures are reported with an
 // exit status.
+import type { CheckpointSettings } from '../audit/keep-checkpoints.js';
+import type { Witness } from '../audit/witness.js';
 import { eventPolicy } from '../audit/provenance.js';
 import type { AuditTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
@@ -8,7 +10,9 @@ import { type Logger, makeIdSource, systemClock } from '../ports.js';
 import type { FollowOptions } from '../policy/follow-source.js';
 import type { Started } from '../policy/start-policy.js';
 import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, usage } from './failure.js';
+import { escapeText } from './render/escape.js';
+import { asFailure } from './statement-flags.js';
 
 interface Opening {
   readonly config: Config;
@@ -42,8 +46,9 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
   const folder = auditFolderOf(config);
   const keep: OpenAudit['keep'] = (digest, kept) => keepSnapshot(folder, digest, kept);
   try {
+    const checkpoints = await checkpointsOf(config);
     const ports = { db, clock: systemClock, nextId: makeIdSource(), log };
-    const trail = await openTrail({ ...ports, folder, queries, onFailure, lag: config.limits.auditLag });
+    const trail = await openTrail({ ...ports, folder, queries, onFailure, lag: config.limits.auditLag, checkpoints });
     try {
       if (start !== null) await keep(start.candidate.policy.digest, start.bytes);
       return { trail, keep };
@@ -57,4 +62,23 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
     const status = code === 'audit.folder' ? EXIT.precondition : EXIT.integrity;
     throw new CliFailure(status, { code, message }, { help, cause: error });
   }
+}
+
+/** Null unless the settings name a key. Throws `CliFailure` (2). */
+async function checkpointsOf({ audit }: Config): Promise<CheckpointSettings | null> {
+  const { signingKey, witnesses } = audit;
+  if (signingKey === null) return null;
+  const { readSigningKey } = await import('../signing/key-file.js');
+  const key = await asFailure(readSigningKey({ path: signingKey, shown: signingKey }));
+  return { key, witnesses: await Promise.all(witnesses.map(readWitness)) };
+}
+
+async function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): Promise<Witness> {
+  const { parseWitnessKey } = await import('../signing/signed-note.js');
+  const key = parseWitnessKey(text);
+  if (key !== null) return { url, key };
+  throw usage(
+    `\`audit.witnesses\`: the key of ${escapeText(url)} is not the verifier key of a witness with Ed25519 cosignatures`,
+    'copy the line as the witness publishes it; its key id fits no other name or key',
+  );
 }

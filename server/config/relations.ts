@@ -9,7 +9,7 @@ export interface Contradiction {
   readonly fix: string;
 }
 
-export function contradictionsOf({ authentication, tls }: Config): readonly Contradiction[] {
+export function contradictionsOf({ authentication, audit, tls }: Config): readonly Contradiction[] {
   const { oidc, introspection, mtls } = authentication;
   const keyOf = (list: string, index: number, name: string): string =>
     `authentication.${list}.${String(index)}.${name}`;
@@ -35,6 +35,19 @@ export function contradictionsOf({ authentication, tls }: Config): readonly Cont
       const fix = 'give each endpoint a prefix that no other one begins with';
       return [{ key: keyOf('introspection', index, 'tokenPrefix'), message, fix }];
     }),
+    ...(audit.witnesses.length === 0 || audit.signingKey !== null
+      ? []
+      : [
+          {
+            key: 'audit.witnesses',
+            message: 'needs `audit.signingKey`, which is not set',
+            fix: 'name the key that signs checkpoints of the log',
+          },
+        ]),
+    ...repeated(
+      audit.witnesses.map(({ key }, index) => ({ key: `audit.witnesses.${String(index)}.key`, text: key })),
+      'name each witness once',
+    ),
     ...(mtls === null || tls.certFile !== null
       ? []
       : [

@@ -6,6 +6,7 @@ import {
   type FlagNames,
   group,
   later,
+  list,
   optional,
   type Row,
   rowsOf,
@@ -37,6 +38,7 @@ import {
   PATH_INSIDE,
   PATH_OR_NONE,
   VOCABULARY,
+  WITNESS_KEY,
 } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
@@ -289,8 +291,22 @@ export const SETTINGS = Object.freeze({
     }),
     signingKey: setting(PATH, {
       default: null,
-      doc: 'private key of `keygen` that signs checkpoints of the log',
+      doc: 'private key of `keygen` that signs checkpoints of the log, every 1,000 events and at the end',
       example: '/etc/bailiwick/audit.key',
+    }),
+    witnesses: list('who else signs checkpoints of the log (C2SP tlog-witness)', {
+      url: setting(OUTGOING_URL, {
+        default: null,
+        required: true,
+        example: 'https://witness.example.org',
+        doc: 'where it takes checkpoints, without `/add-checkpoint`',
+      }),
+      key: setting(WITNESS_KEY, {
+        default: null,
+        required: true,
+        example: 'witness.example.org+2117e12c+BFDYWOCYXsx/YEGKrwzFq1h/QsJXCohAlanozKzQ9lRc',
+        doc: 'its verifier key, as it publishes it',
+      }),
     }),
     queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
     onFailure: setting(oneOf('refuse', 'continue'), {

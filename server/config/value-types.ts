@@ -64,6 +64,13 @@ export const PATH_OR_NONE: ValueType<string> = textType('a path, or `none`', (te
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
 
+/** The verifier key of a witness. */
+export const WITNESS_KEY: ValueType<string> = textType('a verifier key', (text) =>
+  /^[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/.test(text)
+    ? { ok: true, value: text }
+    : fault('must be the verifier key of a witness, `<name>+<key id>+<base64>`'),
+);
+
 /** The full name of a git ref. */
 export const GIT_REF: ValueType<string> = textType('a branch or tag such as `refs/heads/main`', (text) =>
   /^refs\/(?:heads|tags)\/[\w.-]+(?:\/[\w.-]+)*$/.test(text) && !/\.\.|\/\.|\.lock(?:\/|$)|\.$/.test(text)

@@ -48,6 +48,16 @@ export const AUDIT_LIMITS = Object.freeze({
   lineBytes: 4 * 1024 * 1024,
   /** Faults of a log that are reported. All are counted. */
   keptFaults: 1_000,
+  /** Events after which the gateway signs a checkpoint, and milliseconds after which it signs one of fewer. */
+  checkpointEvents: 1_000,
+  checkpointInterval: 600_000,
+  /** Milliseconds between two looks at how far the log has come. */
+  checkpointLook: 1_000,
+  /** For one answer of a witness, in milliseconds and bytes. */
+  witnessTimeout: 10_000,
+  witnessBytes: 16 * 1024,
+  /** Milliseconds that the end of the gateway waits for witnesses. */
+  witnessAtEnd: 3_000,
   /** Snapshots that a replay keeps at once, and actors of each. Others are read again when they are needed. */
   replayedSnapshots: 4,
   replayedActors: 10_000,

@@ -1,4 +1,5 @@
-// Signed notes with Ed25519 keys (C2SP signed-note): text, an empty line, and one line for each signature.
+// Signed notes with Ed25519 keys (C2SP signed-note): text, an empty line, and one line for each signature. Cosignatures
+// of witnesses (C2SP tlog-cosignature) are such lines with the time at which they were made.
 import { hash } from 'node:crypto';
 import { type SigningKey, verifyEd25519 } from './ed25519.js';
 
@@ -9,12 +10,13 @@ export interface NoteKey {
 }
 
 const ED25519 = 1;
+const COSIGNATURE = 4;
 const SIGNATURE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 /** A note has as many signatures at most. */
 const SIGNATURES = 64;
 
-function keyId({ name, publicKey }: NoteKey): Buffer {
-  const bytes = Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(ED25519), publicKey]);
+function keyId({ name, publicKey }: NoteKey, kind = ED25519): Buffer {
+  const bytes = Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(kind), publicKey]);
   return hash('sha256', bytes, 'buffer').subarray(0, 4);
 }
 
@@ -29,6 +31,29 @@ export function signNote(text: string, name: string, key: SigningKey): string {
 export function verifierKeyText(key: NoteKey): string {
   const bytes = Buffer.concat([Buffer.of(ED25519), key.publicKey]);
   return `${key.name}+${keyId(key).toString('hex')}+${bytes.toString('base64')}`;
+}
+
+const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/u;
+
+/** The key of a witness, as it publishes it (`<name>+<key id in hex>+<base64>`); null for anything else. */
+export function parseWitnessKey(text: string): NoteKey | null {
+  const [, name = '', id, encoded = ''] = VERIFIER_KEY.exec(text) ?? [];
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.length !== 33 || bytes[0] !== COSIGNATURE || bytes.toString('base64') !== encoded) return null;
+  const key = { name, publicKey: bytes.subarray(1) };
+  return keyId(key, COSIGNATURE).toString('hex') === id ? key : null;
+}
+
+/** The lines of these signatures that are true cosignatures of the text by this witness. */
+export function cosignaturesOf(text: string, lines: string, { name, publicKey }: NoteKey): readonly string[] {
+  const id = keyId({ name, publicKey }, COSIGNATURE);
+  return lines.split('\n').filter((line) => {
+    const found = SIGNATURE.exec(line);
+    const bytes = Buffer.from(found?.[2] ?? '', 'base64');
+    if (found?.[1] !== name || bytes.length !== 76 || !bytes.subarray(0, 4).equals(id)) return false;
+    const message = Buffer.from(`cosignature/v1\ntime ${String(bytes.readBigUInt64BE(4))}\n${text}`);
+    return verifyEd25519({ publicKey, message, signature: bytes.subarray(12) });
+  });
 }
 
 export interface Note {

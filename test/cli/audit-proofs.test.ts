@@ -13,8 +13,11 @@ import { makeKeyPair } from '../../server/signing/ed25519.js';
 import { parseNote } from '../../server/signing/signed-note.js';
 import { LOG, logOf, readLines, writeLog } from '../support/audit-log.js';
 import { fromRoot } from '../support/root.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
+import { startServing } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { startWitness } from '../support/witness.js';
 
 const EVENTS = 30;
 const KEPT = 21;
@@ -117,6 +120,76 @@ describe('a checkpoint that was kept', () => {
     const broken = await logOf(lines.map((line, at) => (at === 3 ? line.replace('400', '200') : line)));
     const run = await runCli(['audit', 'checkpoint', broken, '--key', file('key')]);
     expect([run.status, run.stdout, run.stderr]).toEqual([8, '', expect.stringContaining('nothing is signed')]);
+  });
+});
+
+describe('a gateway with a key for checkpoints', () => {
+  it('signs one at its end, which verifies and carries proofs, and has a witness sign it', async () => {
+    const witness = await startWitness('witness.example/w1');
+    const dataDir = await newDataDir();
+    const cwd = await makeFolder({
+      'policy/policy.yaml': 'bailiwick: 1\nname: checked\nproviders:\n  orcid: {}\n',
+      'gateway.yaml': [
+        'audit:',
+        `  signingKey: ${file('key')}`,
+        '  witnesses:',
+        `    - { url: '${witness.url}', key: '${witness.verifierKey}' }`,
+        '',
+      ].join('\n'),
+    });
+    const settings = ['--config', join(cwd, 'gateway.yaml'), '--policy', join(cwd, 'policy')];
+    const gateway = await startServing(dataDir, 'serve', ...settings);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+    await witness.stop();
+    const audit = join(dataDir, 'audit');
+    const [log = ''] = readLines(audit).map((line) => (JSON.parse(line) as { readonly log: string }).log);
+    const note = join(audit, `${log}.checkpoint`);
+    const { text = '' } = parseNote(readFileSync(note, 'utf8')) ?? {};
+    expect(parseCheckpoint(text)?.size).toBe(readLines(audit).length);
+    expect(readFileSync(note, 'utf8')).toContain('\n\u2014 witness.example/w1 ');
+    expect(gateway.stderr()).toContain('a checkpoint of the audit log was signed');
+    const checked = ['--checkpoint', note, '--public-key', file('key.pub')];
+    expect(await runCli(['audit', 'verify', audit, ...checked])).toMatchObject({ status: 0 });
+    const proof = join(cwd, 'proof');
+    expect(await runCli(['audit', 'prove', '1', audit, '--checkpoint', note, '-o', proof])).toMatchObject({
+      status: 0,
+    });
+    expect(await runCli(['audit', 'check-proof', proof, '--public-key', file('key.pub')])).toMatchObject({ status: 0 });
+  });
+
+  it.each([
+    [
+      'is no key',
+      (): readonly string[] => [`  signingKey: ${file('key.pub')}`],
+      2,
+      'is a public key, and nobody can sign with one',
+    ],
+    [
+      'of a witness was mistyped',
+      (): readonly string[] => [
+        `  signingKey: ${file('key')}`,
+        `  witnesses: [{ url: 'https://w.example', key: 'w.example+00000000+${'A'.repeat(44)}' }]`,
+      ],
+      2,
+      'is not the verifier key of a witness',
+    ],
+    [
+      'is missing beside witnesses',
+      (): readonly string[] => [
+        `  witnesses: [{ url: 'https://w.example', key: 'w.example+00000000+${'A'.repeat(44)}' }]`,
+      ],
+      2,
+      '`audit.witnesses` needs `audit.signingKey`',
+    ],
+  ])('does not start where the key %s', async (_, audit, status, message) => {
+    const cwd = await makeFolder({
+      'policy/policy.yaml': 'bailiwick: 1\nname: checked\nproviders:\n  orcid: {}\n',
+      'bailiwick.yaml': ['audit:', ...audit(), ''].join('\n'),
+    });
+    const settings = ['--policy', 'policy', '--data-dir', await newDataDir(), '--listen', '127.0.0.1:0'];
+    const ran = await spawnCli(['serve', ...settings, '--admin-listen', 'none'], { cwd });
+    expect(ran).toMatchObject({ status, stderr: expect.stringContaining(message) });
   });
 });
 

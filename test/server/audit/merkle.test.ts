@@ -1,7 +1,8 @@
 // The tree and its paths against the published vectors of RFC 6962 trees, and against the definition on small trees.
 import { expect, it } from '@jest/globals';
 import { checkpointText, parseCheckpoint, parseProof, proofText } from '../../../server/audit/checkpoint.js';
-import { leafHash, makePath, makeTree, rootOfPath, type TreeHash } from '../../../server/audit/merkle.js';
+import { leafHash, makeGrowth, makePath, makeTree, rootOfPath, type TreeHash } from '../../../server/audit/merkle.js';
+import { growsTo } from '../../support/witness.js';
 
 /** Leaves and roots of the trees of the first 0 to 8 of them, as published with the Certificate Transparency code. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];
@@ -46,6 +47,28 @@ it('has the published paths', () => {
     '6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4',
   ]);
   expect(hex(4, 5)).toEqual([ROOTS[4]]);
+});
+
+it('proves that each tree begins with each smaller one, from what is kept of that, and with no other', () => {
+  const many = Array.from({ length: 40 }, (_, n) => leafHash(`leaf ${String(n)}`));
+  for (let old = 0; old <= many.length; old += 1) {
+    const before = makeTree();
+    for (const leaf of many.slice(0, old)) before.push(leaf);
+    const first = { size: old, root: before.root() };
+    for (let size = old; size <= many.length; size += 1) {
+      const growth = makeGrowth(before.frontier(), size);
+      const tree = makeTree(before.frontier());
+      for (const leaf of many.slice(old, size)) {
+        growth.push(leaf);
+        tree.push(leaf);
+      }
+      const second = { size, root: tree.root() };
+      expect(growsTo(first, second, growth.path())).toBe(true);
+      if (old === 0 || old === size) continue;
+      expect(growsTo({ ...first, root: leafHash('another') }, second, growth.path())).toBe(false);
+      expect(growsTo(first, { ...second, root: leafHash('another') }, growth.path())).toBe(false);
+    }
+  }
 });
 
 it('leads from each leaf of each tree to its root, and to no other place', () => {

@@ -1,0 +1,186 @@
+// The checkpoints that a gateway signs by itself: after so many events, from time to time, and at its end
+// (docs/proofs.md). It reads on in the files of the log, so that nothing waits for it.
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../db/failures.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import type { Logger } from '../ports.js';
+import type { SigningKey } from '../signing/ed25519.js';
+import { type NoteKey, parseNote, signNote } from '../signing/signed-note.js';
+import { watchEvery } from '../watch.js';
+import type { Head } from './chain.js';
+import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
+import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from './log-place.js';
+import { makeGrowth, makeTree, type TreeHash } from './merkle.js';
+import { cosign, type Witness } from './witness.js';
+
+export interface CheckpointSettings {
+  readonly key: SigningKey;
+  readonly witnesses: readonly Witness[];
+  /** How many events a checkpoint waits for. */
+  readonly events?: number;
+  /** Milliseconds between two looks at the log. */
+  readonly look?: number;
+}
+
+export interface CheckpointOptions extends CheckpointSettings {
+  readonly folder: string;
+  readonly log: string;
+  /** The head of the log as it is on the disk. */
+  readonly head: () => Head;
+  readonly logger: Logger;
+}
+
+/** Resolves once the last checkpoint is written. Call it when no more events come, while the log is still ours. */
+export type EndCheckpoints = () => Promise<void>;
+
+export function keepCheckpoints(options: CheckpointOptions): EndCheckpoints {
+  const { folder, log, logger, events = AUDIT_LIMITS.checkpointEvents, look = AUDIT_LIMITS.checkpointLook } = options;
+  const signer = makeSigner(options);
+  let signed: number | null = null;
+  let since = performance.now();
+  let state: 'well' | 'failing' | 'given_up' = 'well';
+  const step = async (isEnd: boolean, signal: AbortSignal): Promise<void> => {
+    if (state === 'given_up') return;
+    try {
+      const { seq } = options.head();
+      const added = seq - (signed ??= await signer.open());
+      const isDue = added >= events || isEnd || performance.now() - since >= AUDIT_LIMITS.checkpointInterval;
+      if (added === 0 || !isDue) return;
+      const checkpoint = await signer.sign(seq, signal);
+      [signed, since, state] = [seq, performance.now(), 'well'];
+      logger.info({ log, size: seq, checkpoint }, 'a checkpoint of the audit log was signed');
+    } catch (error) {
+      if (error instanceof LogGapError) {
+        state = 'given_up';
+        const reason = error.message;
+        logger.error({ log, folder, reason }, 'no checkpoint of the audit log is signed: see `bailiwick audit verify`');
+      } else if (state === 'well') {
+        state = 'failing';
+        logger.warn({ log, error }, 'a checkpoint of the audit log could not be written');
+      }
+    }
+  };
+  const watch = watchEvery(look, (_, signal) => step(false, signal));
+  return async () => {
+    await watch.stop();
+    await step(true, AbortSignal.timeout(AUDIT_LIMITS.witnessAtEnd));
+  };
+}
+
+interface Asking {
+  readonly signal: AbortSignal;
+  /** What the witness has signed before. */
+  readonly old?: LogPlace;
+  /** Whether it has just said so. */
+  readonly isAgain?: boolean;
+}
+
+interface Signer {
+  /** The size of the last checkpoint. */
+  readonly open: () => Promise<number>;
+  /** The note, with the signatures of the witnesses that gave one. */
+  readonly sign: (size: number, signal: AbortSignal) => Promise<string>;
+}
+
+function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions): Signer {
+  const [noteFile, placeFile] = [join(folder, `${log}.checkpoint`), join(folder, `${log}.place`)];
+  const name = originOf(log);
+  let last = START;
+  /** What each witness has signed, as far as is known. */
+  const seen = new Map<Witness, LogPlace>();
+  const textOf = ({ tree }: LogPlace): string => checkpointText({ log, size: tree.size, root: rootOf(tree) });
+
+  const placeAt = (size: number): Promise<LogPlace> => {
+    const known = [last, ...seen.values()].find(({ tree }) => tree.size === size);
+    return known === undefined ? readOn({ folder, log, from: START, to: size }) : Promise.resolve(known);
+  };
+  const askWitness = async (
+    witness: Witness,
+    next: LogPlace,
+    { signal, old = seen.get(witness) ?? START, isAgain = false }: Asking,
+  ): Promise<readonly string[]> => {
+    const { size } = next.tree;
+    const growth = makeGrowth(old.tree, size);
+    if (old.tree.size > 0) await readOn({ folder, log, from: old, to: size, onLeaf: growth.push });
+    const note = signNote(textOf(next), name, key);
+    const submission = { text: textOf(next), note, old: old.tree.size, growth: growth.path() };
+    const answer = await cosign(witness, submission, signal);
+    if (answer.kind === 'signed') {
+      seen.set(witness, next);
+      return answer.lines;
+    }
+    seen.delete(witness);
+    if (answer.kind === 'other_size' && answer.size <= size && !isAgain) {
+      const signed = answer.size === size ? next : await placeAt(answer.size);
+      return askWitness(witness, next, { signal, old: signed, isAgain: true });
+    }
+    const reason = answer.kind === 'other_size' ? `it has signed ${String(answer.size)} events before` : answer.reason;
+    const facts = { log, size, witness: witness.key.name, reason };
+    if (answer.kind === 'failed') logger.warn(facts, NOT_COSIGNED);
+    else logger.error(facts, CONTRADICTED);
+    return [];
+  };
+  return {
+    open: async () => {
+      const checkpoint = checkpointIn(await textIn(noteFile), { name, publicKey: key.publicKey });
+      if (checkpoint === null) return 0;
+      const place = parsePlace(await textIn(placeFile));
+      const { size, root } = checkpoint;
+      const isIts = place?.tree.size === size && rootOf(place.tree).equals(root);
+      last = isIts ? place : await readOn({ folder, log, from: START, to: size });
+      if (!rootOf(last.tree).equals(root)) {
+        throw new LogGapError('the log does not begin with the events of its last checkpoint');
+      }
+      return size;
+    },
+    sign: async (size, signal) => {
+      const next = await readOn({ folder, log, from: last, to: size });
+      const lines = await Promise.all(
+        witnesses.map((witness) =>
+          askWitness(witness, next, { signal }).catch((error: unknown) => {
+            if (!(error instanceof LogGapError)) throw error;
+            logger.warn({ log, size, witness: witness.key.name, reason: error.message }, NOT_COSIGNED);
+            return [];
+          }),
+        ),
+      );
+      const note = `${signNote(textOf(next), name, key)}${lines
+        .flat()
+        .map((line) => `${line}\n`)
+        .join('')}`;
+      await replace(noteFile, note);
+      await replace(placeFile, placeText(next));
+      last = next;
+      return note;
+    },
+  };
+}
+
+const NOT_COSIGNED = 'a witness has not signed the checkpoint of the audit log';
+const CONTRADICTED = 'a witness contradicts the checkpoint of the audit log: see `bailiwick audit verify`';
+
+function rootOf(tree: LogPlace['tree']): TreeHash {
+  return makeTree(tree).root();
+}
+
+/** The checkpoint of a note that our key has signed. */
+function checkpointIn(text: string, key: NoteKey): Checkpoint | null {
+  const note = parseNote(text);
+  return note?.isSignedBy(key) === true ? parseCheckpoint(note.text) : null;
+}
+
+/** Empty if there is no such file. */
+async function textIn(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  await writeFile(draft, text, { mode: 0o600, flush: true });
+  await rename(draft, path);
+}

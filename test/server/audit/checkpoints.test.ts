@@ -1,0 +1,251 @@
+// The checkpoints that a gateway signs by itself, and what witnesses make of them.
+import { renameSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { BEGINNING, type Head } from '../../../server/audit/chain.js';
+import { originOf, parseCheckpoint } from '../../../server/audit/checkpoint.js';
+import { keepCheckpoints, type CheckpointSettings } from '../../../server/audit/keep-checkpoints.js';
+import { leafHash, makeTree } from '../../../server/audit/merkle.js';
+import type { Writer } from '../../../server/audit/writer.js';
+import { makeKeyPair, openPrivatePem } from '../../../server/signing/ed25519.js';
+import { parseNote, parseWitnessKey } from '../../../server/signing/signed-note.js';
+import { eventOf, LOG, logFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
+import { makeFolder } from '../../support/temp-folder.js';
+import { startWitness, type TestWitness } from '../../support/witness.js';
+
+const pair = makeKeyPair();
+const key = openPrivatePem(pair.privatePem);
+if (key === null) throw new Error('a key pair without a private key');
+
+let folder: string;
+let lines: LogLine[];
+let writer: Writer;
+const witnesses: TestWitness[] = [];
+beforeEach(async () => {
+  folder = await makeFolder();
+  lines = [];
+  // Every few events begin another file.
+  writer = writerOf(folder, { fileBytes: 2_000 });
+});
+afterEach(async () => {
+  await writer.close();
+  await Promise.all(witnesses.splice(0).map((one) => one.stop()));
+});
+
+let next = 1;
+async function write(events: number): Promise<void> {
+  for (let n = 0; n < events; n += 1) {
+    expect(writer.add(eventOf((next += 1)))).toBe(true);
+    await writer.sync();
+  }
+}
+
+/** Goes on in the log that is there, as a gateway that starts again does. */
+async function restart(): Promise<Head> {
+  const head = writer.head();
+  await writer.close();
+  const path = logFiles(folder).at(-1) ?? '';
+  writer = writerOf(folder, { fileBytes: 2_000, head, last: { path, bytes: readFileSync(path).length } });
+  return head;
+}
+
+function keep(settings: Partial<CheckpointSettings> = {}): () => Promise<void> {
+  if (key === null) throw new Error('no key');
+  return keepCheckpoints({
+    ...{ folder, log: LOG, head: () => writer.head(), logger: keptLog(lines), key },
+    ...{ witnesses: [], events: 5, look: 5, ...settings },
+  });
+}
+
+const asked = (witness: TestWitness): CheckpointSettings['witnesses'] => {
+  const witnessKey = parseWitnessKey(witness.verifierKey);
+  if (witnessKey === null) throw new Error('a witness without a key');
+  return [{ url: witness.url, key: witnessKey }];
+};
+
+const noteOf = (): string => readFileSync(join(folder, `${LOG}.checkpoint`), 'utf8');
+
+/** The size of the checkpoint, which must be signed by our key and have the root of what the files hold. */
+function sizeOf(note = noteOf()): number {
+  const parsed = parseNote(note);
+  expect(parsed?.isSignedBy({ name: originOf(LOG), publicKey: pair.publicKey })).toBe(true);
+  const { size, root } = parseCheckpoint(parsed?.text ?? '') ?? { size: 0, root: null };
+  const tree = makeTree();
+  for (const line of readLines(folder).slice(0, size)) tree.push(leafHash(line));
+  expect(root).toEqual(tree.root());
+  return size;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(5);
+}
+
+const messages = (): readonly unknown[] =>
+  lines.map(({ level, msg, message, reason }) => [level, msg ?? message, reason]);
+const SIGNED = ['info', 'a checkpoint of the audit log was signed', undefined];
+
+it('are signed after so many events and at the end, and say so in the log', async () => {
+  const end = keep();
+  await write(4);
+  await sleep(30);
+  expect(lines).toEqual([]);
+  await write(3);
+  await until(() => lines.length > 0);
+  expect(sizeOf()).toBe(7);
+  expect(lines[0]).toMatchObject({ log: LOG, size: 7, checkpoint: noteOf() });
+  await write(2);
+  await end();
+  expect(sizeOf()).toBe(9);
+  // Nothing new: nothing to sign.
+  await restart();
+  await keep()();
+  expect(lines.map(({ size }) => size)).toEqual([7, 9]);
+});
+
+it('go on after a start where older files were moved away, from what was kept with the last checkpoint', async () => {
+  const elsewhere = await makeFolder();
+  await write(20);
+  await keep()();
+  await restart();
+  const [first = '', second = ''] = logFiles(folder);
+  for (const path of [first, second]) renameSync(path, join(elsewhere, path.slice(folder.length + 1)));
+  await write(6);
+  await keep()();
+  expect(lines.map(({ size }) => size)).toEqual([20, 26]);
+  for (const path of [first, second]) renameSync(join(elsewhere, path.slice(folder.length + 1)), path);
+  expect(sizeOf()).toBe(26);
+});
+
+it.each([
+  [
+    'is gone',
+    (path: string): void => {
+      rmSync(path);
+    },
+  ],
+  [
+    'was changed',
+    (path: string): void => {
+      writeFileSync(path, readFileSync(path, 'utf8').replace(/[1-9]/, '9'));
+    },
+  ],
+  [
+    'is of another place',
+    (path: string): void => {
+      writeFileSync(path, readFileSync(path, 'utf8').replace(/"bytes":\d+/, '"bytes":3'));
+    },
+  ],
+])('hold where what was kept with the last one %s', async (_, damage) => {
+  await write(9);
+  await keep()();
+  damage(join(folder, `${LOG}.place`));
+  await write(1);
+  const end = keep({ events: 1 });
+  await end();
+  // Bytes that do not end with a line are no lines of the log, and nothing is signed about those.
+  const isSigned = lines.length === 2 && lines[1]?.level === 'info';
+  if (isSigned) expect(sizeOf()).toBe(10);
+  else expect(messages()[1]).toEqual(['error', expect.stringContaining('no checkpoint'), expect.any(String)]);
+});
+
+it('are not signed about a log that was written anew, whose hashes fit', async () => {
+  await write(9);
+  await keep()();
+  const note = noteOf();
+  await writer.close();
+  for (const path of logFiles(folder)) rmSync(path);
+  rmSync(join(folder, `${LOG}.place`));
+  writer = writerOf(folder, { head: BEGINNING, last: null });
+  await write(12);
+  await keep()();
+  expect(messages().slice(1)).toEqual([
+    [
+      'error',
+      'no checkpoint of the audit log is signed: see `bailiwick audit verify`',
+      'the log does not begin with the events of its last checkpoint',
+    ],
+  ]);
+  expect(noteOf()).toBe(note);
+});
+
+it('are signed by a witness, each as the growth of the one before', async () => {
+  const witness = await startWitness('witness.example/w1');
+  witnesses.push(witness);
+  const end = keep({ witnesses: asked(witness), events: 1 });
+  for (const events of [1, 2, 4, 7, 1, 16]) {
+    await write(events);
+    const { seq } = writer.head();
+    await until(() => lines.some(({ size, level }) => size === seq && level === 'info'));
+    expect(sizeOf()).toBe(seq);
+    expect(noteOf()).toMatch(/\n\u2014 witness\.example\/w1 [A-Za-z0-9+/=]+\n$/);
+    expect(witness.signed.get(originOf(LOG))?.size).toBe(seq);
+  }
+  await end();
+  expect(new Set(witness.answers)).toEqual(new Set([200]));
+  // After a start the witness says what it has signed.
+  await restart();
+  await write(3);
+  await keep({ witnesses: asked(witness) })();
+  expect(witness.answers.slice(-2)).toEqual([409, 200]);
+  expect(witness.signed.get(originOf(LOG))?.size).toBe(34);
+});
+
+it('are signed by others while a witness is away, which then takes all that it has missed', async () => {
+  const [here, away] = [await startWitness('w.example/here'), await startWitness('w.example/away')];
+  witnesses.push(here, away);
+  const both = [...asked(here), ...asked(away)];
+  await write(3);
+  await keep({ witnesses: both })();
+  away.answer = 503;
+  await write(3);
+  await keep({ witnesses: both })();
+  expect(noteOf()).toContain('w.example/here');
+  expect(noteOf()).not.toContain('w.example/away');
+  expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    {
+      message: 'a witness has not signed the checkpoint of the audit log',
+      witness: 'w.example/away',
+      reason: 'it answers 503',
+    },
+  ]);
+  away.answer = null;
+  await write(5);
+  await keep({ witnesses: both })();
+  expect(noteOf()).toContain('w.example/away');
+  expect([here, away].map(({ signed }) => signed.get(originOf(LOG))?.size)).toEqual([11, 11]);
+});
+
+it.each([
+  ['other events', 12, 'the log does not begin with what it has signed before'],
+  ['more events', 3, 'it has signed 9 events before'],
+  ['as many other events', 9, 'it has signed another checkpoint of this size'],
+])('are reported where a witness has signed %s', async (_, events, reason) => {
+  const witness = await startWitness('w.example/w');
+  witnesses.push(witness);
+  await write(9);
+  await keep({ witnesses: asked(witness) })();
+  await writer.close();
+  // Whoever has all files can write all of them anew.
+  for (const path of [...logFiles(folder), join(folder, `${LOG}.place`), join(folder, `${LOG}.checkpoint`)])
+    rmSync(path);
+  writer = writerOf(folder, { head: BEGINNING, last: null });
+  await write(events);
+  await keep({ witnesses: asked(witness) })();
+  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([
+    { message: 'a witness contradicts the checkpoint of the audit log: see `bailiwick audit verify`', reason },
+  ]);
+});
+
+it('take no signature but a true one of the witness itself', async () => {
+  const [witness, other] = [await startWitness('w.example/w'), await startWitness('w.example/w')];
+  witnesses.push(witness, other);
+  await write(2);
+  // The name is right, and the key is that of another.
+  const settings = [{ url: witness.url, key: asked(other)[0]?.key ?? { name: '', publicKey: new Uint8Array() } }];
+  await keep({ witnesses: settings })();
+  expect(noteOf()).not.toContain('w.example/w');
+  expect(lines[0]).toMatchObject({ level: 'warn', reason: 'its answer has no signature of its key' });
+  expect(SIGNED).toEqual(messages()[1]);
+});
