@@ -9,8 +9,8 @@ import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
 import type { Route } from './http/route.js';
-import { type ActivePolicy } from './policy/active-policy.js';
-import { type Activator } from './policy/activator.js';
+import { type ActivePolicy } from './policy/active/active-policy.js';
+import { type Activator } from './policy/active/activator.js';
 import type { Watch } from './watch.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 

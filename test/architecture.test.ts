@@ -16,6 +16,7 @@ interface Row {
 interface Architecture {
   readonly imports: readonly Row[];
   readonly importedBy: Readonly<Record<string, readonly string[]>>;
+  readonly typeCircles: readonly string[];
   readonly loadsLate: Readonly<Record<string, readonly string[]>>;
   readonly casts: Readonly<Record<string, number>>;
 }
@@ -136,6 +137,19 @@ describe('imports', () => {
       MODULES.flatMap((path) => [...(values.get(path) ?? [])].filter((to) => isLocal(to) && !values.has(to))),
     ).toEqual([]);
     expect(cycles()).toEqual([]);
+  });
+
+  it('of types make no more circles than there are', () => {
+    const imported = new Map(MODULES.map((path) => [path, importsOf(path, read(path))]));
+    const reaches = (path: string, goal: string, seen = new Set<string>()): boolean =>
+      [...(imported.get(path) ?? [])].some((target) => {
+        if (target === goal) return true;
+        if (seen.has(target)) return false;
+        seen.add(target);
+        return reaches(target, goal, seen);
+      });
+    const circular = MODULES.filter((path) => !path.startsWith('test/') && reaches(path, path));
+    expect(circular.sort()).toEqual([...RULES.typeCircles].sort());
   });
 });
 

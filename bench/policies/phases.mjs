@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { readFileSync } from 'node:fs';
 import { checkGuardrails, compilePolicy, diffPolicies, openCompiled, readPolicy } from '../../dist/engine/compiler.js';
 import { loadSnapshot } from '../../dist/engine/index.js';
-import { readFolder } from '../../dist/server/policy/read-folder.js';
+import { readFolder } from '../../dist/server/policy/open/read-folder.js';
 
 const [snapshot, edited, folder] = process.argv.slice(2);
 const phases = [];

@@ -1,6 +1,6 @@
 // The exit statuses (docs/cli.md "Exit statuses"): one table, published in the help of `bailiwick` and kept forever. Where
 // 3, 4 and 5 apply at once, the smallest wins.
-import type { Verdict } from '../policy/check-policy.js';
+import type { Verdict } from '../policy/open/check-policy.js';
 
 export const EXIT = Object.freeze({
   ok: 0,

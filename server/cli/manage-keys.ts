@@ -19,7 +19,7 @@ import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
-import { askPerson, judgeIdentities, type KeyDoubt } from '../policy/one-person.js';
+import { askPerson, judgeIdentities, type KeyDoubt } from '../policy/open/one-person.js';
 import { systemClock } from '../ports.js';
 
 /** As commander gives them. */

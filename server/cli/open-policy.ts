@@ -13,8 +13,8 @@ import {
   verifyDecisions,
 } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import type { CheckReport, CheckRequest, Phase } from '../policy/check-policy.js';
-import type { OpenResult, Purpose } from '../policy/open-policy.js';
+import type { CheckReport, CheckRequest, Phase } from '../policy/open/check-policy.js';
+import type { OpenResult, Purpose } from '../policy/open/open-policy.js';
 import { atPolicy } from './at-policy.js';
 import { EXIT, statusOf } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -43,7 +43,7 @@ export async function checkVisibly(
   dir: string,
   options: Pick<CheckRequest, 'lint' | 'onlyTests'> = {},
 ): Promise<CheckReport> {
-  const { checkPolicy } = await import('../policy/check-policy.js');
+  const { checkPolicy } = await import('../policy/open/check-policy.js');
   const progress = startProgress(io);
   try {
     const onPhase = (phase: Phase): void => {
@@ -137,7 +137,7 @@ export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { aske
 }
 
 async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {
-  const policies = await import('../policy/open-policy.js');
+  const policies = await import('../policy/open/open-policy.js');
   const progress = startProgress(io);
   const watcher = {
     onPhase: (phase: Phase): void => {

@@ -13,7 +13,7 @@ import {
   type SettingFlags,
   type SettingName,
 } from '../config/index.js';
-import type { LintRequest } from '../policy/check-policy.js';
+import type { LintRequest } from '../policy/open/check-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import type { CliIo } from './io.js';

@@ -3,15 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf } from '../config/index.js';
-import type { PolicySource } from '../policy/active-policy.js';
+import type { PolicySource } from '../policy/active/active-policy.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
-import type { StartOffer, Started, StartOptions } from '../policy/start-policy.js';
+import type { StartOffer, Started, StartOptions } from '../policy/active/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makeGitSource } from '../policy/sources/git-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
-import { verifyOffer } from '../policy/verify-offer.js';
+import { verifyOffer } from '../policy/open/verify-offer.js';
 import { type Logger, systemClock } from '../ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
@@ -54,7 +54,7 @@ interface Serving extends Omit<StartOptions, 'offered'> {
  */
 export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
   const { takeOffered, without } = found;
-  const { startPolicy } = await import('../policy/start-policy.js');
+  const { startPolicy } = await import('../policy/active/start-policy.js');
   const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
     const { code, message } = error.fault;

@@ -2,11 +2,11 @@
 // snapshots.
 import type { Policy } from '../../engine/index.js';
 import type { Config } from '../config/index.js';
-import type { PublicationRule } from '../policy/verify-offer.js';
+import type { PublicationRule } from '../policy/open/verify-offer.js';
 import { systemClock } from '../ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
-import { type SignedStatement, verifyPublication } from '../policy/verify-publication.js';
+import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { statusOfFaults } from './commands/verify.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';

@@ -4,7 +4,7 @@
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from '../../engine/index.js';
-import { isRollback, rollbackText } from '../policy/activations.js';
+import { isRollback, rollbackText } from '../policy/store/activations.js';
 import {
   encodePointer,
   type Pointer,
@@ -14,10 +14,10 @@ import {
   statementPath,
   STORE_FOLDERS,
   storedStatement,
-} from '../policy/directory-store.js';
+} from '../policy/sources/directory-store.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
-import { sha256Of } from '../policy/snapshot-bytes.js';
-import { readSnapshotFile } from '../policy/snapshot-bytes.js';
+import { sha256Of } from '../policy/open/snapshot-bytes.js';
+import { readSnapshotFile } from '../policy/open/snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';

@@ -1,8 +1,8 @@
 // Publishes into the store of gateways: the snapshot once, under its digest, and the activation that all of them follow.
 import { eventPolicy } from '../audit/provenance.js';
 import type { Config } from '../config/index.js';
-import { storedActivations } from '../policy/activations.js';
-import { storedSnapshots } from '../policy/stored-snapshots.js';
+import { storedActivations } from '../policy/store/activations.js';
+import { storedSnapshots } from '../policy/store/stored-snapshots.js';
 import { systemClock } from '../ports.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';

@@ -55,7 +55,7 @@ async function headOf(io: CliIo): Promise<Head> {
 async function compilesTo(io: CliIo, { commit, folders }: Head, digest: string): Promise<boolean> {
   const [{ atPolicy }, { openPolicy }] = await Promise.all([
     import('./at-policy.js'),
-    import('../policy/open-policy.js'),
+    import('../policy/open/open-policy.js'),
   ]);
   for (const folder of folders) {
     const opened = await atPolicy(io, `${commit}:${folder === '.' ? '' : folder}`, async (content) =>

@@ -4,7 +4,7 @@ import type { Instant } from '../../engine/index.js';
 import type { Judged, Told, ToldHeld } from '../audit/cite.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
-import type { Active } from '../policy/active-policy.js';
+import type { Active } from '../policy/active/active-policy.js';
 import { holdsCredential, maskCredentials } from '../mask.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
 import type { Span } from '../trace.js';

@@ -1,6 +1,6 @@
 // Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
-import type { ActivePolicy, PolicyState } from '../policy/active-policy.js';
-import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/staleness.js';
+import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
+import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
 import type { Clock } from '../ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
 

@@ -21,7 +21,7 @@ import type { Judged, Told as ToldAbout, ToldHeld } from '../audit/cite.js';
 import { type Operation, queryAsked } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
-import type { Active } from '../policy/active-policy.js';
+import type { Active } from '../policy/active/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
 import type { Answer, DecisionTimes, Page, PlainText } from './exchange.js';

@@ -1,8 +1,8 @@
 // Every route of the API listener. What is not in this list does not exist.
 import { makeExecutor } from '../commands/execute.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
-import { makeProver, type Prover } from '../policy/prover.js';
-import { storedSnapshots } from '../policy/stored-snapshots.js';
+import { makeProver, type Prover } from '../policy/open/prover.js';
+import { storedSnapshots } from '../policy/store/stored-snapshots.js';
 import { makePageTokens } from './page-tokens.js';
 import type { Route } from './route.js';
 import { type AuthzenSettings, makeAuthzenRoutes } from './routes/authzen.js';

@@ -5,14 +5,14 @@ import { randomUUID } from 'node:crypto';
 import type { Instant, Policy } from '../../engine/index.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import { storeFailure } from '../db/failures.js';
-import type { Active, ActivePolicy, Labels } from '../policy/active-policy.js';
-import { openStored } from '../policy/open-stored.js';
-import type { Side } from '../policy/compare-snapshots.js';
-import type { Difference } from '../policy/policy-difference.js';
+import type { Active, ActivePolicy, Labels } from '../policy/active/active-policy.js';
+import { openStored } from '../policy/open/open-stored.js';
+import type { Side } from '../policy/open/compare-snapshots.js';
+import type { Difference } from '../policy/open/compare-snapshots.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal, snapshotRefused } from '../policy/policy-fault.js';
-import { compareInThread } from '../policy/snapshot-thread.js';
-import type { Snapshots } from '../policy/stored-snapshots.js';
-import type { PublicationRule } from '../policy/verify-offer.js';
+import { compareInThread } from '../policy/open/snapshot-thread.js';
+import type { Snapshots } from '../policy/store/stored-snapshots.js';
+import type { PublicationRule } from '../policy/open/verify-offer.js';
 import type { Clock, Logger } from '../ports.js';
 import {
   type Counts,

@@ -5,7 +5,7 @@ import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
 import type { TcpAt } from '../http/listen-at.js';
 import type { Series } from '../metrics/series.js';
-import type { PublicationRule } from '../policy/verify-offer.js';
+import type { PublicationRule } from '../policy/open/verify-offer.js';
 import type { Findings } from '../shadow/live-comparison.js';
 import type { ToFollow } from '../shadow/shadow.js';
 import type { Spending } from './rate-ledger.js';

@@ -16,7 +16,7 @@ import type { Bound } from '../http/http-server.js';
 import type { TcpAt } from '../http/listen-at.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
-import type { ActivePolicy } from '../policy/active-policy.js';
+import type { ActivePolicy } from '../policy/active/active-policy.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
 import { gatherSeries } from './gathered-series.js';
 import { startTeam, type Team } from './team.js';

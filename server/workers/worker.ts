@@ -12,7 +12,7 @@ import { anyHost } from '../http/host-guard.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import { makeLogger } from '../log.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
-import { startPolicy } from '../policy/start-policy.js';
+import { startPolicy } from '../policy/active/start-policy.js';
 import { makeIdSource, systemClock as clock } from '../ports.js';
 import { openTracing } from '../tracing.js';
 import type { Watch } from '../watch.js';

@@ -2,7 +2,7 @@
 // everything that can be wrong with a policy, and over texts that could break a format.
 import { readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { checkPolicy } from '../../server/policy/check-policy.js';
+import { checkPolicy } from '../../server/policy/open/check-policy.js';
 import { EXIT } from '../../server/cli/exit-codes.js';
 import { CliFailure } from '../../server/cli/failure.js';
 import { showFailure } from '../../server/cli/show-failure.js';

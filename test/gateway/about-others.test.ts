@@ -9,7 +9,7 @@ import { keepSnapshot } from '../../server/audit/snapshots.js';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import type { NewKey } from '../../server/auth/api-keys.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
+import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { makeIdSource, systemClock } from '../../server/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { call, openGateway, pathOf, type Reply, snapshotOf, type TestGateway } from '../support/gateway.js';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf, scopeSetOf } from '../../engine/index.js';
 import type { NewKey } from '../../server/auth/api-keys.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
+import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { readVocabulary } from '../../server/vocabulary.js';
 import { ask, type Said, type Saying, vocabularyOf, WORDS } from '../support/authzen-client.js';
 import { callAdmin, openGateway, pathOf, snapshotOf, type TestGateway } from '../support/gateway.js';

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diffPolicies } from '../../engine/compiler.js';
 import { instantOf } from '../../engine/index.js';
-import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
+import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { main } from '../../server/cli/main.js';
 import { makeIo } from '../support/cli-io.js';
 import { call, callAdmin, openGateway, type Reply, snapshotOf, type TestGateway } from '../support/gateway.js';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { sha256Of } from '../../server/policy/snapshot-bytes.js';
+import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { call } from '../support/gateway.js';
 import { runCli } from '../support/run-cli.js';
 import { startServing } from '../support/serve-process.js';

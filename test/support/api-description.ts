@@ -1,9 +1,9 @@
 // The API's description, as a gateway would answer it, for tests without a gateway.
 import { instantOf } from '../../engine/index.js';
-import { storedActivations } from '../../server/policy/activations.js';
-import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
+import { storedActivations } from '../../server/policy/store/activations.js';
+import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { noStore } from '../../server/db/no-store.js';
-import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import { NO_AGE_LIMITS } from '../../server/policy/active/staleness.js';
 import { makeAdminRoutes } from '../../server/http/admin-routes.js';
 import { describeApi } from '../../server/http/openapi/document.js';
 import type { Route } from '../../server/http/route.js';

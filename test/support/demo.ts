@@ -5,7 +5,7 @@ import { instantOf, loadSnapshot, type Policy } from '../../engine/index.js';
 import { readLines } from '../../server/cli/files.js';
 import { LOAD_LIMITS } from '../../server/limits/records.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
-import { storedSnapshots } from '../../server/policy/stored-snapshots.js';
+import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { openGateway, type TestGateway, type TestGatewayOptions } from './gateway.js';
 import { readPolicyFolder } from './policy-folder.js';
 import { fromRoot } from './root.js';

@@ -15,8 +15,8 @@ import {
   publishShadow,
   publishStore,
 } from '../../server/metrics/state-metrics.js';
-import { makeActivePolicy } from '../../server/policy/active-policy.js';
-import { NO_AGE_LIMITS } from '../../server/policy/staleness.js';
+import { makeActivePolicy } from '../../server/policy/active/active-policy.js';
+import { NO_AGE_LIMITS } from '../../server/policy/active/staleness.js';
 import { systemClock } from '../../server/ports.js';
 import { SILENT } from './audit-log.js';
 import { policyOf } from './gateway.js';

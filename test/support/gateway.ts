@@ -25,7 +25,7 @@ import { bindSocket, bindTcp, type Bound, type Timeouts } from '../../server/htt
 import type { ConnectionLimits } from '../../server/http/connection-table.js';
 import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
-import type { AgeLimits } from '../../server/policy/staleness.js';
+import type { AgeLimits } from '../../server/policy/active/staleness.js';
 import type { Clock } from '../../server/ports.js';
 import { keptLog, type LogLine } from './kept-log.js';
 import { assertNoSecret, keepSecret, lineText } from './canaries.js';

@@ -1,5 +1,5 @@
 // A policy folder as it is on the disk, for tests that need one to exist.
-import { type FolderReading, readFolder } from '../../server/policy/read-folder.js';
+import { type FolderReading, readFolder } from '../../server/policy/open/read-folder.js';
 
 /** `folder` is absolute. */
 export async function readPolicyFolder(folder: string): Promise<FolderReading> {

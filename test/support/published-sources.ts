@@ -2,8 +2,13 @@
 import { afterAll } from '@jest/globals';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { encodePointer, pointerPath, snapshotPath, statementPath } from '../../server/policy/directory-store.js';
-import { sha256Of } from '../../server/policy/snapshot-bytes.js';
+import {
+  encodePointer,
+  pointerPath,
+  snapshotPath,
+  statementPath,
+} from '../../server/policy/sources/directory-store.js';
+import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { makeDirectorySource } from '../../server/policy/sources/directory-source.js';
 import { makeGitSource } from '../../server/policy/sources/git-source.js';
 import { makePathSource } from '../../server/policy/sources/path-source.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Envelope, formatPublicKey, instantOf, type PublicationStatement } from '../../engine/index.js';
 import { encodeEnvelope } from '../../engine/statement/envelope.js';
-import type { PublicationRule } from '../../server/policy/verify-offer.js';
+import type { PublicationRule } from '../../server/policy/open/verify-offer.js';
 import { makeKeyPair, openPrivatePem, type SigningKey } from '../../server/signing/ed25519.js';
 import { signOnce } from '../../server/signing/sign-statement.js';
 import { HOUR, type Made, NOON } from './followed-policy.js';

@@ -9,7 +9,7 @@ import { readSecrets } from '../../server/db/secrets.js';
 import { problemText } from '../../server/http/exchange.js';
 import { pathTemplate } from '../../server/http/path-template.js';
 import type { NamedHeader, Route } from '../../server/http/route.js';
-import type { Active } from '../../server/policy/active-policy.js';
+import type { Active } from '../../server/policy/active/active-policy.js';
 import { ApiProblem } from '../../server/problem.js';
 import { makeRoutes } from '../../server/http/routes.js';
 import { type Call, call, openGateway } from './gateway.js';

@@ -14,7 +14,7 @@ import { statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import type { SettingName, SettingFlags } from '../../config/index.js';
-import type { LintRequest } from '../../policy/check-policy.js';
+import type { LintRequest } from '../../policy/open/check-policy.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 

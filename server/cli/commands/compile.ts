@@ -1,7 +1,7 @@
 // `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';

@@ -66,7 +66,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
 async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {
   const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../../policy/read-folder.js'),
+    import('../../policy/open/read-folder.js'),
     import('../files.js'),
     import('../files.js'),
   ]);

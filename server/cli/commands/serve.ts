@@ -16,8 +16,8 @@ import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../.
 import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { systemClock as clock } from '../../ports.js';
-import { followSource } from '../../policy/follow-source.js';
-import { watchAge } from '../../policy/watch-age.js';
+import { followSource } from '../../policy/active/follow-source.js';
+import { watchAge } from '../../policy/active/staleness.js';
 import { publicationRule } from '../publication.js';
 
 export function defineServe(command: Command, io: CliIo): void {

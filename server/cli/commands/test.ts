@@ -1,7 +1,7 @@
 // `bailiwick test <dir>`: the tests of a policy alone, and which grants they cover.
 import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';

@@ -12,7 +12,7 @@ import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
 import { systemClock } from '../../ports.js';
-import { type Publication, type PublicationFault, verifyPublication } from '../../policy/verify-publication.js';
+import { type Publication, type PublicationFault, verifyPublication } from '../../policy/open/verify-publication.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
 

@@ -1,7 +1,7 @@
 // Workflow commands of GitHub Actions: each problem is an annotation on its line. GitHub drops a message of more than
 // 65,535 bytes, so each message is kept far below that. JSON has everything that a problem contains.
 import type { Severity } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';

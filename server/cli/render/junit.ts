@@ -1,7 +1,7 @@
 // JUnit XML for test reports. Files, policy tests and guardrails are test cases, and their faults are failures.
 import { type Diagnostic, lineOf } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 import { escapeText } from './escape.js';
 import { renderViolations } from './guardrails.js';
 import type { Locator } from './problems.js';

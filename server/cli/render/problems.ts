@@ -13,7 +13,7 @@ import type {
 import { renderViolations } from './guardrails.js';
 import { plain } from './terminal.js';
 import { renderTestFailures } from './test-failures.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 
 export interface Problem {
   readonly code: ProblemCode;

@@ -9,7 +9,7 @@ import { guardrailsJson, renderReliances, renderViolations } from './guardrails.
 import type { Paint } from './terminal.js';
 import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 
 /** The JSON of `check`; `compile` adds to it. */
 export interface CheckJson {

@@ -2,7 +2,7 @@
 // notifications of an execution that was not successful.
 import { createHash } from 'node:crypto';
 import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/check-policy.js';
+import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit-codes.js';
 import { count } from './text.js';
 import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';

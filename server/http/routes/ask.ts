@@ -30,7 +30,7 @@ import {
 import { cite, toldDecision } from '../../audit/cite.js';
 import { askedOf, eventSubject, queryAsked } from '../../audit/event.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
-import type { Prover } from '../../policy/prover.js';
+import type { Prover } from '../../policy/open/prover.js';
 import { ApiProblem } from '../../problem.js';
 import { type PageTokens, startOf } from '../page-tokens.js';
 import type { Answer } from '../exchange.js';

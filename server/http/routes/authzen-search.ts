@@ -18,7 +18,7 @@ import type { Told } from '../../audit/cite.js';
 import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';
 import { ASK_LIMITS } from '../../limits/http.js';
-import type { Prover } from '../../policy/prover.js';
+import type { Prover } from '../../policy/open/prover.js';
 import { ApiProblem } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import { countRecords, listPage } from '../../query/records.js';

@@ -1,6 +1,6 @@
 // Follows a directory store and offers what its pointer names. The pointer moves atomically, so there is nothing to
 // wait for.
-import { readPointer, snapshotPath, statementPath, storedStatement } from '../directory-store.js';
+import { readPointer, snapshotPath, statementPath, storedStatement } from './directory-store.js';
 import { pathFaultOf, refusal } from '../policy-fault.js';
 import type { Source } from './source.js';
 import { sourceState } from './source-state.js';

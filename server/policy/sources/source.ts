@@ -1,6 +1,6 @@
 // Where policies come from. A source only offers them: it knows neither which policy is in force nor who must sign one,
 // and nothing that it says is trusted. Its follower (../follow-source.ts) verifies each offer.
-import type { PolicySource } from '../active-policy.js';
+import type { PolicySource } from '../active/active-policy.js';
 import type { StatementText } from '../../signing/statement-file.js';
 
 /** A policy that could replace the one in force. */

@@ -11,7 +11,7 @@ import type { RequestObserver } from '../../../server/http/request-observer.js';
 import { peerWithoutConnection } from '../../../server/http/message.js';
 import { LOG_LIMITS } from '../../../server/limits/logs.js';
 import { makeLogger } from '../../../server/log.js';
-import { makeActivePolicy } from '../../../server/policy/active-policy.js';
+import { makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { systemClock } from '../../../server/ports.js';
 import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
 

@@ -1,7 +1,7 @@
 // The policy in force: replaced as a whole, counted, and told to whoever listens.
 import { describe, expect, it } from '@jest/globals';
 import { instantOf, type Policy } from '../../../engine/index.js';
-import { makeActivePolicy, type PolicyChange } from '../../../server/policy/active-policy.js';
+import { makeActivePolicy, type PolicyChange } from '../../../server/policy/active/active-policy.js';
 import { policyOf } from '../../support/gateway.js';
 
 const START = Date.parse('2027-01-01T00:00:00Z');

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { encodePointer, pointerPath, snapshotPath } from '../../../server/policy/directory-store.js';
+import { encodePointer, pointerPath, snapshotPath } from '../../../server/policy/sources/directory-store.js';
 import { makeDirectorySource } from '../../../server/policy/sources/directory-source.js';
 import { A, B, follow, type Followed, type Made } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';

@@ -6,12 +6,12 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instant, instantOf } from '../../../engine/index.js';
-import { makeActivePolicy } from '../../../server/policy/active-policy.js';
-import { followSource } from '../../../server/policy/follow-source.js';
+import { makeActivePolicy } from '../../../server/policy/active/active-policy.js';
+import { followSource } from '../../../server/policy/active/follow-source.js';
 import { makePathSource } from '../../../server/policy/sources/path-source.js';
-import { stalenessOf } from '../../../server/policy/staleness.js';
-import { storedActivations } from '../../../server/policy/activations.js';
-import { makeActivator } from '../../../server/policy/activator.js';
+import { stalenessOf } from '../../../server/policy/active/staleness.js';
+import { storedActivations } from '../../../server/policy/store/activations.js';
+import { makeActivator } from '../../../server/policy/active/activator.js';
 import { A, B, C, db, follow, grantsAt, HEADER, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
 

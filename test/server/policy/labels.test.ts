@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify, types } from 'node:util';
 import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, type Policy } from '../../../engine/index.js';
-import { type Active, makeActivePolicy } from '../../../server/policy/active-policy.js';
-import { makeLabelChecks } from '../../../server/policy/check-labels.js';
-import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/snapshot-thread.js';
+import { type Active, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
+import { makeLabelChecks } from '../../../server/policy/active/check-labels.js';
+import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/open/snapshot-thread.js';
 import type { Logger } from '../../../server/ports.js';
 import { compile, FULL } from '../../engine/full-policy.js';
 import { pathOf } from '../../engine/oracle/worlds.js';
@@ -147,7 +147,7 @@ describe('while the labels of one snapshot are checked', () => {
   });
 
   it('the process can end', async () => {
-    const thread = JSON.stringify(new URL('../../../server/policy/snapshot-thread.js', import.meta.url).href);
+    const thread = JSON.stringify(new URL('../../../server/policy/open/snapshot-thread.js', import.meta.url).href);
     const script = `import(${thread}).then(({ verifyInThread }) => {
       process.on('exit', (status) => console.log('ended', status));
       return verifyInThread(new Uint8Array(0)).then(() => console.log('known'));

@@ -4,11 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { instantOf, type PublicationStatement } from '../../../engine/index.js';
-import { type NewActivation, type Recorded, storedActivations } from '../../../server/policy/activations.js';
-import { NO_AGE_LIMITS, undecidedBecause } from '../../../server/policy/staleness.js';
+import { type NewActivation, type Recorded, storedActivations } from '../../../server/policy/store/activations.js';
+import { NO_AGE_LIMITS, undecidedBecause } from '../../../server/policy/active/staleness.js';
 import { A, B, C, db, follow, type Followed, HOUR, type Made, NOON } from '../../support/followed-policy.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../../support/publisher.js';
-import type { SignedStatement } from '../../../server/policy/verify-publication.js';
+import type { SignedStatement } from '../../../server/policy/open/verify-publication.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot that must be published', () => {

@@ -3,8 +3,8 @@ import { expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { instantOf } from '../../../engine/index.js';
 import { STORED_LIMITS } from '../../../server/limits/policy.js';
-import { storedActivations } from '../../../server/policy/activations.js';
-import { type NewSnapshot, storedSnapshots } from '../../../server/policy/stored-snapshots.js';
+import { storedActivations } from '../../../server/policy/store/activations.js';
+import { type NewSnapshot, storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const NOON = Date.parse('2027-01-01T12:00:00Z');

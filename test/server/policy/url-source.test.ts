@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { faultOfRefusal } from '../../../server/policy/policy-fault.js';
 import { makeUrlSource, type UrlSourceOptions } from '../../../server/policy/sources/url-source.js';
-import { ageOf } from '../../../server/policy/staleness.js';
+import { ageOf } from '../../../server/policy/active/staleness.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
 import { A, B, follow, type Followed, HOUR, NOON } from '../../support/followed-policy.js';
 import { type Misbehave, type PolicyServer, startPolicyServer } from '../../support/policy-server.js';

@@ -3,12 +3,12 @@
 // but what others write in the same way.
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { formatInstant, type Instant, instantOf, type Policy } from '../../engine/index.js';
-import type { Database } from '../db/database.js';
-import { rowsOf, sql } from '../db/sql.js';
-import type { Transaction } from '../db/transaction.js';
-import { POLICY_LIMITS, STORED_LIMITS } from '../limits/policy.js';
-import type { Labels } from './active-policy.js';
+import { formatInstant, type Instant, instantOf, type Policy } from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
+import { rowsOf, sql } from '../../db/sql.js';
+import type { Transaction } from '../../db/transaction.js';
+import { POLICY_LIMITS, STORED_LIMITS } from '../../limits/policy.js';
+import type { Labels } from '../active/active-policy.js';
 
 export interface NewSnapshot {
   readonly policy: Pick<Policy, 'name' | 'digest' | 'decisions'>;

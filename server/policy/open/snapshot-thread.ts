@@ -8,12 +8,12 @@ import {
   type PackResult,
   type Policy,
   type SnapshotFault,
-} from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
+} from '../../../engine/index.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
-import { type PolicyFault, PolicyRefused } from './policy-fault.js';
+import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
 import { openBytes } from './snapshot-bytes.js';
-import type { Content } from './sources/source.js';
+import type { Content } from '../sources/source.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }

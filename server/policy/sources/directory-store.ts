@@ -2,15 +2,15 @@
 // that says which of them are published. `bailiwick publish --to` fills it. Gateways that follow it only need to read
 // it.
 import { join } from 'node:path';
-import { isName, STATEMENT_LIMITS } from '../../engine/index.js';
-import { parseStrictJson } from '../json.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
-import { refusal } from './policy-fault.js';
-import { sha256Of } from './snapshot-bytes.js';
-import { SigningError } from '../signing/signing-error.js';
-import { readNamedFile } from '../signing/named-file.js';
-import type { StatementText } from '../signing/statement-file.js';
+import { isName, STATEMENT_LIMITS } from '../../../engine/index.js';
+import { parseStrictJson } from '../../json.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
+import { readSmallFile, SmallFileError } from '../../small-file.js';
+import { refusal } from '../policy-fault.js';
+import { sha256Of } from '../open/snapshot-bytes.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { readNamedFile } from '../../signing/named-file.js';
+import type { StatementText } from '../../signing/statement-file.js';
 
 /** What is published. */
 export interface Pointer {

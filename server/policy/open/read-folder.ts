@@ -16,10 +16,10 @@ import {
   textRefusal,
   ENGINE_LIMITS,
   type SourceFile,
-} from '../../engine/compiler.js';
-import { bytesText, groupDigits } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import { codeOf, type PathFault, pathFaultOf } from './policy-fault.js';
+} from '../../../engine/compiler.js';
+import { bytesText, groupDigits } from '../../../engine/index.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
+import { codeOf, type PathFault, pathFaultOf } from '../policy-fault.js';
 
 export interface FolderReading {
   /** In code unit order of their paths. */

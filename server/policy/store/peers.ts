@@ -1,15 +1,15 @@
 // The gateways of one store see one another: from time to time each writes what it serves, and reads with the same
 // statement what the others wrote. Nothing waits for this or is decided by it.
 import { hostname } from 'node:os';
-import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
-import type { Database } from '../db/database.js';
-import { storeFailure } from '../db/failures.js';
-import { rowsOf, sql } from '../db/sql.js';
-import { PEER_LIMITS } from '../limits/policy.js';
-import type { Clock, IdSource, Logger } from '../ports.js';
-import { programVersion } from '../version.js';
-import { watchEvery } from '../watch.js';
-import type { ActivePolicy } from './active-policy.js';
+import { formatInstant, type Instant, instantOf } from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
+import { storeFailure } from '../../db/failures.js';
+import { rowsOf, sql } from '../../db/sql.js';
+import { PEER_LIMITS } from '../../limits/policy.js';
+import type { Clock, IdSource, Logger } from '../../ports.js';
+import { programVersion } from '../../version.js';
+import { watchEvery } from '../../watch.js';
+import type { ActivePolicy } from '../active/active-policy.js';
 
 export interface Peer {
   /** A random id of one process. */

@@ -1,15 +1,15 @@
 // Every gateway of a store follows its newest activation: at once when it is announced, and by polling in case an
 // announcement was lost.
-import type { Database } from '../db/database.js';
-import { storeFailure } from '../db/failures.js';
-import { STORED_LIMITS } from '../limits/policy.js';
-import type { Logger } from '../ports.js';
-import { type Watch, watchEvery } from '../watch.js';
+import type { Database } from '../../db/database.js';
+import { storeFailure } from '../../db/failures.js';
+import { STORED_LIMITS } from '../../limits/policy.js';
+import type { Logger } from '../../ports.js';
+import { type Watch, watchEvery } from '../../watch.js';
 import { ACTIVATIONS_CHANNEL } from './activations.js';
-import type { ActivePolicy } from './active-policy.js';
-import type { Activator } from './activator.js';
-import { oneLine, type PolicyFault } from './policy-fault.js';
-import { isOverdue } from './staleness.js';
+import type { ActivePolicy } from '../active/active-policy.js';
+import type { Activator } from '../active/activator.js';
+import { oneLine, type PolicyFault } from '../policy-fault.js';
+import { isOverdue } from '../active/staleness.js';
 
 export interface FollowActivationsOptions {
   readonly db: Pick<Database, 'listen'>;

@@ -1,11 +1,11 @@
 // The only way in which the policy in force changes in this process. What a source offers or an admin chooses is
 // stored, recorded as the newest activation, and put in force. What others recorded is opened from the store. Only one
 // thing happens at a time, so none overtakes another.
-import type { Policy } from '../../engine/index.js';
-import type { Database } from '../db/database.js';
-import { STORED_LIMITS } from '../limits/policy.js';
-import type { Clock, Logger } from '../ports.js';
-import type { LookReason } from '../watch.js';
+import type { Policy } from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
+import { STORED_LIMITS } from '../../limits/policy.js';
+import type { Clock, Logger } from '../../ports.js';
+import type { LookReason } from '../../watch.js';
 import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
 import {
   type Activations,
@@ -13,13 +13,13 @@ import {
   type NewActivation,
   storedActivations,
   type StoredActivation,
-} from './activations.js';
+} from '../store/activations.js';
 import { makeLabelChecks } from './check-labels.js';
-import { type OpenedStored, openStored } from './open-stored.js';
-import { faultOfRefusal, oneLine, type PolicyFault, PolicyRefused, refusal } from './policy-fault.js';
-import { type Snapshots, storedSnapshots } from './stored-snapshots.js';
-import { inForceBy } from './verify-publication.js';
-import type { PublicationRule, Verified } from './verify-offer.js';
+import { type OpenedStored, openStored } from '../open/open-stored.js';
+import { faultOfRefusal, oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
+import { type Snapshots, storedSnapshots } from '../store/stored-snapshots.js';
+import { inForceBy } from '../open/verify-publication.js';
+import type { PublicationRule, Verified } from '../open/verify-offer.js';
 
 export interface ActivatorOptions {
   readonly db: Database;

@@ -3,10 +3,16 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { InvariantError, loadSnapshot, type LoadResult, type Policy, type SnapshotFault } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
+import {
+  InvariantError,
+  loadSnapshot,
+  type LoadResult,
+  type Policy,
+  type SnapshotFault,
+} from '../../../engine/index.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
 import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
-import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from './policy-fault.js';
+import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from '../policy-fault.js';
 import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
 

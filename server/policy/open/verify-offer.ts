@@ -1,14 +1,14 @@
 // The trust boundary of policies: `verifyOffer` turns an offer, of which nothing is trusted, into a policy that may be
 // served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
 // signers.
-import type { Policy, PublicationStatement } from '../../engine/index.js';
-import type { Clock } from '../ports.js';
-import { readKeyring } from '../signing/keyring-file.js';
-import type { NamedFile } from '../signing/named-file.js';
-import { SigningError } from '../signing/signing-error.js';
-import { oneLine, PolicyRefused, refusal } from './policy-fault.js';
+import type { Policy, PublicationStatement } from '../../../engine/index.js';
+import type { Clock } from '../../ports.js';
+import { readKeyring } from '../../signing/keyring-file.js';
+import type { NamedFile } from '../../signing/named-file.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { oneLine, PolicyRefused, refusal } from '../policy-fault.js';
 import { openBeside } from './snapshot-thread.js';
-import type { Offer } from './sources/source.js';
+import type { Offer } from '../sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
 /**

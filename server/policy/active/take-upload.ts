@@ -1,15 +1,15 @@
 // A snapshot that an admin sends is verified like any offer, and stored. This does not put it in force, but makes that
 // possible.
-import { type Policy, STATEMENT_LIMITS } from '../../engine/index.js';
-import type { Transaction } from '../db/transaction.js';
-import type { Clock } from '../ports.js';
-import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
-import { SigningError } from '../signing/signing-error.js';
-import { refusal } from './policy-fault.js';
-import { unwrapInThread } from './snapshot-thread.js';
-import type { Snapshots } from './stored-snapshots.js';
+import { type Policy, STATEMENT_LIMITS } from '../../../engine/index.js';
+import type { Transaction } from '../../db/transaction.js';
+import type { Clock } from '../../ports.js';
+import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { refusal } from '../policy-fault.js';
+import { unwrapInThread } from '../open/snapshot-thread.js';
+import type { Snapshots } from '../store/stored-snapshots.js';
 import { type Succession, successionCheck } from './follow-source.js';
-import { verifyOffer, type PublicationRule } from './verify-offer.js';
+import { verifyOffer, type PublicationRule } from '../open/verify-offer.js';
 
 export type Parts = readonly Uint8Array<ArrayBuffer>[];
 

@@ -1,13 +1,13 @@
 // The thread that opens or loads a policy, checks its labels or compares it with another, while the gateway's own
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
-import { loadSnapshot, packSnapshot, verifyDecisions } from '../../engine/index.js';
-import { parseStrictJson } from '../json.js';
-import { HTTP_LIMITS } from '../limits/http.js';
-import { faultOfRefusal, pathRefused, refusal } from './policy-fault.js';
+import { loadSnapshot, packSnapshot, verifyDecisions } from '../../../engine/index.js';
+import { parseStrictJson } from '../../json.js';
+import { HTTP_LIMITS } from '../../limits/http.js';
+import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
 import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
 import type { Answered, OpenedBytes, SnapshotTask, Unwrapped } from './snapshot-thread.js';
-import type { Content } from './sources/source.js';
+import type { Content } from '../sources/source.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);

@@ -17,10 +17,10 @@ import {
   readPolicy,
   runPolicyTests,
   sortDiagnostics,
-} from '../../engine/compiler.js';
-import { InvariantError, type NamespacePath, type Policy } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import type { PathFault } from './policy-fault.js';
+} from '../../../engine/compiler.js';
+import { InvariantError, type NamespacePath, type Policy } from '../../../engine/index.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
+import type { PathFault } from '../policy-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
 /** If several apply, the first of them after `ok`. */

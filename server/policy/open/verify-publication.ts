@@ -9,10 +9,10 @@ import {
   type PublicationStatement,
   type StatementFault,
   type StatementReport,
-} from '../../engine/index.js';
-import { verifyEd25519 } from '../signing/ed25519.js';
-import { SigningError } from '../signing/signing-error.js';
-import { parseEnvelope, type StatementText } from '../signing/statement-file.js';
+} from '../../../engine/index.js';
+import { verifyEd25519 } from '../../signing/ed25519.js';
+import { SigningError } from '../../signing/signing-error.js';
+import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
 
 /** What a publication must satisfy. A null member requires nothing. */
 export interface Expected {

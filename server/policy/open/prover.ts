@@ -2,11 +2,11 @@
 // it for a while, and answers one question after the other. A question that takes too long ends the thread, so it never
 // keeps others waiting for long.
 import { Worker } from 'node:worker_threads';
-import type { HeldRegion, Holder } from '../../engine/compiler.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import { ApiProblem } from '../problem.js';
+import type { HeldRegion, Holder } from '../../../engine/compiler.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
+import { ApiProblem } from '../../problem.js';
 import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
-import type { Snapshots } from './stored-snapshots.js';
+import type { Snapshots } from '../store/stored-snapshots.js';
 
 export type ToProver =
   ProofQuestion | { readonly snapshot: string; readonly parts: readonly Uint8Array<ArrayBuffer>[] };

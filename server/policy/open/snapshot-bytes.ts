@@ -6,9 +6,9 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { types } from 'node:util';
-import { type PackedPolicy, packSnapshot } from '../../engine/index.js';
-import { POLICY_LIMITS } from '../limits/policy.js';
-import { type NoBytes, pathFaultOf, refusal, snapshotRefused } from './policy-fault.js';
+import { type PackedPolicy, packSnapshot } from '../../../engine/index.js';
+import { POLICY_LIMITS } from '../../limits/policy.js';
+import { type NoBytes, pathFaultOf, refusal, snapshotRefused } from '../policy-fault.js';
 
 export const READ_BYTES = 1024 * 1024;
 

@@ -1,14 +1,14 @@
 // The policy by which a gateway begins to decide. The policy that it was given counts as an offer of its source, and
 // the newest activation in the store is in force, whoever recorded it.
-import type { Database } from '../db/database.js';
-import type { Clock } from '../ports.js';
+import type { Database } from '../../db/database.js';
+import type { Clock } from '../../ports.js';
 import type { Candidate, Labels, PolicySource } from './active-policy.js';
-import { type StoredActivation, storedActivations } from './activations.js';
-import { openStored } from './open-stored.js';
-import { faultOfRefusal, PolicyRefused, refusal } from './policy-fault.js';
-import { storedSnapshots } from './stored-snapshots.js';
-import { inForceBy } from './verify-publication.js';
-import type { PublicationRule, Verified } from './verify-offer.js';
+import { type StoredActivation, storedActivations } from '../store/activations.js';
+import { openStored } from '../open/open-stored.js';
+import { faultOfRefusal, PolicyRefused, refusal } from '../policy-fault.js';
+import { storedSnapshots } from '../store/stored-snapshots.js';
+import { inForceBy } from '../open/verify-publication.js';
+import type { PublicationRule, Verified } from '../open/verify-offer.js';
 
 export interface StartOptions {
   readonly db: Database;

@@ -1,6 +1,6 @@
 // The thread of prover.ts: it loads one snapshot, then answers questions about it until it is ended.
 import { parentPort } from 'node:worker_threads';
-import { loadSnapshot, type Policy } from '../../engine/index.js';
+import { loadSnapshot, type Policy } from '../../../engine/index.js';
 import { sha256Of } from './snapshot-bytes.js';
 import { prove } from './prove.js';
 import type { ToProver } from './prover.js';

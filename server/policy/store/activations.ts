@@ -1,13 +1,19 @@
 // The policies that became active, in the store. The newest row is what should be in force, for all gateways that share
 // the store and for all their restarts (docs/serving.md "Activations"). Nothing else decides that; a gateway only
 // follows it (follow-activations.ts).
-import { formatInstant, type Instant, instantOf, type Policy, type PublicationStatement } from '../../engine/index.js';
-import type { Database } from '../db/database.js';
-import { sqlStateOf } from '../db/failures.js';
-import { rowsOf, sql } from '../db/sql.js';
-import type { Transaction } from '../db/transaction.js';
-import type { Labels } from './active-policy.js';
-import type { SignedStatement } from './verify-publication.js';
+import {
+  formatInstant,
+  type Instant,
+  instantOf,
+  type Policy,
+  type PublicationStatement,
+} from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
+import { sqlStateOf } from '../../db/failures.js';
+import { rowsOf, sql } from '../../db/sql.js';
+import type { Transaction } from '../../db/transaction.js';
+import type { Labels } from '../active/active-policy.js';
+import type { SignedStatement } from '../open/verify-publication.js';
 
 /** Whether a source offered it, somebody chose it, or somebody (or a gateway) returned to it. */
 export type ActivationKind = 'offered' | 'activated' | 'rolled_back';

@@ -7,9 +7,9 @@ import {
   whatCan,
   whoCan,
   type WhoCanRequest,
-} from '../../engine/compiler.js';
-import type { Identity, Instant, Policy } from '../../engine/index.js';
-import { answerJson } from './explanation-json.js';
+} from '../../../engine/compiler.js';
+import type { Identity, Instant, Policy } from '../../../engine/index.js';
+import { answerJson } from '../explanation-json.js';
 
 export interface ExplainAsked {
   readonly kind: 'explain';

@@ -1,7 +1,7 @@
 // The identities of a new key, judged by a policy. Guardrails are proved for one person at a time, with any groups that this
 // person may be in. So a key that joins two people, or identities that exclude each other, is refused. Doubts are for people
 // to read: names that the policy does not know, and what a snapshot cannot tell.
-import { type PolicySet, unknownPart } from '../../engine/compiler.js';
+import { type PolicySet, unknownPart } from '../../../engine/compiler.js';
 import {
   decideRaw,
   formatIdentity,
@@ -10,7 +10,7 @@ import {
   instantOf,
   type Policy,
   ROOT,
-} from '../../engine/index.js';
+} from '../../../engine/index.js';
 import { checkPolicy } from './check-policy.js';
 import { openPolicy } from './open-policy.js';
 

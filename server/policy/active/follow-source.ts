@@ -1,15 +1,15 @@
 // A gateway follows the source of its policy (docs/serving.md). It looks from time to time, takes what is offered, and
 // keeps the last good policy in force whatever is wrong with the source or with its offer.
-import type { PublicationStatement } from '../../engine/index.js';
-import { storeFailure } from '../db/failures.js';
-import type { Clock, Logger } from '../ports.js';
-import { type Watch, watchEvery } from '../watch.js';
+import type { PublicationStatement } from '../../../engine/index.js';
+import { storeFailure } from '../../db/failures.js';
+import type { Clock, Logger } from '../../ports.js';
+import { type Watch, watchEvery } from '../../watch.js';
 import type { ActivePolicy } from './active-policy.js';
-import { isRollback, rollbackText } from './activations.js';
+import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
-import { oneLine, type PolicyFault, PolicyRefused, refusal } from './policy-fault.js';
-import type { Found, Offer, Source, Why } from './sources/source.js';
-import { anotherPolicy, type PublicationRule, verifyOffer } from './verify-offer.js';
+import { oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
+import type { Found, Offer, Source, Why } from '../sources/source.js';
+import { anotherPolicy, type PublicationRule, verifyOffer } from '../open/verify-offer.js';
 
 export interface FollowOptions {
   readonly source: Source;
