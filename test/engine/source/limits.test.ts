@@ -2,6 +2,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { EngineLimits } from '../../../engine/compiler.js';
 import { readExample, readFolder, POLICY, ROLES, summary } from './support.js';
+import { stopCpu } from '../../support/cpu-time.js';
 
 const size = (text: string): number => new TextEncoder().encode(text).length;
 const LONG = `# ${'x'.repeat(500)}\nroles: {}\n`;
@@ -71,10 +72,10 @@ describe('hostile sizes', () => {
     ['a text of 10 MiB', `roles:\n  a: { description: "${'x'.repeat(10 * 1024 * 1024)}" }\n`, 'VALUE_TOO_LONG'],
     ['an alias bomb', `roles:\n  a: &a [${'x, '.repeat(1_000)}x]\n  b: [${'*a, '.repeat(99)}*a]\n`, 'YAML_ANCHOR'],
   ])('%s: refused soon', (_, text, code) => {
-    const start = performance.now();
+    const spent = stopCpu();
     const codes = readExample(text).diagnostics.map((diagnostic) => diagnostic.code);
     expect(codes).toContain(code);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(spent()).toBeLessThan(5_000);
   });
 
   it('lists a hundred mistakes of one code in a file, and counts the rest', () => {
