@@ -23,6 +23,8 @@ export interface EventPolicy {
     readonly expires: string;
     readonly generation: number;
     readonly issued: string;
+    /** What the signer says that the snapshot was compiled from. */
+    readonly source?: { readonly commit: string; readonly repository?: string };
   };
   readonly url?: string;
 }
@@ -73,8 +75,12 @@ function saysOf({
   expires,
   generation,
   issued,
+  source,
 }: PublicationStatement): NonNullable<EventPolicy['statement']> {
-  return { environment, expires: formatInstant(expires), generation, issued: formatInstant(issued) };
+  const said = { environment, expires: formatInstant(expires), generation, issued: formatInstant(issued) };
+  if (source === undefined) return said;
+  const { commit, repository } = source;
+  return { ...said, source: { commit, ...(repository === null ? {} : { repository: plain(repository) }) } };
 }
 
 /** The name and the password of an address stay out, and a text is cut where a log would suffer from it. */

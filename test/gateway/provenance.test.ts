@@ -28,8 +28,13 @@ beforeAll(async () => {
   const source = { kind: 'git', repository: 'https://ci:s3cret@git.example.org/policy', ref: 'main', commit } as const;
   const expires = instantOf(Date.parse('2027-06-01T00:00:00Z'));
   const statement = { snapshot: A.policy.digest, policy: 'followed', environment: 'production', generation: 7 };
+  const said = { commit, repository: 'https://ci:s3cret@git.example.org/policy' };
   const inForce = { policy: A.policy, generation: 3, source, signers: ['ben', 'ana'], askedBy: 'git main' };
-  const mode = { ...inForce, kind: 'serve', statement: { ...statement, issued: instantOf(0), expires } } as const;
+  const mode = {
+    ...inForce,
+    kind: 'serve',
+    statement: { ...statement, issued: instantOf(0), expires, source: said },
+  } as const;
   served = await openGateway({ db, admin: true, audit: trail, mode });
 });
 
@@ -66,6 +71,7 @@ it('a start names commit, statement and signers, and no password of the reposito
       expires: '2027-06-01T00:00:00.000Z',
       generation: 7,
       issued: '1970-01-01T00:00:00.000Z',
+      source: { commit: 'c0ffee'.padEnd(40, '0'), repository: 'https://git.example.org/policy' },
     },
   });
 });
