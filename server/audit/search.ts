@@ -83,13 +83,10 @@ function isList({ kind, outcome, access, items, records, subject }: StoredEvent)
   return access !== null && 'reach' in access && records === undefined;
 }
 
-interface Place {
-  readonly event: StoredEvent;
-  readonly before: StoredEvent | null;
-  readonly log: string;
-}
-
-function faultOf(line: string, { event, before, log }: Place): LineFault | null {
+function faultOf(
+  line: string,
+  { event, before, log }: { readonly event: StoredEvent; readonly before: StoredEvent | null; readonly log: string },
+): LineFault | null {
   const read = readLine(line);
   if (read === null || read.digest !== read.hash) return 'edited';
   const follows = before === null || (event.previous === before.hash && event.seq === before.seq + 1);

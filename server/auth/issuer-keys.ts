@@ -154,12 +154,10 @@ async function discover(issuer: string, trace?: TraceHeaders): Promise<KeysAddre
   return { url: address, reach };
 }
 
-interface Fetching {
-  readonly reach: Reach;
-  readonly trace: TraceHeaders | undefined;
-}
-
-async function fetchDocument(url: string, { reach, trace = {} }: Fetching): Promise<OutgoingAnswer> {
+async function fetchDocument(
+  url: string,
+  { reach, trace = {} }: { readonly reach: Reach; readonly trace: TraceHeaders | undefined },
+): Promise<OutgoingAnswer> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
   const answer = await send({ url, headers: trace, maxBytes, timeout, reach });
   if (answer.status !== 200) throw new OutgoingError(`answers with status ${String(answer.status)}`);

@@ -125,15 +125,12 @@ function absent(target: Target): ApiProblem {
   return 'path' in target ? new ApiProblem('namespace.not_found') : notFound('gone before it was locked');
 }
 
-interface Patching {
-  readonly place: Place;
-  readonly record: LockedRecord;
-  readonly patch: RecordPatch;
-}
-
 type Documents = Pick<LockedRecord, 'properties' | 'parameters' | 'resources'>;
 
-async function assignmentsOf(session: Session, patching: Patching): Promise<readonly Fragment[]> {
+async function assignmentsOf(
+  session: Session,
+  patching: { readonly place: Place; readonly record: LockedRecord; readonly patch: RecordPatch },
+): Promise<readonly Fragment[]> {
   const { place, record, patch } = patching;
   const { properties, parameters, resources } = record;
   const stored: Documents = { properties, parameters, resources };

@@ -85,12 +85,10 @@ export function replayHeader({ replayed }: Executed): readonly string[] {
   return replayed ? ['Idempotency-Replayed', 'true'] : [];
 }
 
-interface Around {
-  readonly collection: string;
-  readonly executed: Executed;
-}
-
-function headersOf(shown: Shown, { collection, executed }: Around): readonly string[] {
+function headersOf(
+  shown: Shown,
+  { collection, executed }: { readonly collection: string; readonly executed: Executed },
+): readonly string[] {
   const { status, id, etag } = shown;
   const isMade = status === 201 && id !== null && !collection.includes('{path}');
   return [

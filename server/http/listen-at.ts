@@ -91,16 +91,11 @@ export async function listenOnSocket(server: Server, path: string): Promise<Sock
   return { kind: 'socket', path };
 }
 
-interface Unnamed {
-  readonly own: string;
-  readonly ino: number;
-}
-
 /**
  * Gives a listening socket its name. Of several processes that want the same name, one gets it, and none takes it from a
  * socket that is answered.
  */
-async function takeName({ own, ino }: Unnamed, path: string): Promise<void> {
+async function takeName({ own, ino }: { readonly own: string; readonly ino: number }, path: string): Promise<void> {
   for (;;) {
     try {
       linkSync(own, path);

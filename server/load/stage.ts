@@ -61,16 +61,11 @@ function* stagedValues(rows: readonly LoadRow[], places: readonly number[]): Gen
 export const RECORDS: Fragment = sql`records (family, id, path, name, description, properties, version, schema, slots,
   template, parameters, resources, state, archived_at, created_at, updated_at, created_by, revision)`;
 
-interface Creation {
-  readonly now: Instant;
-  readonly createdBy: string;
-}
-
 /** New records as they are stored, for rows that are not namespaces. */
 export function* recordValues(
   rows: readonly LoadRow[],
   places: readonly number[],
-  { now, createdBy }: Creation,
+  { now, createdBy }: { readonly now: Instant; readonly createdBy: string },
 ): Generator<readonly CopyValue[]> {
   const fallback = formatInstant(now);
   for (const n of places) {

@@ -109,17 +109,11 @@ function labelsOf({ labels = [], name }: Spec, values: Values): Sample['labels']
   return labels.map((label, index) => [label, values[index] ?? '']);
 }
 
-interface Cell {
-  readonly counts: readonly number[];
-  readonly sum: number;
-  readonly count: number;
-}
-
 /** A bucket counts everything up to its bound, which includes the buckets before it. */
 function histogramSamples(
   labels: Sample['labels'],
   bounds: readonly number[],
-  { counts, sum, count }: Cell,
+  { counts, sum, count }: { readonly counts: readonly number[]; readonly sum: number; readonly count: number },
 ): readonly Sample[] {
   let below = 0;
   return [

@@ -56,16 +56,13 @@ interface Page {
   readonly queries: Fragment;
 }
 
-interface PageOf {
-  readonly plan: QueryPlan;
-  readonly run: Run;
-  readonly earlier: readonly Page[];
-}
-
 /** If there are more roots than this, a filter is first tried on the records that would come first without it. */
 const MANY_ROOTS = 256;
 
-function pageOf(merge: Merge, { plan, run, earlier }: PageOf): Page {
+function pageOf(
+  merge: Merge,
+  { plan, run, earlier }: { readonly plan: QueryPlan; readonly run: Run; readonly earlier: readonly Page[] },
+): Page {
   const size = plan.page.size + 1;
   const index = literal(earlier.length);
   const name = sql`page${index}`;

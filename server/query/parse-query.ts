@@ -84,13 +84,10 @@ function readSelect({ family, select }: QueryEnvelope, faults: Faults): Projecti
   return projectionOf(fields.filter((field) => field !== null));
 }
 
-interface Named {
-  readonly family: Family;
-  readonly name: string;
-  readonly place: Place;
-}
-
-function readField({ family, name, place }: Named, faults: Faults): Field | null {
+function readField(
+  { family, name, place }: { readonly family: Family; readonly name: string; readonly place: Place },
+  faults: Faults,
+): Field | null {
   const result = parseField(family, name);
   if (result.ok) return result.field;
   faults.add(place, result.fault, fieldFaultText(family, name, result.fault));

@@ -137,13 +137,10 @@ function read(schema: unknown, pointer: string, reading: Reading): Node {
   return node;
 }
 
-interface Keyword {
-  readonly node: Node;
-  readonly name: string;
-  readonly value: unknown;
-}
-
-function readKeyword({ node, name, value }: Keyword, reading: Reading): void {
+function readKeyword(
+  { node, name, value }: { readonly node: Node; readonly name: string; readonly value: unknown },
+  reading: Reading,
+): void {
   const at = below(node.pointer, name);
   if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
   const why = REFUSED.get(name);

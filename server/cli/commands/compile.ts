@@ -67,13 +67,11 @@ function factsOf({ digest, decisions, counts }: CompiledSnapshot): object {
   return { snapshot: digest, decisions, counts };
 }
 
-interface Target {
-  readonly output: string;
-  readonly folder: string;
-  readonly sources: readonly string[];
-}
-
-async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Promise<void> {
+async function writeSnapshot(
+  io: CliIo,
+  bytes: Uint8Array,
+  target: { readonly output: string; readonly folder: string; readonly sources: readonly string[] },
+): Promise<void> {
   if (target.output === '-') {
     await write(io.stdout, bytes);
     return;
@@ -83,13 +81,11 @@ async function writeSnapshot(io: CliIo, bytes: Uint8Array, target: Target): Prom
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
 }
 
-interface Printing {
-  readonly output: string;
-  readonly format: ReportFormat;
-  readonly dir: string;
-}
-
-async function print(io: CliIo, report: CheckReport, { output, format, dir }: Printing): Promise<void> {
+async function print(
+  io: CliIo,
+  report: CheckReport,
+  { output, format, dir }: { readonly output: string; readonly format: ReportFormat; readonly dir: string },
+): Promise<void> {
   const [{ renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
     import('../render/report.js'),
     import('../render/terminal.js'),

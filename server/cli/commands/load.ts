@@ -102,14 +102,11 @@ async function load(io: CliIo, dataset: string, options: Options): Promise<void>
 const UNCHECKED =
   'warning: --unchecked: schemas of templates were not checked, nor were records against them; the API may refuse to change such records\n';
 
-interface Loaded {
-  readonly db: Database;
-  readonly report: LoadCounts;
-  readonly progress: Progress;
-}
-
 /** The records are stored by now: a failure here is not a failure of the load. */
-async function refresh(io: CliIo, { db, report, progress }: Loaded): Promise<void> {
+async function refresh(
+  io: CliIo,
+  { db, report, progress }: { readonly db: Database; readonly report: LoadCounts; readonly progress: Progress },
+): Promise<void> {
   const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
     import('../../load/tidy-store.js'),
     import('../../db/failures.js'),

@@ -5,12 +5,6 @@ import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { personsOf } from '../people.js';
 
-interface Asked {
-  readonly policy: string;
-  readonly scope: string;
-  readonly namespace: string;
-}
-
 interface Options {
   readonly at?: string;
   readonly format: Format;
@@ -41,7 +35,11 @@ export function defineWhoCan(command: Command, io: CliIo): void {
   ]);
 }
 
-async function whoCan(io: CliIo, asked: Asked, { at, format }: Options): Promise<void> {
+async function whoCan(
+  io: CliIo,
+  asked: { readonly policy: string; readonly scope: string; readonly namespace: string },
+  { at, format }: Options,
+): Promise<void> {
   const [engine, { formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),

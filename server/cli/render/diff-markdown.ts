@@ -73,15 +73,10 @@ function counted(rows: readonly SignedRow[]): string {
   return [...text('+', 'gained'), ...text('−', 'lost')].join(', ');
 }
 
-interface Room {
-  readonly room: number;
-  readonly size: (row: SignedRow) => number;
-}
-
 /** The first rows of both signs that fit into some room. Each sign has half of the room, plus what the other leaves. */
 function share(
   rows: readonly SignedRow[],
-  { room, size }: Room,
+  { room, size }: { readonly room: number; readonly size: (row: SignedRow) => number },
 ): { readonly kept: readonly SignedRow[]; readonly left: readonly SignedRow[] } {
   const sizeOf = (sign: SignedRow['sign']): number =>
     rows.reduce((sum, row) => (row.sign === sign ? sum + size(row) : sum), 0);

@@ -26,10 +26,6 @@ export interface EngineOptions {
 /** PostgreSQL's error exit out of a statement, which PGlite handles. */
 const LONGJMP = 100;
 
-interface EngineModule {
-  _PostgresMainLoopOnce: () => void;
-}
-
 /** Opens the folder, creating a database in an empty one. Rejects with the engine's last words when it cannot start. */
 export async function openEngine({ folder, onBroken }: EngineOptions): Promise<Engine> {
   const files = new DurableFS(folder);
@@ -62,7 +58,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     throw withLastWords(error, stderr);
   }
   const broken = (error: unknown): never => onBroken(withLastWords(error, stderr));
-  const module: EngineModule = db.Module;
+  const module: { _PostgresMainLoopOnce: () => void } = db.Module;
   const once = module._PostgresMainLoopOnce;
   module._PostgresMainLoopOnce = () => {
     try {

@@ -141,16 +141,10 @@ interface Places {
   readonly nodes: readonly NamespacePath[];
 }
 
-interface Proving {
-  readonly prover: Prover;
-  readonly words: AuthzenWords;
-  readonly from: unknown;
-}
-
 /** Where the scope is held: policies only allow, so a region is a subtree or a single namespace. */
 async function placesOf(
   call: ActorCall,
-  { prover, words, from }: Proving,
+  { prover, words, from }: { readonly prover: Prover; readonly words: AuthzenWords; readonly from: unknown },
   { identity, scope, at }: Asked & Pick<Start, 'at'>,
 ): Promise<Places> {
   if (!mayAskOf(call.actor, scope)) return { roots: [], nodes: [] };
