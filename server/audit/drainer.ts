@@ -63,12 +63,12 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   /** If the answer to a claim was lost, the claim may have been made. */
   const claim = async (): Promise<readonly Claimed[]> => {
     if (isUnsure) {
-      const { events } = await claimedBefore(db.knex, log);
+      const { events } = await claimedBefore(db, log);
       isUnsure = false;
       if (events.length > 0) return events;
     }
     isUnsure = true;
-    const claimed = await claimEvents(db.knex, { log, after: writer.head().seq, most: AUDIT_LIMITS.drained });
+    const claimed = await claimEvents(db, { log, after: writer.head().seq, most: AUDIT_LIMITS.drained });
     isUnsure = false;
     return claimed;
   };
@@ -87,7 +87,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       if (!pending.every(({ isAdded }) => isAdded)) continue;
       const head = writer.head();
       await removeAppended(
-        db.knex,
+        db,
         pending.map(({ position }) => position),
         { ...place, ...head, log },
       );
@@ -108,7 +108,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const note = async (): Promise<void> => {
     const head = writer.head();
     if (head.seq === noted.seq) return;
-    await noteHead(db.knex, { ...place, ...head, log });
+    await noteHead(db, { ...place, ...head, log });
     noted = head;
     notedAt = performance.now();
   };
@@ -116,7 +116,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   /** A running gateway carries what it has claimed within a second. A log that was moved away never does. */
   const look = async (): Promise<void> => {
     lookedAt = performance.now();
-    const others = await claimedByOthers(db.knex, log);
+    const others = await claimedByOthers(db, log);
     for (const { log: other, events, first } of others) {
       if (waiting.get(other) !== first) continue;
       logger.warn(
@@ -190,7 +190,7 @@ export async function findLeft({
   folder,
   log,
 }: Pick<DrainerOptions, 'db' | 'folder' | 'log'>): Promise<readonly Claimed[]> {
-  const { events, after } = await claimedBefore(db.knex, log);
+  const { events, after } = await claimedBefore(db, log);
   if (events.length === 0) return [];
   const wanted = new Set(events.map(({ event }) => event.id));
   const appended = new Set<string>();
@@ -203,6 +203,6 @@ export async function findLeft({
     }
   }
   const done = events.filter(({ event }) => appended.has(event.id)).map(({ position }) => position);
-  if (done.length > 0) await removeEvents(db.knex, done);
+  if (done.length > 0) await removeEvents(db, done);
   return events.filter(({ event }) => !appended.has(event.id));
 }

@@ -1,7 +1,7 @@
 // The outbox of the audit log: events in the database, each written in the same transaction as the change that it
 // records. So every committed change has its event, and no other change has one.
-import type { Knex } from 'knex';
-import { type Fragment, rowsOf, sql } from '../db/sql.js';
+import { type Fragment, sql } from '../db/sql.js';
+import type { Store } from '../db/writing.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Head } from './chain.js';
 import type { AuditEvent } from './event.js';
@@ -18,9 +18,9 @@ export function recordStatement(events: readonly AuditEvent[]): Fragment {
     SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n) ORDER BY e.n`;
 }
 
-/** The same for a knex transaction. */
-export async function recordInTransaction(transaction: Knex.Transaction, events: readonly AuditEvent[]): Promise<void> {
-  if (events.length > 0) await rowsOf(transaction, recordStatement(events));
+/** Writes events, of which there may be none. */
+export async function recordInTransaction(writing: Store, events: readonly AuditEvent[]): Promise<void> {
+  if (events.length > 0) await writing.rows(recordStatement(events));
 }
 
 /** An event that a log has claimed. */
@@ -36,18 +36,15 @@ interface Row {
 
 /** Claims the next free events for this log, which ends at `after`. From now on no other log appends them. */
 export async function claimEvents(
-  knex: Knex,
+  store: Store,
   { log, after, most }: { readonly log: string; readonly after: number; readonly most: number },
 ): Promise<readonly Claimed[]> {
-  const rows = await rowsOf<Row>(
-    knex,
-    sql`WITH free AS (
+  const rows = await store.rows<Row>(sql`WITH free AS (
         SELECT position FROM audit_outbox WHERE log IS NULL ORDER BY position LIMIT ${most}::integer FOR UPDATE SKIP LOCKED),
       mine AS (
         UPDATE audit_outbox AS o SET log = ${log}::text, after = ${after}::bigint FROM free
         WHERE o.position = free.position RETURNING o.position, o.event)
-      SELECT position::text AS position, event FROM mine ORDER BY mine.position`,
-  );
+      SELECT position::text AS position, event FROM mine ORDER BY mine.position`);
   return rows.map(toClaimed);
 }
 
@@ -55,46 +52,38 @@ export async function claimEvents(
  * What the log had claimed when its process ended, and where the log ended when it claimed the first of these events.
  */
 export async function claimedBefore(
-  knex: Knex,
+  store: Store,
   log: string,
 ): Promise<{ readonly events: readonly Claimed[]; readonly after: number }> {
-  const rows = await rowsOf<Row & { readonly after: string }>(
-    knex,
-    sql`SELECT position::text AS position, event, after::text AS after FROM audit_outbox AS o WHERE log = ${log}::text
-      ORDER BY o.position`,
-  );
+  const rows = await store.rows<
+    Row & { readonly after: string }
+  >(sql`SELECT position::text AS position, event, after::text AS after FROM audit_outbox AS o WHERE log = ${log}::text
+      ORDER BY o.position`);
   return { events: rows.map(toClaimed), after: Math.min(...rows.map(({ after }) => Number(after))) };
 }
 
 /** What other logs have claimed: the number of events of each, and the first one. */
 export async function claimedByOthers(
-  knex: Knex,
+  store: Store,
   log: string,
 ): Promise<readonly { readonly log: string; readonly events: number; readonly first: string }[]> {
-  return rowsOf(
-    knex,
-    sql`SELECT log, count(*)::integer AS events, min(position)::text AS first FROM audit_outbox
-      WHERE log IS NOT NULL AND log <> ${log}::text GROUP BY log`,
-  );
+  return store.rows(sql`SELECT log, count(*)::integer AS events, min(position)::text AS first FROM audit_outbox
+      WHERE log IS NOT NULL AND log <> ${log}::text GROUP BY log`);
 }
 
 /** Frees events that no log has, for any log to claim. */
-export async function releaseEvents(knex: Knex, positions: readonly string[]): Promise<void> {
-  await rowsOf(
-    knex,
-    sql`UPDATE audit_outbox SET log = NULL, after = NULL WHERE position = ANY(${positions}::bigint[])`,
-  );
+export async function releaseEvents(store: Store, positions: readonly string[]): Promise<void> {
+  await store.rows(sql`UPDATE audit_outbox SET log = NULL, after = NULL WHERE position = ANY(${positions}::bigint[])`);
 }
 
 /** Call this once the events are on the disk. */
-export async function removeEvents(knex: Knex, positions: readonly string[]): Promise<void> {
-  await rowsOf(knex, sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);
+export async function removeEvents(store: Store, positions: readonly string[]): Promise<void> {
+  await store.rows(sql`DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`);
 }
 
 /** The same, and notes the head of the log that has them: a log that loses its end right afterwards is found out. */
-export async function removeAppended(knex: Knex, positions: readonly string[], noted: NotedHead): Promise<void> {
-  await rowsOf(
-    knex,
+export async function removeAppended(store: Store, positions: readonly string[], noted: NotedHead): Promise<void> {
+  await store.rows(
     sql`WITH noted AS (${noteStatement(noted)}) DELETE FROM audit_outbox WHERE position = ANY(${positions}::bigint[])`,
   );
 }
@@ -110,16 +99,15 @@ export interface NotedHead extends Head, LogPlace {
 }
 
 /** The logs of the store, each with its last noted head. */
-export async function knownLogs(knex: Knex): Promise<readonly NotedHead[]> {
-  const rows = await rowsOf<Omit<NotedHead, 'seq'> & { readonly seq: string }>(
-    knex,
+export async function knownLogs(store: Store): Promise<readonly NotedHead[]> {
+  const rows = await store.rows<Omit<NotedHead, 'seq'> & { readonly seq: string }>(
     sql`SELECT log, seq::text AS seq, hash, host, folder FROM audit_heads ORDER BY log LIMIT ${AUDIT_LIMITS.knownLogs}::integer`,
   );
   return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
 }
 
-export async function noteHead(knex: Knex, noted: NotedHead): Promise<void> {
-  await rowsOf(knex, noteStatement(noted));
+export async function noteHead(store: Store, noted: NotedHead): Promise<void> {
+  await store.rows(noteStatement(noted));
 }
 
 function noteStatement({ log, seq, hash, host, folder }: NotedHead): Fragment {

@@ -1,8 +1,8 @@
 // Releases events that a log had claimed but will never append, for whichever log comes next (docs/audit.md
 // "Commands"). For logs that were moved away these are exactly the events that the logs do not have. For a lost log
 // these are all that it had claimed.
-import type { Knex } from 'knex';
 import type { Database } from '../db/database.js';
+import type { Store } from '../db/writing.js';
 import { findLeft } from './drainer.js';
 import { listLogs } from './log-files.js';
 import { claimedBefore, releaseEvents } from './outbox.js';
@@ -14,7 +14,7 @@ export interface Released {
 }
 
 /** Records how many events were released, in the same transaction. */
-export type RecordRelease = (transaction: Knex.Transaction, events: number) => Promise<void>;
+export type RecordRelease = (writing: Store, events: number) => Promise<void>;
 
 /** Null if a process holds one of the logs. Rejects if the folder cannot be read. */
 export async function releaseFolder(
@@ -44,7 +44,7 @@ export async function releaseFolder(
 
 /** If the lost log did have some of these events, another log then has them as well, under the same ids. */
 export async function releaseLost(db: Database, log: string, record: RecordRelease): Promise<Released> {
-  const { events } = await claimedBefore(db.knex, log);
+  const { events } = await claimedBefore(db, log);
   await release(
     db,
     events.map(({ position }) => position),
@@ -55,8 +55,8 @@ export async function releaseLost(db: Database, log: string, record: RecordRelea
 
 async function release(db: Database, positions: readonly string[], record: RecordRelease): Promise<void> {
   if (positions.length === 0) return;
-  await db.transaction(async (transaction) => {
-    await releaseEvents(transaction, positions);
-    await record(transaction, positions.length);
+  await db.write(async (writing) => {
+    await releaseEvents(writing, positions);
+    await record(writing, positions.length);
   });
 }

@@ -100,7 +100,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const owned = await ownLog(folder);
   const { log } = owned;
   try {
-    const known = await knownLogs(db.knex);
+    const known = await knownLogs(db);
     await checkNoted(known, owned);
     const place = { host: hostname(), folder: resolve(folder) };
     const missing = await missingFrom(folder, known.filter(isFrom(place, db.kind)));

@@ -3,6 +3,7 @@
 // revocation takes effect at once.
 import {
   canonicalize,
+  formatInstant,
   type Identity,
   type Instant,
   instantOf,
@@ -14,7 +15,7 @@ import {
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
-import { TABLES } from '../db/tables.js';
+import type { Store } from '../db/writing.js';
 import { formatKey, hashSecret, makeKeyText } from './key-text.js';
 
 export interface NewKey {
@@ -44,9 +45,6 @@ export interface StoredKey extends ApiKey {
   readonly secretHash: Uint8Array;
 }
 
-/** A store, or one transaction of it. */
-type Store = Pick<Database, 'knex'>;
-
 /** Stores a new key. `text` is the only place where its secret is ever seen. */
 export async function createKey(
   db: Store,
@@ -55,28 +53,23 @@ export async function createKey(
 ): Promise<{ readonly text: string; readonly key: ApiKey }> {
   const parts = makeKeyText();
   const key: ApiKey = { monitor: false, ...fields, id: parts.id, createdAt: now, revokedAt: null, lastUsedAt: null };
-  await db.knex(TABLES.apiKeys).insert({
-    id: key.id,
-    actor: key.actor,
-    secret_hash: hashSecret(parts.secret),
-    identities: JSON.stringify(key.identities.map(({ provider, subject }) => ({ provider, subject }))),
-    scopes: key.scopes === null ? null : JSON.stringify(scopeNames(key.scopes)),
-    restrictions: key.restrictions === null ? null : JSON.stringify(key.restrictions),
-    admin: key.admin,
-    decide: key.decide === true,
-    monitor: key.monitor,
-    created_at: new Date(now),
-    expires_at: key.expires === null ? null : new Date(key.expires),
-  });
+  const identities = JSON.stringify(key.identities.map(({ provider, subject }) => ({ provider, subject })));
+  const scopes = key.scopes === null ? null : JSON.stringify(scopeNames(key.scopes));
+  const restrictions = key.restrictions === null ? null : JSON.stringify(key.restrictions);
+  const secret = Buffer.from(hashSecret(parts.secret)).toString('hex');
+  await db.rows(
+    sql`INSERT INTO api_keys (id, actor, secret_hash, identities, scopes, restrictions, admin, decide, monitor, created_at,
+        expires_at)
+      VALUES (${key.id}, ${key.actor}, decode(${secret}, 'hex'), ${identities}::jsonb, ${scopes}::jsonb,
+        ${restrictions}::jsonb, ${key.admin}, ${key.decide === true}, ${key.monitor}, ${formatInstant(now)}::timestamptz,
+        ${key.expires === null ? null : formatInstant(key.expires)}::timestamptz)`,
+  );
   return { text: formatKey(parts), key };
 }
 
 /** All keys, oldest first, including revoked and expired ones. */
-export async function listKeys(db: Database): Promise<readonly ApiKey[]> {
-  const rows: readonly unknown[] = await db
-    .knex(TABLES.apiKeys)
-    .select(COLUMNS)
-    .orderBy([{ column: 'created_at' }, { column: 'id' }]);
+export async function listKeys(db: Store): Promise<readonly ApiKey[]> {
+  const rows = await db.rows(sql`SELECT ${COLUMNS} FROM api_keys WHERE ${true} ORDER BY created_at, id`);
   return rows.map((row) => {
     const { secretHash: _, ...key } = decodeKey(row);
     return key;
@@ -91,11 +84,10 @@ export interface RevokedKey {
 
 /** Revokes a key forever. A key that was revoked before keeps its first instant. Null if there is no such key. */
 export async function revokeKey(db: Store, id: string, now: Instant): Promise<RevokedKey | null> {
-  const rows: readonly unknown[] = await db
-    .knex(TABLES.apiKeys)
-    .where({ id })
-    .update({ revoked_at: db.knex.raw('coalesce(revoked_at, ?)', [new Date(now)]) })
-    .returning('*');
+  const rows = await db.rows(
+    sql`UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ${formatInstant(now)}::timestamptz)
+      WHERE id = ${id} RETURNING ${COLUMNS}`,
+  );
   const at = rows.length === 0 ? null : instantOrNull(fieldsOf(rows[0]).get('revoked_at'));
   return at === null ? null : { at, key: readableKey(rows[0]) };
 }
@@ -116,8 +108,7 @@ export type FoundKeys = (id: string) => StoredKey | null;
 /** The keys of these ids as they are stored now. */
 export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
   const rows = await db.vital<{ readonly id: string }>(
-    sql`SELECT id, actor, secret_hash, identities, scopes, restrictions, admin, decide, monitor, created_at, expires_at,
-      revoked_at, last_used_at FROM api_keys WHERE id = ANY(${ids}::text[])`,
+    sql`SELECT ${COLUMNS} FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   // A row that cannot be decoded fails its own request, not the other requests of this look-up.
@@ -128,30 +119,15 @@ export async function findKeys(db: Database, ids: readonly string[]): Promise<Fo
 }
 
 /** Notes when a key was used, unless a later use is already noted. */
-export async function noteKeyUse(db: Database, id: string, at: Instant): Promise<void> {
-  const used = new Date(at);
-  await db
-    .knex(TABLES.apiKeys)
-    .where({ id })
-    .whereRaw('(last_used_at is null or last_used_at < ?)', [used])
-    .update({ last_used_at: used });
+export async function noteKeyUse(db: Store, id: string, at: Instant): Promise<void> {
+  const used = sql`${formatInstant(at)}::timestamptz`;
+  await db.rows(
+    sql`UPDATE api_keys SET last_used_at = ${used} WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${used})`,
+  );
 }
 
-const COLUMNS = [
-  'id',
-  'actor',
-  'secret_hash',
-  'identities',
-  'scopes',
-  'restrictions',
-  'admin',
-  'decide',
-  'monitor',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-  'last_used_at',
-] as const;
+const COLUMNS = sql`id, actor, secret_hash, identities, scopes, restrictions, admin, decide, monitor, created_at,
+  expires_at, revoked_at, last_used_at`;
 
 /** A row that no code of ours can have written. */
 export class KeyRowError extends Error {

@@ -95,9 +95,9 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     throw new CliFailure(EXIT.precondition, { code: 'keys.identities', message: refusal.text }, { help: refusal.help });
   const record = makeOperatorRecorder(now);
   const { text, shown } = await withStore(io, { options }, async (db) => {
-    const made = await db.transaction(async (transaction) => {
-      const stored = await createKey({ knex: transaction }, fields, now);
-      await record(transaction, {
+    const made = await db.write(async (writing) => {
+      const stored = await createKey(writing, fields, now);
+      await record(writing, {
         ...{ operation: 'key.create', key: stored.key.id },
         credential: eventCredential(stored.key),
       });
@@ -161,11 +161,11 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
   const revoked = await withStore(io, { options, asItIs: true }, (db) =>
-    db.transaction(async (transaction) => {
-      const done = await revokeKey({ knex: transaction }, id, now);
+    db.write(async (writing) => {
+      const done = await revokeKey(writing, id, now);
       if (done === null) return null;
       const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
-      await record(transaction, { ...credential, operation: 'key.revoke', key: id });
+      await record(writing, { ...credential, operation: 'key.revoke', key: id });
       return done;
     }),
   );

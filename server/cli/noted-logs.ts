@@ -38,7 +38,7 @@ export async function notedLogs(io: CliIo, folder: string, flags: SettingFlags):
   try {
     const db = await openStore(io, config, { asItIs: true });
     try {
-      const known = await knownLogs(db.knex);
+      const known = await knownLogs(db);
       const isHere = isFrom({ host: hostname(), folder: resolve(own) }, db.kind);
       return { asked: true, here: known.filter(isHere), elsewhere: known.filter((log) => !isHere(log)) };
     } finally {

@@ -1,14 +1,14 @@
 // Records what commands do to the store without a gateway. The operator is the system account that runs this process.
 import { userInfo } from 'node:os';
-import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import { eventOperator, makeEvent, type EventParts } from '../audit/event.js';
 import { recordInTransaction } from '../audit/outbox.js';
+import type { Store } from '../db/writing.js';
 import { makeIdSource } from '../ports.js';
 
 /** Records one act of this run in the transaction that does it. */
 export type OperatorRecorder = (
-  transaction: Knex.Transaction,
+  writing: Store,
   act: Pick<EventParts, 'operation' | 'credential' | 'key' | 'items' | 'policy' | 'snapshot'>,
 ) => Promise<void>;
 
@@ -21,7 +21,7 @@ export function makeOperatorRecorder(at: Instant): OperatorRecorder {
     actor: eventOperator(accountName()),
     outcome: 'allowed',
   } as const;
-  return (transaction, act) => recordInTransaction(transaction, [makeEvent({ ...act, ...run, id: nextId() })]);
+  return (writing, act) => recordInTransaction(writing, [makeEvent({ ...act, ...run, id: nextId() })]);
 }
 
 /** In a container the account may have only a number and no name. */

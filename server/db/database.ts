@@ -11,13 +11,13 @@ import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
-import { makeReader, type Reader } from './prepared.js';
+import { makeReader, makeStatementNames, type Reader } from './prepared.js';
 import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
 import { makeTurns } from '../turns.js';
-import { makeWriter, type Writer } from './writing.js';
+import { makeWriter, type Rows, type Writer } from './writing.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -73,7 +73,7 @@ export interface PoolFacts {
 
 export interface Database {
   readonly kind: 'embedded' | 'external';
-  /** For what writes, and for migrations. */
+  /** For migrations and `load`. */
   readonly knex: Knex;
   /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
   readonly read: Reader;
@@ -88,9 +88,11 @@ export interface Database {
   readonly longestQuery: number | null;
   /** Like `read`, on connections that queries cannot take. Only for keys and health. */
   readonly vital: Reader;
-  /** Transactions of requests. */
+  /** Runs one statement by itself, on the connections of transactions. */
+  readonly rows: Rows;
+  /** Transactions. */
   readonly write: Writer;
-  /** See `inTransaction`. */
+  /** Those of migrations and `load`: see `inTransaction`. */
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * Calls the handler for each NOTIFY of the channel, whichever process sent it, until it is closed. Survives lost
@@ -175,6 +177,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
   const listener = makeListener(source);
   const read = makeReader(readers, kind === 'embedded' ? makeTurns(1) : null);
   const vital = makeReader(vitals);
+  const names = makeStatementNames();
   const replica =
     parts.replica === null ? null : openReplica({ ...parts.replica, maxConnections, primary: { read, vital } });
   let closing: Promise<void> | null = null;
@@ -193,10 +196,12 @@ function database(kind: Database['kind'], parts: Parts): Database {
     readReplica: replica?.read ?? read,
     replica: replica?.state ?? null,
     vital,
+    rows: makeReader(writers, null, names),
     write: makeWriter(writers, {
       time: longestTransaction,
       perAsker: kind === 'embedded' ? 1 : Math.max(1, maxWriters - 1),
       isSerial: kind === 'embedded',
+      names,
     }),
     transaction: (work, options) => inTransaction(db, work, options),
     listen: (channel, handler) => listener.listen(channel, handler),

@@ -13,6 +13,7 @@ export function noStore(): Database {
     replica: null,
     longestQuery: null,
     vital: refuse,
+    rows: refuse,
     write: refuse,
     transaction: refuse,
     listen: refuse,

@@ -53,8 +53,12 @@ export function makeStatementNames(): StatementNames {
   };
 }
 
-export function makeReader(pool: StorePool, turns: Turns | null = null): Reader {
-  const names = makeStatementNames();
+/** Whoever else uses the pool gives the same names. */
+export function makeReader(
+  pool: StorePool,
+  turns: Turns | null = null,
+  names: StatementNames = makeStatementNames(),
+): Reader {
   const read = async <Row>(statement: Fragment, signal: AbortSignal | undefined): Promise<readonly Row[]> => {
     const query = queryOf(statement, names);
     signal?.throwIfAborted();

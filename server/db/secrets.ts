@@ -2,7 +2,8 @@
 // "Fingerprints"). The first process makes them, and all others read the same ones. They never leave the processes that
 // share the store.
 import { randomBytes } from 'node:crypto';
-import type { Database } from './database.js';
+import { sql } from './sql.js';
+import type { Store } from './writing.js';
 
 export interface Secrets {
   /** 32 bytes: keys the fingerprints of credentials. */
@@ -15,24 +16,23 @@ const BYTES = 32;
 const NAMES = Object.freeze(['fingerprint', 'cursor'] as const);
 
 /** The secrets of this store. The very first call makes them. The store must be migrated. */
-export async function readSecrets(db: Database): Promise<Secrets> {
+export async function readSecrets(db: Store): Promise<Secrets> {
   const stored = await read(db);
   if (stored !== null) return stored;
-  await db.knex.raw(
-    `INSERT INTO secrets (name, value, created_at)
-     SELECT name, value, now() FROM unnest(?::text[], ?::bytea[]) AS fresh (name, value)
+  const values = NAMES.map(() => randomBytes(BYTES).toString('hex'));
+  await db.rows(
+    sql`INSERT INTO secrets (name, value, created_at)
+     SELECT name, decode(value, 'hex'), now() FROM unnest(${NAMES}::text[], ${values}::text[]) AS fresh (name, value)
      ON CONFLICT (name) DO NOTHING`,
-    [[...NAMES], NAMES.map(() => randomBytes(BYTES))],
   );
   const made = await read(db);
   if (made === null) throw new Error('the secrets of the store could not be made');
   return made;
 }
 
-async function read(db: Database): Promise<Secrets | null> {
-  const { rows } = await db.knex.raw<{ rows: readonly { name: string; value: Buffer }[] }>(
-    'SELECT name, value FROM secrets WHERE name = ANY(?::text[])',
-    [[...NAMES]],
+async function read(db: Store): Promise<Secrets | null> {
+  const rows = await db.rows<{ readonly name: string; readonly value: Buffer }>(
+    sql`SELECT name, value FROM secrets WHERE name = ANY(${NAMES}::text[])`,
   );
   const byName = new Map(rows.map(({ name, value }) => [name, value]));
   const fingerprint = byName.get('fingerprint');

@@ -1,16 +1,22 @@
-// Transactions of requests, straight to the driver and with as few round trips as possible. BEGIN travels with the
+// Transactions, straight to the driver and with as few round trips as possible. BEGIN travels with the
 // first statements, statements of the same turn of the event loop travel together, and a statement that is run only for
 // its effect goes with the next one that is waited for, or with COMMIT.
 import type { StoreClient, StorePool } from './connections.js';
 import { StoreError } from './failures.js';
-import { makeStatementNames, queryOf } from './prepared.js';
+import { makeStatementNames, queryOf, type StatementNames } from './prepared.js';
 import { type Answered, isFull, type Query, readRows, sendStoppable } from './send.js';
 import type { Fragment } from './sql.js';
 import { assertCommitted, again, type TransactionOptions } from './transaction.js';
 import { makeTurns } from '../turns.js';
 
-export interface Writing {
-  readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
+export type Rows = <Row>(statement: Fragment) => Promise<readonly Row[]>;
+
+/** What runs statements: a store, each by itself, or one transaction of it. */
+export interface Store {
+  readonly rows: Rows;
+}
+
+export interface Writing extends Store {
   /**
    * Runs the statement before everything that is asked for later. Its failure reaches whoever waits for one of those or
    * for the transaction.
@@ -48,13 +54,17 @@ export interface WriterLimits {
    * others. The next transaction of the same asker may queue up as soon as COMMIT is sent.
    */
   readonly isSerial: boolean;
+  /** Whoever else uses the pool gives the same names. */
+  readonly names?: StatementNames;
 }
 
 const BEGIN: Query = { name: 'bailiwick begin', text: 'BEGIN', values: [] };
 const COMMIT: Query = { name: 'bailiwick commit', text: 'COMMIT', values: [] };
 
-export function makeWriter(pool: StorePool, { time, perAsker, isSerial }: WriterLimits): Writer {
-  const names = makeStatementNames();
+export function makeWriter(
+  pool: StorePool,
+  { time, perAsker, isSerial, names = makeStatementNames() }: WriterLimits,
+): Writer {
   const turns = makeTurns(perAsker);
   const once = async <T>(work: (writing: Writing) => Promise<T>, attempt: Attempt): Promise<T> => {
     const client = await pool.connect();

@@ -5,6 +5,8 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
+import { rowsOf } from '../db/sql.js';
+import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
@@ -58,7 +60,7 @@ export interface LoadOptions {
    * Audits a batch that stores something, in its transaction. `items` is the number of records that are new or
    * replaced.
    */
-  readonly record?: (transaction: Knex.Transaction, items: number) => Promise<void>;
+  readonly record?: (store: Store, items: number) => Promise<void>;
   /** Called after each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Called for every bad line, in the order of lines. */
@@ -200,7 +202,7 @@ async function storeRecorded(
   const stored = await storeBatch(trx, rows, context);
   const changed = [...stored.outcomes.values()].filter((outcome) => outcome === 'loaded' || outcome === 'replaced');
   const items = changed.length + stored.implied;
-  if (items > 0) await context.record?.(trx, items);
+  if (items > 0) await context.record?.({ rows: (statement) => rowsOf(trx, statement) }, items);
   return stored;
 }
 

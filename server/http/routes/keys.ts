@@ -65,13 +65,13 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
       if (!KEY_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
       const read = readNewKey(requestOf(call.body), call.at);
       if (!read.ok) throw new ApiProblem('request.schema', { errors: read.faults.map(errorOf) });
-      const { text, key } = await db.transaction(async (transaction) => {
-        const made = await createKey({ knex: transaction }, read.key, call.at);
+      const { text, key } = await db.write(async (writing) => {
+        const made = await createKey(writing, read.key, call.at);
         const event = eventOf(call, {
           ...{ operation: 'key.create', key: made.key.id, status: 201 },
           credential: eventCredential(made.key),
         });
-        await recordInTransaction(transaction, [event]);
+        await recordInTransaction(writing, [event]);
         return made;
       });
       const { id, ...shown } = showKey(key, call.at, fingerprint);
@@ -90,12 +90,12 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
     run: async (call) => {
       const id = pathTemplate(REVOKE).partOf(call.path);
       if (id === null || !isKeyId(id)) throw new ApiProblem('key.not_found');
-      const revoked = await db.transaction(async (transaction) => {
-        const done = await revokeKey({ knex: transaction }, id, call.at);
+      const revoked = await db.write(async (writing) => {
+        const done = await revokeKey(writing, id, call.at);
         if (done === null) return null;
         const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
         const event = eventOf(call, { ...credential, operation: 'key.revoke', key: id, status: 200 });
-        await recordInTransaction(transaction, [event]);
+        await recordInTransaction(writing, [event]);
         return done;
       });
       if (revoked === null) throw new ApiProblem('key.not_found');

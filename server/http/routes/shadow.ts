@@ -33,7 +33,7 @@ export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): r
   ): Promise<void> => {
     const done = { kind: 'admin', outcome: 'allowed', status: 200 } as const;
     const event = makeEvent({ ...act, ...done, at, requestId, id: nextId(), actor: eventAdmin(actor) });
-    return db.transaction((transaction) => recordInTransaction(transaction, [event]));
+    return db.write((writing) => recordInTransaction(writing, [event]));
   };
   const show: AdminRoute = {
     method: 'GET',

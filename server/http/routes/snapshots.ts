@@ -67,10 +67,10 @@ export function makeSnapshotRoutes({
       activator.choose({
         ...choice,
         askedBy: `${actor.kind} ${actor.id}`,
-        beside: (transaction, generation) => {
+        beside: (writing, generation) => {
           const policy = eventPolicy({ generation, reason });
           const event = makeEvent({ ...act, policy, at, requestId, id: nextId(), actor: eventAdmin(actor) });
-          return recordInTransaction(transaction, [event]);
+          return recordInTransaction(writing, [event]);
         },
       }),
     );

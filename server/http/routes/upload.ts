@@ -47,8 +47,8 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
       takeUpload(parts, {
         ...options,
         snapshots: activator.snapshots,
-        beside: (transaction, stored) =>
-          recordInTransaction(transaction, [
+        beside: (writing, stored) =>
+          recordInTransaction(writing, [
             makeEvent({ ...act, snapshot: stored, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
           ]),
         signal,

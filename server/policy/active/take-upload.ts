@@ -1,7 +1,7 @@
 // A snapshot that an admin sends is verified like any offer, and stored. This does not put it in force, but makes that
 // possible.
 import { type Policy, STATEMENT_LIMITS } from '../../../engine/index.js';
-import type { Transaction } from '../../db/transaction.js';
+import type { Writing } from '../../db/writing.js';
 import type { Clock } from '../../ports.js';
 import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
 import { SigningError } from '../../signing/signing-error.js';
@@ -18,7 +18,7 @@ export interface UploadOptions extends Succession {
   readonly clock: Clock;
   readonly rule: PublicationRule | null;
   /** Runs in the transaction that stores the snapshot. */
-  readonly beside: (transaction: Transaction, snapshot: string) => Promise<void>;
+  readonly beside: (writing: Writing, snapshot: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -32,8 +32,8 @@ export async function takeUpload(sent: Parts, options: UploadOptions): Promise<P
     { rule, clock, checkSuccession: successionCheck(options) },
     signal,
   );
-  await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (transaction) =>
-    beside(transaction, policy.digest),
+  await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (writing) =>
+    beside(writing, policy.digest),
   );
   return policy;
 }

@@ -10,8 +10,8 @@ import {
 } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
-import { rowsOf, sql } from '../../db/sql.js';
-import type { Transaction } from '../../db/transaction.js';
+import { sql } from '../../db/sql.js';
+import type { Store, Writing } from '../../db/writing.js';
 import type { Labels } from '../active/active-policy.js';
 import type { SignedStatement } from '../open/verify-publication.js';
 
@@ -73,7 +73,7 @@ export interface Activations {
 }
 
 /** Writes something together with an activation, or not at all. */
-export type Beside = (transaction: Transaction, generation: number) => Promise<void>;
+export type Beside = (writing: Writing, generation: number) => Promise<void>;
 
 export interface Accepted {
   readonly generation: number;
@@ -105,14 +105,10 @@ const NEWEST_FIRST = sql`SELECT a.generation, a.kind, a.policy, a.snapshot, a.de
   FROM activations AS a LEFT JOIN snapshots AS s ON s.snapshot = a.snapshot ORDER BY a.generation DESC`;
 
 /** The store must be migrated. */
-export function storedActivations({
-  knex,
-  transaction,
-  vital,
-}: Pick<Database, 'knex' | 'transaction' | 'vital'>): Activations {
+export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>): Activations {
   const attempt = (activation: NewActivation, beside: Beside | undefined): Promise<Recorded> =>
-    transaction(async (within) => {
-      const [newest = null] = (await rowsOf<Row>(within, sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
+    db.write(async (within) => {
+      const [newest = null] = (await within.rows<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
       const refusal = await refusalOf(within, activation, newest);
       // A request for what is already in force still counts as a request.
       if (refusal?.kind === 'in_force') await beside?.(within, refusal.generation);
@@ -120,7 +116,7 @@ export function storedActivations({
       const generation = (newest?.generation ?? 0) + 1;
       await insert(within, activation, generation);
       await beside?.(within, generation);
-      await rowsOf(within, sql`SELECT pg_notify(${ACTIVATIONS_CHANNEL}, ${String(generation)})`);
+      await within.rows(sql`SELECT pg_notify(${ACTIVATIONS_CHANNEL}, ${String(generation)})`);
       return { kind: 'recorded', generation };
     });
   const record = async (activation: NewActivation, beside: Beside | undefined, tries: number): Promise<Recorded> => {
@@ -135,17 +131,17 @@ export function storedActivations({
   return {
     record: (activation, beside) => record(activation, beside, TRIES),
     newest: async () => {
-      const [row] = await vital<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
+      const [row] = await db.vital<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
       return row === undefined ? null : toStored(row);
     },
-    accepted: (policy, environment) => lastAccepted(knex, { policy, environment }),
-    list: async (most) => (await rowsOf<Row>(knex, sql`${NEWEST_FIRST} LIMIT ${most}::integer`)).map(toStored),
+    accepted: (policy, environment) => lastAccepted(db, { policy, environment }),
+    list: async (most) => (await db.rows<Row>(sql`${NEWEST_FIRST} LIMIT ${most}::integer`)).map(toStored),
   };
 }
 
 /** Why nothing is written; null if the next generation is this activation. */
 async function refusalOf(
-  within: Transaction,
+  within: Writing,
   activation: NewActivation,
   newest: StoredActivation | null,
 ): Promise<Recorded | null> {
@@ -165,43 +161,36 @@ async function refusalOf(
     : null;
 }
 
-async function lastOffer(within: Transaction): Promise<string | null> {
-  const [row] = await rowsOf<{ readonly snapshot: string }>(
-    within,
+async function lastOffer(within: Writing): Promise<string | null> {
+  const [row] = await within.rows<{ readonly snapshot: string }>(
     sql`SELECT snapshot FROM activations WHERE kind = ${'offered'} ORDER BY generation DESC LIMIT 1`,
   );
   return row?.snapshot ?? null;
 }
 
 async function lastAccepted(
-  within: Database['knex'],
+  within: Store,
   { policy, environment }: Pick<PublicationStatement, 'policy' | 'environment'>,
 ): Promise<Accepted | null> {
-  const [row] = await rowsOf<{ readonly generation: string; readonly snapshot: string }>(
-    within,
-    sql`SELECT statement_generation AS generation, snapshot FROM activations
+  const [row] = await within.rows<{
+    readonly generation: string;
+    readonly snapshot: string;
+  }>(sql`SELECT statement_generation AS generation, snapshot FROM activations
       WHERE policy = ${policy} AND environment = ${environment}
-      ORDER BY statement_generation DESC LIMIT 1`,
-  );
+      ORDER BY statement_generation DESC LIMIT 1`);
   return row === undefined ? null : { generation: Number(row.generation), snapshot: row.snapshot };
 }
 
 /** Marks the snapshot as used now, so that it is the last to make room for others. */
-async function insert(within: Transaction, activation: NewActivation, generation: number): Promise<void> {
+async function insert(within: Writing, activation: NewActivation, generation: number): Promise<void> {
   const { kind, policy, statement, reason, askedBy, at } = activation;
   const own = statement === null ? null : String(statement.says.generation);
   const when = sql`${formatInstant(at)}::timestamptz`;
-  await rowsOf(
-    within,
-    sql`INSERT INTO activations
+  await within.rows(sql`INSERT INTO activations
       (generation, kind, policy, snapshot, decisions, environment, statement_generation, statement, reason, asked_by, activated_at)
       VALUES (${generation}, ${kind}, ${policy.name}, ${policy.digest}, ${policy.decisions},
-        ${statement?.says.environment ?? null}, ${own}::bigint, ${statement?.envelope ?? null}, ${reason}, ${askedBy}, ${when})`,
-  );
-  await rowsOf(
-    within,
-    sql`UPDATE snapshots SET used_at = GREATEST(used_at, ${when}) WHERE snapshot = ${policy.digest}`,
-  );
+        ${statement?.says.environment ?? null}, ${own}::bigint, ${statement?.envelope ?? null}, ${reason}, ${askedBy}, ${when})`);
+  await within.rows(sql`UPDATE snapshots SET used_at = GREATEST(used_at, ${when}) WHERE snapshot = ${policy.digest}`);
 }
 
 /**

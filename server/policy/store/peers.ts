@@ -2,9 +2,9 @@
 // statement what the others wrote. Nothing waits for this or is decided by it.
 import { hostname } from 'node:os';
 import { formatInstant, type Instant, instantOf } from '../../../engine/index.js';
-import type { Database } from '../../db/database.js';
 import { storeFailure } from '../../db/failures.js';
-import { rowsOf, sql } from '../../db/sql.js';
+import { sql } from '../../db/sql.js';
+import type { Store } from '../../db/writing.js';
 import { PEER_LIMITS } from '../../limits/policy.js';
 import type { Clock, IdSource, Logger } from '../../ports.js';
 import { programVersion } from '../../version.js';
@@ -32,7 +32,7 @@ export interface Peers {
 }
 
 export interface PeersOptions {
-  readonly db: Pick<Database, 'knex'>;
+  readonly db: Store;
   readonly policies: Pick<ActivePolicy, 'current' | 'subscribe'>;
   readonly clock: Clock;
   readonly nextId: IdSource;
@@ -58,16 +58,13 @@ export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): P
     const { policy, generation } = policies.current();
     const tick = performance.now();
     try {
-      const rows = await rowsOf<Row>(
-        db.knex,
-        sql`WITH own AS (
+      const rows = await db.rows<Row>(sql`WITH own AS (
             INSERT INTO gateways (gateway, host, version, snapshot, generation, started_at, seen_at)
             VALUES (${gateway}, ${hostname()}, ${programVersion()}, ${policy.digest}, ${generation}, ${startedAt}::timestamptz, now())
             ON CONFLICT (gateway) DO UPDATE SET snapshot = EXCLUDED.snapshot, generation = EXCLUDED.generation, seen_at = now()),
           gone AS (DELETE FROM gateways WHERE seen_at < ${before(PEER_LIMITS.forgotten)})
           SELECT * FROM gateways WHERE gateway <> ${gateway} AND seen_at >= ${before(PEER_LIMITS.unseen)}
-            ORDER BY started_at, gateway LIMIT ${PEER_LIMITS.listed}::integer`,
-      );
+            ORDER BY started_at, gateway LIMIT ${PEER_LIMITS.listed}::integer`);
       seen = { tick, peers: rows.map(toPeer) };
     } catch (error) {
       if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be told');
@@ -83,7 +80,7 @@ export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): P
       stopNews();
       await watch.stop();
       if (seen === null) return;
-      await rowsOf(db.knex, sql`DELETE FROM gateways WHERE gateway = ${gateway}`).catch(() => null);
+      await db.rows(sql`DELETE FROM gateways WHERE gateway = ${gateway}`).catch(() => null);
     },
   };
 }

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { formatInstant, type Instant, instantOf, type Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
-import { rowsOf, sql } from '../../db/sql.js';
-import type { Transaction } from '../../db/transaction.js';
+import { sql } from '../../db/sql.js';
+import type { Store, Writing } from '../../db/writing.js';
 import { POLICY_LIMITS, STORED_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
 
@@ -39,7 +39,7 @@ export interface Snapshots {
    * Like `keep`, but also writes the bytes again, which repairs a damaged copy. In one transaction with `beside`, it is
    * there or not at all.
    */
-  readonly put: (snapshot: NewSnapshot, beside?: (transaction: Transaction) => Promise<void>) => Promise<Labels>;
+  readonly put: (snapshot: NewSnapshot, beside?: (writing: Writing) => Promise<void>) => Promise<Labels>;
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
   /** Most recently used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
@@ -63,9 +63,9 @@ interface Row {
 const COLUMNS = sql`snapshot, policy, decisions, bytes, labels, statement, stored_at`;
 
 /** The store must be migrated. */
-export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | 'transaction'>): Snapshots {
+export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots {
   const find = async (snapshot: string): Promise<StoredSnapshot | null> => {
-    const [row] = await rowsOf<Row>(knex, sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
+    const [row] = await db.rows<Row>(sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
     return row === undefined ? null : toStored(row);
   };
   const put: Snapshots['put'] = async (kept, beside) => {
@@ -74,17 +74,14 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
     // Each part without a transaction, because on the embedded store a transaction keeps everybody waiting.
     for (let part = 0; part * STORED_LIMITS.partBytes < bytes.length; part += 1) {
       const packed = await deflate(sliceOf(bytes, part), { level: 1 });
-      await rowsOf(
-        knex,
-        sql`INSERT INTO snapshot_parts AS p (snapshot, part, bytes, written_at)
+      await db.rows(sql`INSERT INTO snapshot_parts AS p (snapshot, part, bytes, written_at)
           VALUES (${policy.digest}, ${part}, decode(${packed.toString('base64')}, 'base64'), ${writtenAt}::timestamptz)
-          ON CONFLICT (snapshot, part) DO UPDATE SET bytes = EXCLUDED.bytes, written_at = EXCLUDED.written_at`,
-      );
+          ON CONFLICT (snapshot, part) DO UPDATE SET bytes = EXCLUDED.bytes, written_at = EXCLUDED.written_at`);
     }
     const known =
       beside === undefined
-        ? await enter(kept, knex)
-        : await transaction(async (within) => {
+        ? await enter(kept, db)
+        : await db.write(async (within) => {
             await beside(within);
             return enter(kept, within);
           });
@@ -92,52 +89,41 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
     return known;
   };
   /** The snapshot only exists from here on. */
-  const enter = async (
-    { policy, bytes, labels, statement, at }: NewSnapshot,
-    into: Database['knex'],
-  ): Promise<Labels> => {
+  const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot, into: Store): Promise<Labels> => {
     const storedAt = formatInstant(at);
-    const [row] = await rowsOf<Pick<Row, 'labels'>>(
-      into,
-      sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
+    const [row] = await into.rows<
+      Pick<Row, 'labels'>
+    >(sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
         VALUES (${policy.digest}, ${policy.name}, ${policy.decisions}, ${bytes.length}, ${labels}, ${statement},
           ${storedAt}::timestamptz, ${storedAt}::timestamptz)
         ON CONFLICT (snapshot) DO UPDATE SET statement = COALESCE(EXCLUDED.statement, s.statement),
           labels = CASE WHEN s.labels = 'unverified' THEN EXCLUDED.labels ELSE s.labels END,
           used_at = GREATEST(s.used_at, EXCLUDED.used_at)
-        RETURNING labels`,
-    );
+        RETURNING labels`);
     return row?.labels ?? labels;
   };
   /** Keeps the snapshot in force, and parts that somebody may still be writing. */
   const makeRoom = async (just: string, now: string): Promise<void> => {
     const last = sql`SELECT used_at FROM snapshots ORDER BY used_at DESC OFFSET ${STORED_LIMITS.kept - 1}::integer LIMIT 1`;
-    await rowsOf(
-      knex,
-      sql`WITH gone AS (
+    await db.rows(sql`WITH gone AS (
           DELETE FROM snapshots WHERE used_at < (${last}) AND snapshot <> ${just}
             AND snapshot <> COALESCE((SELECT snapshot FROM activations ORDER BY generation DESC LIMIT 1), '')
           RETURNING snapshot)
-        DELETE FROM snapshot_parts WHERE snapshot IN (SELECT snapshot FROM gone)`,
-    );
-    await rowsOf(
-      knex,
-      sql`DELETE FROM snapshot_parts AS p WHERE NOT EXISTS (SELECT 1 FROM snapshots AS s WHERE s.snapshot = p.snapshot)
-        AND p.written_at < ${now}::timestamptz - make_interval(secs => ${STORED_LIMITS.unfinished / 1000}::integer)`,
-    );
+        DELETE FROM snapshot_parts WHERE snapshot IN (SELECT snapshot FROM gone)`);
+    await db.rows(sql`DELETE FROM snapshot_parts AS p WHERE NOT EXISTS (SELECT 1 FROM snapshots AS s WHERE s.snapshot = p.snapshot)
+        AND p.written_at < ${now}::timestamptz - make_interval(secs => ${STORED_LIMITS.unfinished / 1000}::integer)`);
   };
   return {
     keep: async (kept) => {
       const known = await find(kept.policy.digest);
       if (known === null) return put(kept);
       const isNews = kept.statement !== null && kept.statement !== known.statement;
-      return isNews || known.labels !== kept.labels ? enter(kept, knex) : known.labels;
+      return isNews || known.labels !== kept.labels ? enter(kept, db) : known.labels;
     },
     put,
     find,
     list: async () => {
-      const rows = await rowsOf<Row>(
-        knex,
+      const rows = await db.rows<Row>(
         sql`SELECT ${COLUMNS} FROM snapshots ORDER BY used_at DESC, snapshot LIMIT ${STORED_LIMITS.kept + 1}::integer`,
       );
       return rows.map(toStored);
@@ -146,8 +132,7 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
       if (bytes > POLICY_LIMITS.snapshotBytes) return null;
       const parts: Uint8Array<ArrayBuffer>[] = [];
       for (let part = 0; part * STORED_LIMITS.partBytes < bytes; part += 1) {
-        const [row] = await rowsOf<{ readonly bytes: Buffer }>(
-          knex,
+        const [row] = await db.rows<{ readonly bytes: Buffer }>(
           sql`SELECT bytes FROM snapshot_parts WHERE snapshot = ${snapshot} AND part = ${part}`,
         );
         const due = Math.min(STORED_LIMITS.partBytes, bytes - part * STORED_LIMITS.partBytes);
@@ -158,7 +143,7 @@ export function storedSnapshots({ knex, transaction }: Pick<Database, 'knex' | '
       return parts;
     },
     noteLabels: async (snapshot, labels) => {
-      await rowsOf(knex, sql`UPDATE snapshots SET labels = ${labels} WHERE snapshot = ${snapshot}`);
+      await db.rows(sql`UPDATE snapshots SET labels = ${labels} WHERE snapshot = ${snapshot}`);
     },
   };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import { sql } from '../../../server/db/sql.js';
 import { claimEvents, knownLogs, recordInTransaction } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
@@ -62,7 +63,7 @@ describeOnStores('the trail', (store) => {
   }
 
   const put = (...numbers: readonly number[]): Promise<void> =>
-    store.db.transaction((transaction) =>
+    store.db.write((transaction) =>
       recordInTransaction(
         transaction,
         numbers.map((n) => eventOf(n)),
@@ -84,7 +85,7 @@ describeOnStores('the trail', (store) => {
     const trail = await openIn(folder);
     await put(1, 2);
     await expect(
-      store.db.transaction(async (transaction) => {
+      store.db.write(async (transaction) => {
         await recordInTransaction(transaction, [eventOf(3)]);
         throw new Error('not this one');
       }),
@@ -103,11 +104,11 @@ describeOnStores('the trail', (store) => {
     await store.db.knex.raw('TRUNCATE bailiwick.counted');
     await store.db.knex.raw('INSERT INTO bailiwick.counted VALUES (0)');
     const change = (): Promise<void> =>
-      store.db.transaction(async (transaction) => {
-        const { rows } = await transaction.raw<{ rows: readonly { n: number }[] }>(
-          'UPDATE bailiwick.counted SET n = n + 1 RETURNING n',
+      store.db.write(async (transaction) => {
+        const [row] = await transaction.rows<{ readonly n: number }>(
+          sql`UPDATE bailiwick.counted SET n = n + 1 RETURNING n`,
         );
-        await recordInTransaction(transaction, [eventOf(rows[0]?.n ?? 0)]);
+        await recordInTransaction(transaction, [eventOf(row?.n ?? 0)]);
         trail.wake();
       });
     // As many at a time as have a connection: one that waits for it longer than a second fails.
@@ -126,7 +127,7 @@ describeOnStores('the trail', (store) => {
     await closeAll();
     const owned = await ownLog(folder);
     await put(1, 2, 3);
-    const claimed = await claimEvents(store.db.knex, { log: owned.log, after: owned.head.seq, most: 10 });
+    const claimed = await claimEvents(store.db, { log: owned.log, after: owned.head.seq, most: 10 });
     const writer = writerOf(folder, { ...owned, files: faultyFiles(() => null) });
     // Two of three reach the disk.
     for (const { event } of claimed.slice(0, 2)) writer.add(event);
@@ -144,7 +145,7 @@ describeOnStores('the trail', (store) => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);
     await put(1);
-    await claimEvents(store.db.knex, { log: owned.log, after: 0, most: 10 });
+    await claimEvents(store.db, { log: owned.log, after: 0, most: 10 });
     await put(2);
     const lines: object[] = [];
     const log = { ...SILENT, warn: (fields: object) => void lines.push(fields) };
@@ -179,7 +180,7 @@ describeOnStores('the trail', (store) => {
     expect(errors).toMatchObject([{ lost }]);
     const [first] = readLines(folder).map((line): unknown => JSON.parse(line));
     expect(first).toMatchObject({ seq: 1, operation: 'audit.missing', lost });
-    const known = await knownLogs(store.db.knex);
+    const known = await knownLogs(store.db);
     const here = known.filter((log) => log.folder === folder);
     const { faults } = await verifyLogs(folder, { known: here });
     expect(faults).toMatchObject([{ log: name?.log, seq: 2, kind: 'gone' }]);
@@ -191,7 +192,7 @@ describeOnStores('the trail', (store) => {
     await put(1);
     trail.wake();
     await untilEmpty();
-    const known = await knownLogs(store.db.knex);
+    const known = await knownLogs(store.db);
     const { log, head } = trail.at();
     expect(known).toContainEqual({ log, ...head, host: hostname(), folder });
   });
@@ -200,7 +201,7 @@ describeOnStores('the trail', (store) => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const first = await ownLog(one);
     await put(1, 2, 3);
-    const claimed = await claimEvents(store.db.knex, { log: first.log, after: 0, most: 10 });
+    const claimed = await claimEvents(store.db, { log: first.log, after: 0, most: 10 });
     const writer = writerOf(one, { ...first, files: faultyFiles(() => null) });
     for (const { event } of claimed.slice(0, 2)) writer.add(event);
     await writer.close();
@@ -220,7 +221,7 @@ describeOnStores('the trail', (store) => {
   it('takes over all that a lost log had claimed', async () => {
     const folder = await makeFolder();
     await put(1, 2);
-    await claimEvents(store.db.knex, { log: 'lost', after: 0, most: 10 });
+    await claimEvents(store.db, { log: 'lost', after: 0, most: 10 });
     const record = (): Promise<void> => Promise.resolve();
     expect(await releaseLost(store.db, 'lost', record)).toEqual({ log: 'lost', events: 2 });
     await openIn(folder);
