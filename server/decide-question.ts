@@ -9,7 +9,7 @@ import {
   type RawActor,
   type RawRequest,
 } from '../engine/index.js';
-import { pointerTo } from './json.js';
+import { isObject, pointerTo } from './json.js';
 
 export interface Question {
   readonly actor: RawActor;
@@ -30,10 +30,6 @@ export class QuestionFault extends Error {
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Throws `QuestionFault`. */
 export function readQuestion({ actor, request }: Fields): Question {

@@ -21,6 +21,11 @@ export interface JsonFault {
   readonly message: string;
 }
 
+/** Neither null nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export type JsonResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: JsonFault };
 

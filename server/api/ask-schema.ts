@@ -9,7 +9,8 @@ import {
   type RawActor,
   scopeSetOf,
 } from '../../engine/index.js';
-import { decodeActor, type Question, QuestionFault, fields, isObject, readQuestion } from '../decide-question.js';
+import { decodeActor, type Question, QuestionFault, fields, readQuestion } from '../decide-question.js';
+import { isObject } from '../json.js';
 import { pointerTo } from '../json.js';
 import { ASK_LIMITS } from '../limits/http.js';
 import { ApiProblem, type ProblemError } from '../problem.js';

@@ -5,6 +5,7 @@ import type { ProblemCode } from '../problem.js';
 import { collectFaults, type Place, throwIfAny } from './faults.js';
 import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
+import { isObject } from '../json.js';
 
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
@@ -82,8 +83,4 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
     }
   }
   return faults;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

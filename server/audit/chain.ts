@@ -2,6 +2,7 @@
 // a trace (docs/audit.md "The chain"). Pure: turns an event into a line, and a line into an event.
 import { hash } from 'node:crypto';
 import type { AuditEvent } from './event.js';
+import { isObject } from '../json.js';
 
 /** The end of a log, which the next event continues. */
 export interface Head {
@@ -47,7 +48,7 @@ export interface ChainLine {
 export function readLine(line: string): ChainLine | null {
   const value = parse(line);
   // JSON has only one accepted spelling: no white space, no duplicate keys, no other escapes, members in order.
-  if (!isPlain(value) || JSON.stringify(value) !== line || !isInOrder(value)) return null;
+  if (!isObject(value) || JSON.stringify(value) !== line || !isInOrder(value)) return null;
   const [seq, log, previous, digest] = ['seq', 'log', 'previous', 'hash'].map((name): unknown =>
     Reflect.get(value, name),
   );
@@ -70,10 +71,6 @@ function parse(line: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether the members of every object in the value are in the order of their UTF-16 code units. */

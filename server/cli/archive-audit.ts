@@ -30,7 +30,8 @@ export async function archiveCommand(io: CliIo, given: string | undefined, flags
   const show = flags.format === 'text';
   try {
     const kept = await archiveFiles(folder, {
-      ...{ to, before: instantOf(Date.now() - age.value) },
+      to,
+      before: instantOf(Date.now() - age.value),
       onMoved: (file) => {
         moved.push(file);
         if (show) io.stdout.write(`${file.sha256}  ${escapeText(file.name)}\n`);

@@ -3,7 +3,8 @@
 // line.
 import { isUtf8 } from 'node:buffer';
 import { type Instant, parseInstant } from '../../engine/index.js';
-import { fields, isObject, type Question, QuestionFault, readQuestion } from '../decide-question.js';
+import { isObject } from '../json.js';
+import { fields, type Question, QuestionFault, readQuestion } from '../decide-question.js';
 import { parseStrictJson } from '../json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 

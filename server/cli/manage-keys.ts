@@ -98,7 +98,8 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     const made = await db.write(async (writing) => {
       const stored = await createKey(writing, fields, now);
       await record(writing, {
-        ...{ operation: 'key.create', key: stored.key.id },
+        operation: 'key.create',
+        key: stored.key.id,
         credential: eventCredential(stored.key),
       });
       return stored;

@@ -34,7 +34,8 @@ export async function publishToStore(
       { kind: 'offered', policy, statement, reason: 'published', askedBy: `operator ${accountName()}`, at },
       (transaction, generation) =>
         record(transaction, {
-          ...{ operation: 'snapshot.publish', snapshot: policy.digest },
+          operation: 'snapshot.publish',
+          snapshot: policy.digest,
           policy: eventPolicy({ generation, reason: 'published', statement: signed?.statement ?? null }),
         }),
     );

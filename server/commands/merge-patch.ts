@@ -1,4 +1,5 @@
 // JSON merge patch (RFC 7396).
+import { isObject } from '../json.js';
 
 /** The object that a patch, which is an object itself, makes of `target`. */
 export function mergePatch(target: unknown, patch: object): Readonly<Record<string, unknown>> {
@@ -8,8 +9,4 @@ export function mergePatch(target: unknown, patch: object): Readonly<Record<stri
     else merged.set(name, isObject(value) ? mergePatch(merged.get(name), value) : value);
   }
   return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

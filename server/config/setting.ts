@@ -1,6 +1,7 @@
 // What a row of the table of settings says, and the rows of a table by key. This file does not know which settings
 // exist.
 import type { ValueType, Written } from './value-types.js';
+import { isObject } from '../json.js';
 
 export type FileKind =
   | 'certificate'
@@ -170,7 +171,7 @@ export function rowsOf(table: Table, document: unknown, prefix = ''): readonly R
       case 'list':
         return itemsOf(part).flatMap((item, index) => rowsOf(member.members, item, `${key}.${String(index)}.`));
       case 'optional':
-        return isMapping(part) ? rowsOf(member.members, part, `${key}.`) : [];
+        return isObject(part) ? rowsOf(member.members, part, `${key}.`) : [];
       case 'group':
         return rowsOf(member.members, part, `${key}.`);
     }
@@ -192,7 +193,7 @@ export function nest(table: Table, document: unknown, valueOf: (key: string) => 
         return [name, Object.freeze(items)];
       }
       case 'optional':
-        return [name, isMapping(part) ? nest(member.members, part, inner('')) : null];
+        return [name, isObject(part) ? nest(member.members, part, inner('')) : null];
       case 'group':
         return [name, nest(member.members, part, inner(''))];
     }
@@ -204,14 +205,10 @@ function itemsOf(document: unknown): readonly unknown[] {
   return Array.isArray(document) ? document : [];
 }
 
-function isMapping(document: unknown): document is object {
-  return typeof document === 'object' && document !== null && !Array.isArray(document);
-}
-
 /** What a document has under a name; undefined if it has nothing. */
 export function memberOf(document: unknown, name: string): unknown {
   if (Array.isArray(document)) return document[Number(name)];
-  return isMapping(document) ? new Map<string, unknown>(Object.entries(document)).get(name) : undefined;
+  return isObject(document) ? new Map<string, unknown>(Object.entries(document)).get(name) : undefined;
 }
 
 /** Keys and variables of settings that are not available yet. */

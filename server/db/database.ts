@@ -139,7 +139,9 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   }
   const { dataDir, onWait, isGuest } = config;
   const embedded = embeddedSource({
-    ...{ dataDir, ...limits, isGuest: isGuest === true },
+    dataDir,
+    ...limits,
+    isGuest: isGuest === true,
     ...(onWait === undefined ? {} : { onWait }),
   });
   await embedded.start();

@@ -16,8 +16,6 @@ export function storedPath(path: NamespacePath): string {
   return path === '/' ? '/' : `${path}/`;
 }
 
-export const TABLES = Object.freeze({ records: 'records', apiKeys: 'api_keys', secrets: 'secrets' } as const);
-
 /**
  * The first instant that can be stored, in milliseconds since 1970: PostgreSQL has no year 0. The last instant of all
  * can be stored.

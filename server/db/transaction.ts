@@ -5,8 +5,6 @@ import type { Knex } from 'knex';
 import { POOL_LIMITS } from '../limits/store.js';
 import { sqlStateOf, StoreError } from './failures.js';
 
-export type Transaction = Knex.Transaction;
-
 export interface TransactionOptions {
   /**
    * How many times the transaction is repeated if the store aborted it in favour of another. `work` must tolerate that.

@@ -42,8 +42,13 @@ export interface Peer {
 /** Somebody in this process, or behind a connection that nobody can end. */
 export function peerWithoutConnection(address: string | null): Peer {
   return {
-    ...{ address, certificate: null, certificateFault: null, isKnown: true },
-    ...{ noteKnown: () => undefined, pace: () => Infinity, cut: () => undefined },
+    address,
+    certificate: null,
+    certificateFault: null,
+    isKnown: true,
+    noteKnown: () => undefined,
+    pace: () => Infinity,
+    cut: () => undefined,
   };
 }
 

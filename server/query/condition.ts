@@ -6,6 +6,7 @@ import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from '../api/faults.js';
 import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
+import { isObject } from '../json.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 export type Pattern = 'contains' | 'startsWith' | 'endsWith';
@@ -304,8 +305,4 @@ function readInstant(text: string): Operand | OperatorFault {
 
 function mismatch(message: string): OperatorFault {
   return { fault: 'query.type_mismatch', message };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

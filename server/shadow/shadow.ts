@@ -198,8 +198,14 @@ export function makeShadow(options: ShadowOptions): Shadow {
       await before();
       const { policy, labels } = opened;
       const next: Candidate = {
-        ...{ era: randomUUID(), policy, labels, askedBy, since: clock.now() },
-        ...{ against: againstOf(active), difference, fault: null },
+        era: randomUUID(),
+        policy,
+        labels,
+        askedBy,
+        since: clock.now(),
+        against: againstOf(active),
+        difference,
+        fault: null,
       };
       const now = policies.current();
       if (now.policy.digest !== active.policy.digest) {

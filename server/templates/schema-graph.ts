@@ -1,7 +1,7 @@
 // A template's JSON Schema as a graph of its parts: what applies where, and what refers to what. The graph tells how
 // much work a value can cause, before any value is seen. A schema of a few hundred bytes can demand 2^32 checks of one
 // number.
-import { pointerTo } from '../json.js';
+import { isObject, pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { patternSize } from './pattern-size.js';
 
@@ -78,8 +78,6 @@ interface Word {
   readonly schemas: readonly Node[];
   readonly isExclusive: boolean;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 interface Reading {
   readonly nodes: Map<string, Node>;
@@ -267,8 +265,4 @@ function refused(pointer: string, message: string): Refused {
 
 function below(parent: string, key: string | number): string {
   return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -89,7 +89,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     };
     const { policies, activator, activations, revocations } = services;
     return {
-      ...{ url: urlOf(at), address: at, policies, activator, activations, revocations, failed },
+      url: urlOf(at),
+      address: at,
+      policies,
+      activator,
+      activations,
+      revocations,
+      failed,
       workers: {
         hurry: () => {
           tell({ kind: 'hurry' });

@@ -92,8 +92,15 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   let address: TcpAt | null = null;
 
   const slots = Array.from({ length: size }, (_, index): Slot => ({
-    ...{ number: index + 1, worker: null, generation: null, fault: null },
-    ...{ replaced: 0, failures: 0, isHopeless: false, startedAt: 0, timer: null },
+    number: index + 1,
+    worker: null,
+    generation: null,
+    fault: null,
+    replaced: 0,
+    failures: 0,
+    isHopeless: false,
+    startedAt: 0,
+    timer: null,
   }));
 
   const fail = (fault: WorkerFault): void => {

@@ -183,18 +183,16 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
-        ...{
-          mode,
-          db,
-          listen: addresses.api,
-          admin,
-          rate,
-          concurrency,
-          idempotency,
-          log,
-          audit: trail,
-          authzen: config.authzen,
-        },
+        mode,
+        db,
+        listen: addresses.api,
+        admin,
+        rate,
+        concurrency,
+        idempotency,
+        log,
+        audit: trail,
+        authzen: config.authzen,
         authentication: config.authentication,
         trustProxy: config.trustProxy,
         requestLog: config.log,
@@ -203,7 +201,9 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         ages: config.snapshot,
         isPeer: !isLocal,
         certificateExpires: tls === null ? null : tls.expires,
-        ...{ rule, keep, confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const) },
+        rule,
+        keep,
+        confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       };
       const hasWorkers = !isLocal && config.workers > 1;

@@ -1,6 +1,7 @@
 // Reads the bodies of AuthZEN (docs/authzen.md "The requests"). Unknown members and all properties are ignored; null for
 // an optional member means that it is absent. A required member that is missing or of the wrong type is a fault.
 import { ApiProblem } from '../../problem.js';
+import { isObject } from '../../json.js';
 
 export interface Entity {
   readonly type: string;
@@ -30,12 +31,8 @@ export function faultProblem({ message }: RequestFault): ApiProblem {
 export function optionalObject(body: Fields, name: string): Fields | null {
   const value = body[name] ?? null;
   if (value === null) return null;
-  if (isFields(value)) return value;
+  if (isObject(value)) return value;
   throw new RequestFault(`${name} must be an object`);
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function entityOf(body: Fields, name: 'subject' | 'resource'): Entity {

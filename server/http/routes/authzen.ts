@@ -8,16 +8,10 @@ import { ASK_LIMITS } from '../../limits/http.js';
 import type { Answer } from '../exchange.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
 import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
-import {
-  evaluationOf,
-  type EvaluationRequest,
-  type Fields,
-  isFields,
-  optionalObject,
-  RequestFault,
-} from './authzen-request.js';
+import { evaluationOf, type EvaluationRequest, type Fields, optionalObject, RequestFault } from './authzen-request.js';
 import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
 import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
+import { isObject } from '../../json.js';
 
 export interface AuthzenSettings extends Pick<WordsOptions, 'vocabulary'> {
   /** Where clients reach this gateway, without a slash at the end. */
@@ -129,7 +123,7 @@ async function evaluateItem(
   { item, defaults }: { readonly item: unknown; readonly defaults: Fields },
 ): Promise<Evaluated | Pick<Evaluated, 'decision' | 'context'>> {
   try {
-    if (!isFields(item)) throw new RequestFault('an evaluation must be an object');
+    if (!isObject(item)) throw new RequestFault('an evaluation must be an object');
     const own = Object.fromEntries(DEFAULTS.map((name) => [name, item[name] ?? defaults[name]]));
     return await evaluate(words, call, evaluationOf(own));
   } catch (error) {

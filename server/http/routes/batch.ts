@@ -13,6 +13,7 @@ import { misshapen } from '../message.js';
 import { checkTarget } from '../request-head.js';
 import { readNamedHeaders, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
+import { isObject } from '../../json.js';
 
 const BODY: BodyInput<BatchBody> = {
   types: ['application/json'],
@@ -131,10 +132,6 @@ function withMember(value: unknown, name: string, change: (member: unknown) => u
 
 function mapMembers(value: Json, change: (member: unknown) => unknown): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]));
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A command with refusals that say which command of the batch they are about. */

@@ -68,7 +68,9 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
       const { text, key } = await db.write(async (writing) => {
         const made = await createKey(writing, read.key, call.at);
         const event = eventOf(call, {
-          ...{ operation: 'key.create', key: made.key.id, status: 201 },
+          operation: 'key.create',
+          key: made.key.id,
+          status: 201,
           credential: eventCredential(made.key),
         });
         await recordInTransaction(writing, [event]);

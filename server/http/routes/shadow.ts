@@ -80,8 +80,14 @@ function shadowJson(state: ShadowState | null): string {
   if (state === null) return JSON.stringify({ snapshot: null, differs: null, since: null });
   const { policy, since, askedBy, against, difference: differs, fault, counts, examples } = state;
   return JSON.stringify({
-    ...{ snapshot: policy.digest, policy: policy.name, decisions: policy.decisions, since: formatInstant(since) },
-    ...{ askedBy, against, differs, fault: faultJson(fault) },
+    snapshot: policy.digest,
+    policy: policy.name,
+    decisions: policy.decisions,
+    since: formatInstant(since),
+    askedBy,
+    against,
+    differs,
+    fault: faultJson(fault),
     live: { ...counts, examples: examples.map(({ at, ...example }) => ({ ...example, at: formatInstant(at) })) },
   });
 }
@@ -90,8 +96,12 @@ function shadowJson(state: ShadowState | null): string {
 export function shadowSummary({ policy, since, difference, fault, counts }: ShadowState): object {
   const { rows: _, ...differs } = difference ?? { rows: null };
   return {
-    ...{ snapshot: policy.digest, decisions: policy.decisions, since: formatInstant(since) },
-    ...{ differs: difference === null ? null : differs, fault: faultJson(fault), live: counts },
+    snapshot: policy.digest,
+    decisions: policy.decisions,
+    since: formatInstant(since),
+    differs: difference === null ? null : differs,
+    fault: faultJson(fault),
+    live: counts,
   };
 }
 

@@ -100,7 +100,12 @@ export function makeSnapshotRoutes({
       const shown = stored.map(({ snapshot, policy, decisions, bytes, labels, statement, storedAt }) => {
         const last = made.find((activation) => activation.snapshot === snapshot);
         return {
-          ...{ snapshot, policy, decisions, bytes, labels, state: stateOf(snapshot, labels) },
+          snapshot,
+          policy,
+          decisions,
+          bytes,
+          labels,
+          state: stateOf(snapshot, labels),
           isSigned: statement !== null,
           generation: last?.generation ?? null,
           reason: last?.reason ?? null,

@@ -167,7 +167,13 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const reason = isRenewal ? 'published anew' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
         const recorded = await activations.record({
-          ...{ kind: 'offered', policy, statement, reason, askedBy, at, after },
+          kind: 'offered',
+          policy,
+          statement,
+          reason,
+          askedBy,
+          at,
+          after,
         } as const);
         switch (recorded.kind) {
           case 'held':

@@ -59,7 +59,11 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
   const { policy, bytes, statement, from } = offered;
   const at = clock.now();
   const labels = await snapshots.keep({
-    ...{ policy, bytes, labels: offered.labels, statement: statement?.envelope ?? null, at },
+    policy,
+    bytes,
+    labels: offered.labels,
+    statement: statement?.envelope ?? null,
+    at,
   });
   const askedBy = Object.values(from).join(' ');
   const recorded = await activations.record({ kind: 'offered', policy, statement, reason: 'start', askedBy, at });
