@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncFolder } from '../whole-file.js';
 
 export interface AppendFile {
   /** Appends. May write fewer bytes than given, for example on a full disk. */
@@ -51,14 +52,4 @@ function appendFile(handle: FileHandle, path: string): AppendFile {
     },
     close: () => handle.close(),
   };
-}
-
-/** Syncing the folder puts the names of new files on the disk. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

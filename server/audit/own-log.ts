@@ -8,7 +8,7 @@ import { codeOf } from '../db/failures.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
-import { syncFolder } from './file-layer.js';
+import { syncFolder } from '../whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface OwnedLog {

@@ -1,11 +1,11 @@
 // Snapshots that the log refers to. They are kept beside it as `snapshots/<hex>.json` in the audit folder, named after
 // the digest of their bytes, so that every decision can be made again.
-import { access, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { syncFolder } from './file-layer.js';
+import { writeWholeFile } from '../whole-file.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;
 
@@ -22,20 +22,7 @@ export async function keepSnapshot(folder: string, digest: string, bytes: Uint8A
   if (await isKept(path)) return;
   const snapshots = join(folder, 'snapshots');
   await mkdir(snapshots, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${String(process.pid)}`;
-  try {
-    const file = await open(draft, 'w', 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  await syncFolder(snapshots);
+  await writeWholeFile(path, bytes, 0o600);
 }
 
 /** A snapshot that was changed since counts as damaged. */

@@ -1,10 +1,10 @@
 // Files that the user named: why one cannot be read; reading line by line, without ever holding more than a line; and
 // writing a whole file or nothing. A file is written beside its place, synced, then renamed over it. So neither a crash
 // nor a reader ever meets half a file, and the old one stays until then.
-import { randomBytes } from 'node:crypto';
-import { open, realpath, rename, stat, unlink, readFile } from 'node:fs/promises';
+import { open, realpath, stat, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { writeWholeFile } from '../whole-file.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf } from './io.js';
@@ -122,15 +122,7 @@ export interface WriteTarget {
 export async function writeWhole(path: string, bytes: Uint8Array, target: WriteTarget): Promise<void> {
   try {
     const place = await placeOf(path, target);
-    const draft = join(dirname(place), `.${basename(place)}.${randomBytes(6).toString('hex')}.tmp`);
-    try {
-      await writeSynced(draft, bytes, target.mode ?? MODE);
-      await rename(draft, place);
-    } catch (error) {
-      await unlink(draft).catch(() => undefined);
-      throw error;
-    }
-    await syncFolder(dirname(place));
+    await writeWholeFile(place, bytes, target.mode ?? MODE);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
     throw new CliFailure(
@@ -161,27 +153,6 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
     });
   }
   return place;
-}
-
-async function writeSynced(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const handle = await open(path, 'wx', mode);
-  try {
-    // Widens the mode that the umask has narrowed: a snapshot is not secret, and the gateway may run as another user.
-    await handle.chmod(mode);
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 export interface Replacement {

@@ -1,0 +1,35 @@
+// Files that are on the disk whole, or not at all.
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** Replaces what is at `path`, which is no link. It is on the disk when this resolves. */
+export async function writeWholeFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    const handle = await open(draft, 'wx', mode);
+    try {
+      // Widens the mode that the umask has narrowed: a file that others are to read may be read by other users.
+      await handle.chmod(mode);
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Syncing the folder puts the names of new files on the disk. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
