@@ -89,6 +89,8 @@ describe('serve', () => {
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
     expect(served.stderr().match(CLEAR_TEXT)).toHaveLength(1);
+    const isOld = Number.parseInt(process.versions.node) < 22;
+    expect(/^warning: Node \S+ gets no security fixes any more; .*$/m.test(served.stderr())).toBe(isOld);
   });
 
   it('serves under TLS what the settings name, without that warning, and reads it again on SIGHUP', async () => {
