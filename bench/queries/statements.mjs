@@ -6,7 +6,7 @@ import { sortColumns } from '../../dist/server/query/order.js';
 import { pageOutput } from '../../dist/server/query/page-statement.js';
 import { compileCondition } from '../../dist/server/query/compile-condition.js';
 import { sealCursor } from '../../dist/server/query/cursor.js';
-import { parseQuery } from '../../dist/server/query/parse-query.js';
+import { parseQuery } from '../../dist/test/support/parse-query.js';
 import { countRecords, listPage } from '../../dist/server/query/records.js';
 import { rowPredicate } from '../../dist/server/query/row-predicate.js';
 import { comparePaths, visibilityDigest } from '../../dist/engine/index.js';
