@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes test-infra check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
+.PHONY: help node setup build run test test-deep test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ test-nodes: build ## `make run` and a short suite on other lines of Node, instal
 
 test-infra: build ## the real programs around a gateway: proxies, PostgreSQL, Prometheus; apt installs what is missing (ARGS="nginx" for some)
 	@node .ci/infra/run.mjs $(ARGS)
+
+mutate: build ## change the compiled code in small ways and tell which changes no test notices (ARGS="engine/evaluate --minutes 20")
+	@node .ci/mutate/run.mjs $(ARGS)
 
 check: fmt-check lint types arch dead docs-check ## everything but the tests
 
