@@ -140,6 +140,9 @@ export type CompileResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /** Fails only if the policy is larger than the limits allow. */
+/** For members with a window, each grant of the role has a row of its own. */
+const MEMBERS_HELP = 'give fewer members a window, or put those with the same window into a role of their own';
+
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
   if (
     pastNamespaces(
@@ -150,7 +153,9 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     return tooLarge(`the policy would have more than ${groupDigits(limits.namespaces)} namespaces`, 'split the policy');
   if (countPairs(set.exclusive.map(({ identities }) => identities.length)) > limits.exclusive)
     return tooLarge(`the policy would have more than ${groupDigits(limits.exclusive)} exclusive pairs`, PAIRS_HELP);
-  const { tables, holders: holdersWithin } = compileTables(set);
+  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
+  if (isTooLarge)
+    return tooLarge(`the decision table would have more than ${groupDigits(limits.grants)} grants`, MEMBERS_HELP);
   const holders = holdersWithin(limits.expandedRows);
   const digests = holders === null ? null : digestCells(tables, holders, limits);
   if (holders === null || digests === null || digests === 'expandedRows')

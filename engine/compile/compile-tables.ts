@@ -1,10 +1,12 @@
 // Turns a linked policy into decision tables. Everything is numbered in sorted order, so the result depends only on what the policy
 // says and not on the order of its entries. Guardrails and tests are left out: they are checked before a file is compiled. No strings
 // are compared after this step: everything later works with row numbers.
+import { ENGINE_LIMITS } from '../limits.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import { windowOf } from '../model/instant.js';
 import { pairRows } from '../model/exclusions.js';
 import { invariant } from '../model/invariant.js';
+import { narrowMembers } from '../model/narrow-members.js';
 import type { Place, PolicySet } from '../model/policy-set.js';
 import { lineOf } from '../model/span.js';
 import type {
@@ -23,6 +25,8 @@ export interface CompiledTables {
   readonly tables: PolicyTables;
   readonly roleRows: Int32Array;
   readonly grantRows: Int32Array;
+  /** Whether there would be more grants than the limit, narrowed for members with a window. */
+  readonly isTooLarge: boolean;
   /** Principals of the members of all roles, role after role. */
   readonly memberPrincipals: Int32Array;
   /** The holder classes of the tables (`groupHolders`). The result for the last limit is kept. */
@@ -46,7 +50,7 @@ function numberPolicy(policy: PolicySet): CompiledTables {
   const files = numberFiles(policy);
   const namespaces = compileNamespaces(policy.grants.map((grant) => grant.namespace));
   const columns = { roles, grants, principals, files, namespaceRows: namespaces.rows };
-  const tables: PolicyTables = {
+  const stated: PolicyTables = {
     name: policy.name,
     providers: principals.providers,
     files: files.texts,
@@ -58,11 +62,16 @@ function numberPolicy(policy: PolicySet): CompiledTables {
     grants: grantColumns(policy, columns),
     exclusive: pairRows(principals.ofExclusive),
   };
+  const narrowed = narrowMembers(stated, ENGINE_LIMITS.grants);
+  // Whoever has a window holds nothing where there are too many rows, until compiling says so.
+  const tables = narrowed ?? stated;
+  const { rows } = tables.narrowed ?? {};
   let kept: { readonly limit: number; readonly holders: HolderClasses | null } | undefined;
   return {
     tables,
     roleRows: roles.rows,
-    grantRows: grants.rows,
+    grantRows: rows === undefined ? grants.rows : grants.rows.map((row) => rows[row] ?? 0),
+    isTooLarge: narrowed === null,
     memberPrincipals: principals.ofMembers,
     holders: (limit) => {
       if (kept?.limit !== limit) kept = { limit, holders: groupHolders(tables, limit) };
@@ -181,13 +190,16 @@ function memberColumns(policy: PolicySet, { roles, principals, files }: Columns)
     first[position] = before;
     before += role.members.length;
   });
+  const windows: { row: number; from: number; until: number }[] = [];
   let row = 0;
   for (const [role, position] of positions.entries()) {
     const { members = [] } = policy.roles[position] ?? {};
     const start = first[position] ?? 0;
     const principalOf = (member: number): number => principals.ofMembers[start + member] ?? 0;
     for (const member of Int32Array.from(members.keys()).sort((a, b) => principalOf(a) - principalOf(b))) {
-      const place = members[member]?.place ?? null;
+      const { place = null, notBefore = null, expires = null } = members[member] ?? {};
+      const { from, until } = windowOf({ notBefore, expires });
+      if (from !== -Infinity || until !== Infinity) windows.push({ row, from, until });
       columns.role[row] = role;
       columns.member[row] = principalOf(member);
       columns.file[row] = files.rowOf(place);
@@ -197,7 +209,10 @@ function memberColumns(policy: PolicySet, { roles, principals, files }: Columns)
       row += 1;
     }
   }
-  return columns;
+  if (windows.length === 0) return { ...columns, windows: null };
+  const of = (pick: (window: (typeof windows)[number]) => number): Float64Array => Float64Array.from(windows, pick);
+  const from = of((window) => window.from);
+  return { ...columns, windows: { row: Int32Array.from(windows, (w) => w.row), from, until: of((w) => w.until) } };
 }
 
 function grantColumns(policy: PolicySet, { grants, principals, files, namespaceRows }: Columns): GrantColumns {

@@ -3,7 +3,7 @@
 import type { EngineLimits } from '../limits.js';
 import type {
   GrantDeclaration,
-  MemberReference,
+  MemberDeclaration,
   PolicyDocument,
   RoleDeclaration,
   StatedScopes,
@@ -51,11 +51,9 @@ function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names)
   };
 }
 
-function linkMember(document: PolicyDocument, member: MemberReference): PolicyMember {
-  const place = placeOf(document, member);
-  return member.kind === 'role'
-    ? { kind: 'role', role: member.value, place }
-    : { kind: 'identity', identity: member.value, place };
+function linkMember(document: PolicyDocument, member: MemberDeclaration): PolicyMember {
+  const { notBefore = null, expires = null } = member;
+  return { ...identityPrincipal(member), notBefore, expires, place: placeOf(document, member) };
 }
 
 /** All grants. Incomplete ones are left out, because they have been reported. */

@@ -6,12 +6,15 @@ import type { FileOutline, PolicyRole, PolicySet } from '../model/policy-set.js'
 import { rowsOf } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeMembership, type Membership } from '../prove/cells/membership.js';
+import { statedTables } from '../model/tables.js';
 
 /** Principals and namespaces are rows of the tables; grants are in the order of the policy. */
 export interface LintWorld {
   readonly set: PolicySet;
   readonly outlines: readonly FileOutline[];
   readonly tables: PolicyTables;
+  /** By position in the policy. */
+  readonly grantRows: Int32Array;
   readonly tree: NamespaceTree;
   readonly membership: Membership;
   /** By row. */
@@ -33,7 +36,6 @@ export function makeLintWorld(
   limits: { readonly expandedRows: number },
 ): LintWorld {
   const { tables, grantRows, roleRows, memberPrincipals, holders } = compileTables(set);
-  const membership = makeMembership(tables);
   const roles: PolicyRole[] = [];
   set.roles.forEach((role, position) => {
     roles[roleRows[position] ?? 0] = role;
@@ -43,9 +45,11 @@ export function makeLintWorld(
     outlines,
     tables,
     tree: treeOf(tables),
-    membership,
+    membership: makeMembership(tables),
     roles,
-    populated: populate(membership),
+    // Whoever is in a role for some time is in it.
+    populated: populate(makeMembership(statedTables(tables))),
+    grantRows,
     principals: grantRows.map((row) => tables.grants.principal[row] ?? 0),
     nodes: grantRows.map((row) => tables.grants.namespace[row] ?? 0),
     memberPrincipals,

@@ -40,7 +40,7 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
   const search = makeSearch(world, world.holders, context.maxPairs);
   for (let index = grants.length - 1; index >= 0; index -= 1) {
     const grant = grants[index];
-    if (grant === undefined || search.idle[index] === 1) continue;
+    if (grant === undefined || search.idle[index] === 1 || isNarrowed(world, index)) continue;
     const cover = findCover(search, { index, ...pieceOf(search, index) });
     if (search.isSpent()) {
       context.onLimit(placed(grant.place));
@@ -57,6 +57,11 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
       related: covering.slice(0, MAX_RELATED).flatMap(({ id, place }) => relatedTo(place, `\`${id}\` covers it`)),
     });
   }
+}
+
+/** Whether a member with a window holds the grant: nobody has looked whether others cover that, too. */
+function isNarrowed({ tables, grantRows }: LintWorld, index: number): boolean {
+  return tables.narrowed?.edges.has((grantRows[index] ?? 0) + 1) === true;
 }
 
 function namesOf(covering: readonly PolicyGrant[]): string {

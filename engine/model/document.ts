@@ -10,6 +10,12 @@ export type IdentityReference = Located<Identity> & { readonly kind: 'identity' 
 export type RoleReference = Located<string> & { readonly kind: 'role' };
 export type MemberReference = IdentityReference | RoleReference;
 
+/** A member of a role. Bounds that are absent are open. */
+export type MemberDeclaration = MemberReference & {
+  readonly notBefore?: Instant | null;
+  readonly expires?: Instant | null;
+};
+
 export interface ProviderDeclaration {
   readonly name: Located<string>;
   readonly description: string | null;
@@ -42,7 +48,7 @@ export type StatedScopes = 'absent' | 'wrong' | Located<ScopeSet>;
 export interface RoleDeclaration {
   readonly name: Located<string>;
   readonly description: string | null;
-  readonly members: readonly MemberReference[];
+  readonly members: readonly MemberDeclaration[];
   readonly scopes: StatedScopes;
 }
 

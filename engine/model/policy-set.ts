@@ -19,9 +19,12 @@ export interface PolicyProvider {
   readonly description: string | null;
 }
 
-export type PolicyMember =
-  | { readonly kind: 'identity'; readonly identity: Identity; readonly place: Place | null }
-  | { readonly kind: 'role'; readonly role: string; readonly place: Place | null };
+/** A member with a window holds what the role holds, within that window. */
+export type PolicyMember = Principal & {
+  readonly notBefore?: Instant | null;
+  readonly expires?: Instant | null;
+  readonly place: Place | null;
+};
 
 export interface PolicyRole {
   readonly name: string;

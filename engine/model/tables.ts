@@ -5,6 +5,7 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
+import type { Narrowed } from './narrow-members.js';
 
 export interface PlaceColumns {
   /** The row of its file plus one; 0 for a row that was built in memory. */
@@ -34,6 +35,15 @@ export interface MemberColumns extends PlaceColumns {
   readonly role: Int32Array;
   /** A principal. */
   readonly member: Int32Array;
+  /** Null where no member has a window: so it is in all tables but those that a file states (`narrowMembers`). */
+  readonly windows: WindowColumns | null;
+}
+
+/** Windows of some rows, in the order of the rows: `from <= t < until`, infinite where open. None is empty. */
+export interface WindowColumns {
+  readonly row: Int32Array;
+  readonly from: Float64Array;
+  readonly until: Float64Array;
 }
 
 /**
@@ -47,7 +57,7 @@ export interface NamespaceColumns {
   readonly segment: Int32Array;
 }
 
-/** Sorted by id. */
+/** Sorted by id. Of a row that was narrowed for a member, `statedId` has the id of its grant. */
 export interface GrantColumns extends PlaceColumns {
   readonly id: readonly string[];
   readonly principal: Int32Array;
@@ -75,6 +85,13 @@ export interface PolicyTables {
   readonly grants: GrantColumns;
   /** Identity rows of which no actor may have both. */
   readonly exclusive: RowPairs;
+  /** Absent where no member has a window. */
+  readonly narrowed?: Narrowed;
+}
+
+/** The tables as a file states them. */
+export function statedTables(tables: PolicyTables): PolicyTables {
+  return tables.narrowed?.stated ?? tables;
 }
 
 export interface SnapshotCounts {
@@ -90,7 +107,7 @@ export function countsOf(tables: PolicyTables): SnapshotCounts {
   return Object.freeze({
     identities: tables.identities.subject.length,
     roles: tables.roles.name.length,
-    grants: tables.grants.id.length,
+    grants: statedTables(tables).grants.id.length,
     namespaces: tables.namespaces.parent.length,
   });
 }

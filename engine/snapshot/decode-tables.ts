@@ -6,7 +6,8 @@ import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
 import { ALL_SCOPES } from '../model/scope.js';
-import type { PolicyTables, TextColumn } from '../model/tables.js';
+import { narrowMembers } from '../model/narrow-members.js';
+import type { PolicyTables, TextColumn, WindowColumns } from '../model/tables.js';
 import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 import { nestingFault } from './nesting-fault.js';
 
@@ -24,7 +25,8 @@ export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTa
     exclusiveFault(body, limits.exclusive) ??
     usageFault(body) ??
     nestingFault(body, limits.roleDepth) ??
-    toTables(body)
+    narrowMembers(toTables(body), limits.grants) ??
+    'grants: more than the limit, narrowed for members with a window'
   );
 }
 
@@ -54,6 +56,7 @@ function toTables(body: SnapshotBody): PolicyTables {
       member: Int32Array.from(members.member),
       file: Int32Array.from(members.file),
       line: Int32Array.from(members.line),
+      windows: toWindows(members),
     },
     namespaces: {
       parent: Int32Array.from([-1, ...namespaces.up.map((up, index) => index + 1 - up)]),
@@ -73,6 +76,25 @@ function toTables(body: SnapshotBody): PolicyTables {
     },
     exclusive: { first: Int32Array.from(exclusive?.first ?? []), second: Int32Array.from(exclusive?.second ?? []) },
   };
+}
+
+/** A member is a row of one of the two sparse columns, or of both. */
+function toWindows({ notBefore, expires, member }: SnapshotBody['members']): WindowColumns | null {
+  const [from, until] = [sparseMap(notBefore), sparseMap(expires)];
+  const row = Int32Array.from(new Set([...from.keys(), ...until.keys()])).sort();
+  if (row.length === 0 || member.length === 0) return null;
+  const windows = Array.from(row, (at) =>
+    windowOf({ notBefore: from.get(at) ?? null, expires: until.get(at) ?? null }),
+  );
+  return {
+    row,
+    from: Float64Array.from(windows, (window) => window.from),
+    until: Float64Array.from(windows, (window) => window.until),
+  };
+}
+
+function sparseMap(sparse: SparseColumn | undefined): ReadonlyMap<number, number> {
+  return new Map(toRows(sparse?.row ?? []).map((row, index) => [row, sparse?.at[index] ?? 0]));
 }
 
 function toRows(distances: readonly number[]): readonly number[] {
@@ -162,6 +184,11 @@ function memberFault({ files, identities, members, roles }: SnapshotBody): strin
   if (member.some((principal) => principal >= principals)) return 'members.member: no such principal';
   if (!areRunsAscending(perRole, member, (a, b) => a - b)) return 'members.member: not sorted within its role';
   if (!arePlaces(members, member.length, files.length)) return 'members.file: not a place';
+  const { notBefore, expires } = members;
+  if (notBefore !== undefined && (!isSparse(notBefore, member.length) || notBefore.at.includes(FIRST_INSTANT)))
+    return 'members.notBefore: not rows of members and instants';
+  if (expires !== undefined && !isSparse(expires, member.length))
+    return 'members.expires: not rows of members and instants';
   return arePlaces(roles, roles.name.length, files.length) ? null : 'roles.file: not a place';
 }
 

@@ -49,10 +49,13 @@ export interface SnapshotBody {
     readonly subject: readonly string[];
   };
   readonly members: {
+    /** Absent before format 3, like `notBefore`. */
+    readonly expires?: SparseColumn;
     readonly file: readonly number[];
     readonly line: readonly number[];
     /** As `grants.principal`. */
     readonly member: readonly number[];
+    readonly notBefore?: SparseColumn;
     /** How many of the members belong to each role. */
     readonly perRole: readonly number[];
   };
@@ -130,7 +133,14 @@ export const SNAPSHOT_FIELDS = {
       scopes: decided('counts'),
     },
     identities: { perProvider: decided('counts'), subject: decided('texts') },
-    members: { file: sealed('counts'), line: sealed('counts'), member: decided('counts'), perRole: decided('counts') },
+    members: {
+      expires: { at: decided('instants'), row: decided('counts') },
+      file: sealed('counts'),
+      line: sealed('counts'),
+      member: decided('counts'),
+      notBefore: { at: decided('instants'), row: decided('counts') },
+      perRole: decided('counts'),
+    },
     name: sealed('text'),
     namespaces: { segment: decided('counts'), up: decided('counts') },
     providers: decided('texts'),
@@ -142,8 +152,9 @@ export const SNAPSHOT_FIELDS = {
 const { exclusive: _exclusive, ...REST } = SNAPSHOT_FIELDS.snapshot;
 const { reason: _reason, ...GRANTS } = REST.grants;
 const { description: _description, ...ROLES } = REST.roles;
+const { expires: _expires, notBefore: _notBefore, ...MEMBERS } = REST.members;
 const { delegation: _d, exclusive: _e, ...CHECKS } = REST.checks;
-const FORMAT_2 = { ...REST, checks: CHECKS, grants: GRANTS, roles: ROLES };
+const FORMAT_2 = { ...REST, checks: CHECKS, grants: GRANTS, members: MEMBERS, roles: ROLES };
 const { checks: _checks, ...FORMAT_1 } = FORMAT_2;
 
 /** The fields of each format that can be read. No format is ever dropped, since past decisions are replayed on their own snapshots. */

@@ -2,14 +2,15 @@
 // of each object are in code unit order, as in the file.
 import { FIRST_INSTANT } from '../model/instant.js';
 import { type CheckSum, ofEachKind, type PolicyChecks } from '../model/checks.js';
-import type { PolicyTables, TextColumn } from '../model/tables.js';
+import { type PolicyTables, statedTables, type TextColumn, type WindowColumns } from '../model/tables.js';
 import type { Digest } from './hash.js';
 import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn, type SparseTexts } from './document.js';
 
 export function toSnapshotBody(
-  tables: PolicyTables,
+  narrowed: PolicyTables,
   { checks, decisions }: { readonly checks: PolicyChecks; readonly decisions: Digest },
 ): SnapshotBody {
+  const tables = statedTables(narrowed);
   const { grants, identities, members, namespaces, roles } = tables;
   return {
     checks: ofEachKind((kind) => toSum(checks[kind])),
@@ -31,9 +32,11 @@ export function toSnapshotBody(
     },
     identities: { perProvider: toCounts(identities.provider, tables.providers.length), subject: identities.subject },
     members: {
+      expires: toSparseOf(members.windows, ({ until }) => until, Infinity),
       file: toList(members.file),
       line: toList(members.line),
       member: toList(members.member),
+      notBefore: toSparseOf(members.windows, ({ from }) => from, -Infinity),
       perRole: toCounts(members.role, roles.name.length),
     },
     name: tables.name,
@@ -81,6 +84,20 @@ function toDistances(rows: readonly number[]): readonly number[] {
 function toSparse(column: Float64Array, open: number): SparseColumn {
   const rows = rowsWhere(column, (instant) => instant !== open);
   return { at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)), row: toDistances(rows) };
+}
+
+function toSparseOf(
+  windows: WindowColumns | null,
+  read: (windows: WindowColumns) => Float64Array,
+  open: number,
+): SparseColumn {
+  if (windows === null) return { at: [], row: [] };
+  const column = read(windows);
+  const rows = rowsWhere(column, (instant) => instant !== open);
+  return {
+    at: rows.map((row) => Math.max(column[row] ?? 0, FIRST_INSTANT)),
+    row: toDistances(rows.map((row) => windows.row[row] ?? 0)),
+  };
 }
 
 function toSparseTexts({ row, text }: TextColumn): SparseTexts {

@@ -1,5 +1,6 @@
 // Builds the decision table from verified tables. Everything is computed once, when a policy is loaded, and never
 // changes afterwards.
+import { statedId } from '../model/narrow-members.js';
 import type { HolderClasses } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
@@ -34,6 +35,7 @@ const MOST_GRANTS = 1 << 21;
 /** `digest` is that of the snapshot: the hashes of the table start with it. */
 export function buildTable(tables: PolicyTables, holders: HolderClasses, digest: string): BuiltTable {
   const { grants, namespaces, roles, segments } = tables;
+  const ids = tables.narrowed === undefined ? grants.id : grants.id.map(statedId);
   const subjects = tables.identities.subject;
   invariant(grants.id.length < MOST_GRANTS, 'places and entries fit into their bits');
   const principals = roles.name.length + subjects.length;
@@ -53,7 +55,7 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
     grants: grants.id.length,
     windows: windowGrant.length,
     pairs: tables.exclusive.first.length,
-    idBytes: totalLength(grants.id),
+    idBytes: totalLength(ids),
   };
   const buffer = new SharedArrayBuffer(layOut(sizes, null).bytes);
   const { columns } = layOut(sizes, buffer);
@@ -69,7 +71,7 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
   columns.list.set(list);
   columns.grantFile.set(grants.file);
   columns.grantLine.set(grants.line);
-  putIds(grants.id, columns);
+  putIds(ids, columns);
   return { buffer, sizes, starts: { paths, identities }, texts: { providers: tables.providers, files: tables.files } };
 }
 

@@ -30,7 +30,10 @@ export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantR
   const cited: GrantRef[] = [];
   for (let i = 0; i < rows.length; i += 1) {
     const row = rows[i] ?? 0;
-    if (i === 0 || row !== rows[i - 1]) cited.push(refOf(table, row));
+    if (i > 0 && row === rows[i - 1]) continue;
+    const ref = refOf(table, row);
+    // Rows that were narrowed from one grant stand together.
+    if (ref.id !== cited.at(-1)?.id) cited.push(ref);
   }
   return cited;
 }

@@ -48,7 +48,10 @@ export const FULL: PolicySet = {
       name: 'crew',
       description: 'Who works there.',
       members: [
-        { kind: 'identity', identity: ADA, place: place('roles/a.yaml', 3) },
+        {
+          ...{ kind: 'identity', identity: ADA, place: place('roles/a.yaml', 3) },
+          ...{ notBefore: instantOf(-3), expires: instantOf(1_700_000_000_000) },
+        },
         { kind: 'role', role: 'leads', place: place('roles/a.yaml', 3) },
       ],
       place: place('roles/a.yaml', 2),

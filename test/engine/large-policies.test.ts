@@ -40,7 +40,7 @@ function nestedRoles(outer: number, people: number): PolicyTables {
     members: {
       role: column((i) => Math.min(i, outer)),
       member: column((i) => (i < outer ? outer : roles + i - outer)),
-      ...{ file: none, line: none },
+      ...{ file: none, line: none, windows: null },
     },
     grants: {
       ...nothing,

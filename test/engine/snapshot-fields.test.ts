@@ -1,7 +1,7 @@
 // The table of the format's fields says which digests cover each: every field is edited, and exactly those change.
 import { describe, expect, it } from '@jest/globals';
 import { type Identity, instantOf, type ScopeSet } from '../../engine/index.js';
-import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
+import type { PolicyGrant, PolicyMember, PolicySet } from '../../engine/model/policy-set.js';
 import { type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
 import { ADA, BOB, compile, FULL, LEAVES, place, valueAt } from './full-policy.js';
 import { pathOf } from './oracle/worlds.js';
@@ -30,6 +30,10 @@ describe('the fields of the format', () => {
     grants: [{ ...first, ...change }, second],
   });
   const withCrew = (change: Partial<typeof crew>): PolicySet => ({ ...FULL, roles: [{ ...crew, ...change }, leads] });
+  const withAda = (change: Partial<PolicyMember>): PolicySet =>
+    withCrew({
+      members: crew.members.map((member, i) => (i === 0 ? ({ ...member, ...change } as PolicyMember) : member)),
+    });
   const EVE = { provider: 'orcid', subject: 'eve' };
   const excluding = (...identities: Identity[]): PolicySet => ({
     ...FULL,
@@ -87,6 +91,10 @@ describe('the fields of the format', () => {
       'snapshot.members.line',
       withCrew({ members: crew.members.map((member) => ({ ...member, place: place('roles/a.yaml', 9) })) }),
     ],
+    ['snapshot.members.expires.at', withAda({ expires: instantOf(1_600_000_000_000) })],
+    ['snapshot.members.expires.row', withAda({ expires: null })],
+    ['snapshot.members.notBefore.at', withAda({ notBefore: instantOf(-4) })],
+    ['snapshot.members.notBefore.row', withAda({ notBefore: null })],
     ['snapshot.members.member', withCrew({ members: [{ kind: 'identity', identity: EVE, place: null }] })],
     ['snapshot.members.perRole', withCrew({ members: crew.members.slice(0, 1) })],
     ['snapshot.name', { ...FULL, name: 'other' }],

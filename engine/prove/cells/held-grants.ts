@@ -2,6 +2,8 @@
 // identity to the role of the grant. Every report cites with this file, so each shows the texts of the policy alike.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
+import { formatInstant, instantOf } from '../../model/instant.js';
+import { statedId, statedRow } from '../../model/narrow-members.js';
 import { firstFrom } from '../../model/row-lists.js';
 import type { PlaceColumns, PolicyTables, TextColumn } from '../../model/tables.js';
 import { edgesAbove, makeMembership } from './membership.js';
@@ -24,6 +26,9 @@ export interface CitedRole {
  * if the policy was built in memory.
  */
 export interface ChainLink extends CitedRole {
+  /** Bounds of the membership, in RFC 3339; absent where open. */
+  readonly notBefore?: string;
+  readonly expires?: string;
   readonly file?: string;
   readonly line?: number;
 }
@@ -37,12 +42,30 @@ export interface HeldGrant extends CitedGrant {
 /** Grants by row, as anyone with one of these identities (also by row) holds them. */
 export type HeldGrants = (identities: readonly number[], grants: readonly number[]) => readonly HeldGrant[];
 
+/** In the order of the rows. Rows that were narrowed from one grant are cited once. */
 export function grantRefs(tables: PolicyTables, grants: ArrayLike<number>): readonly CitedGrant[] {
-  return Array.from(grants, (grant) => ({
-    id: tables.grants.id[grant] ?? '',
+  const rows = Array.from(grants, (grant) => statedRow(tables, grant));
+  return [...new Set(rows)].map((grant) => grantRef(tables, grant));
+}
+
+/** With the role that the grant names. */
+export function grantRefsWithRole(
+  tables: PolicyTables,
+  grants: ArrayLike<number>,
+): readonly (CitedGrant & Partial<CitedRole>)[] {
+  const rows = Array.from(grants, (grant) => statedRow(tables, grant));
+  return [...new Set(rows)].map((grant) => ({
+    ...grantRef(tables, grant),
+    ...citeHolder(tables, tables.grants.principal[grant] ?? 0),
+  }));
+}
+
+function grantRef(tables: PolicyTables, grant: number): CitedGrant {
+  return {
+    id: statedId(tables.grants.id[grant] ?? ''),
     ...placeOf(tables, tables.grants, grant),
     ...reasonOf(tables, grant),
-  }));
+  };
 }
 
 export function reasonOf({ grants }: PolicyTables, grant: number): Pick<CitedGrant, 'reason'> {
@@ -75,6 +98,25 @@ export function placeOf(
   return file === undefined ? {} : { file, line: columns.line[row] ?? 0 };
 }
 
+/** The memberships with a window for which a row was narrowed, and those between them and the grant. */
+function narrowedLinks({ narrowed }: PolicyTables, row: number): readonly ChainLink[] {
+  const edges = narrowed?.edges.get(row);
+  if (narrowed === undefined || edges === undefined) return [];
+  return edges.map((edge) => linkOf(narrowed.stated, edge));
+}
+
+export function linkOf(tables: PolicyTables, edge: number): ChainLink {
+  const { role, windows } = tables.members;
+  const at = windows?.row.indexOf(edge) ?? -1;
+  const [from, until] = [windows?.from[at] ?? -Infinity, windows?.until[at] ?? Infinity];
+  return {
+    ...citeRole(tables, role[edge] ?? 0),
+    ...(from === -Infinity ? {} : { notBefore: formatInstant(instantOf(from)) }),
+    ...(until === Infinity ? {} : { expires: formatInstant(instantOf(until)) }),
+    ...placeOf(tables, tables.members, edge),
+  };
+}
+
 export function makeHeldGrants({ tables }: Pick<PreparedPolicy, 'tables'>): HeldGrants {
   const membership = makeMembership(tables);
   const { members, roles, grants: columns } = tables;
@@ -87,14 +129,20 @@ export function makeHeldGrants({ tables }: Pick<PreparedPolicy, 'tables'>): Held
     const chainTo = (principal: number): readonly ChainLink[] => {
       const links: ChainLink[] = [];
       for (let [edge] = edges.get(principal) ?? []; edge !== undefined;) {
-        links.push({ ...citeRole(tables, members.role[edge] ?? 0), ...placeOf(tables, members, edge) });
+        links.push(linkOf(tables, edge));
         [edge] = edges.get(members.member[edge] ?? 0) ?? [];
       }
       return links.reverse();
     };
-    return grantRefs(tables, grants).map((ref, i) => {
-      const through = chainTo(columns.principal[grants[i] ?? -1] ?? -1);
-      return through.length === 0 ? ref : { ...ref, through };
-    });
+    const shortest = new Map<number, readonly ChainLink[]>();
+    for (const row of grants) {
+      const stated = statedRow(tables, row);
+      const through = [...chainTo(columns.principal[row] ?? -1), ...narrowedLinks(tables, row)];
+      if (through.length < (shortest.get(stated)?.length ?? Infinity)) shortest.set(stated, through);
+    }
+    return Array.from(shortest, ([row, through]) => ({
+      ...grantRef(tables, row),
+      ...(through.length === 0 ? {} : { through }),
+    }));
   };
 }

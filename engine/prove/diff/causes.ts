@@ -8,6 +8,7 @@ import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
+import { statedId, statedRow } from '../../model/narrow-members.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
@@ -28,7 +29,8 @@ export type Cause = Placed &
         /** What was changed; absent for what was added or removed. */
         readonly fields?: readonly GrantField[];
       })
-    | { readonly change: 'added' | 'removed'; readonly kind: 'member'; readonly role: string; readonly member: string }
+    /** `changed`: the window of the membership. */
+    | { readonly change: ChangeKind; readonly kind: 'member'; readonly role: string; readonly member: string }
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
 
@@ -141,10 +143,34 @@ function covers({ nodes }: PolicyPair, wide: Holding, narrow: Holding): boolean 
   return wide.inherit && wide.row < narrow.row && narrow.row < endOf(nodes, wide.row);
 }
 
-function causeOfGrant({ pair, name, having, change }: View, grant: number): Cause {
+/** For a row that was narrowed for a member: the membership, unless the grant itself is another. */
+function causeOfNarrowed(view: View, grant: number): Cause | null {
+  const { narrowed } = view.having.policy.tables;
+  const [edge] = narrowed?.edges.get(grant) ?? [];
+  if (narrowed === undefined || edge === undefined) return null;
+  const row = statedRow({ narrowed }, grant);
+  if (view.having.differs[row] === 1) return causeOfGrant(view, row);
+  const tables = narrowed.stated;
+  const { role, member } = tables.members;
+  const principal = member[edge] ?? 0;
+  const roles = tables.roles.name;
+  return {
+    change: (view.having.other[grant] ?? -1) < 0 ? view.change : 'changed',
+    kind: 'member',
+    ...citeRole(tables, role[edge] ?? 0),
+    member:
+      principal < roles.length ? `role ${roles[principal] ?? ''}` : identityText({ tables }, principal - roles.length),
+    ...placeOf(tables, tables.members, edge),
+  };
+}
+
+function causeOfGrant(view: View, grant: number): Cause {
+  const narrowed = causeOfNarrowed(view, grant);
+  if (narrowed !== null) return narrowed;
+  const { pair, name, having, change } = view;
   const other = having.other[grant] ?? -1;
   const principal = principalText(having, principalOf(having, grant));
-  const id = having.policy.tables.grants.id[grant] ?? '';
+  const id = statedId(having.policy.tables.grants.id[grant] ?? '');
   const { tables } = other < 0 ? having.policy : pair.new.policy;
   const versions = name === 'new' ? { old: other, new: grant } : { old: grant, new: other };
   const cited = other < 0 ? grant : versions.new;

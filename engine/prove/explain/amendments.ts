@@ -8,6 +8,7 @@ import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
 import { type Ground, openedByGrant } from './count-opened.js';
+import type { PolicyTables } from '../../model/tables.js';
 
 /** A change of one grant. The kind is `amend` if the grant lacks more than one of the three. */
 export interface GrantAmendment {
@@ -40,11 +41,20 @@ export interface Lacking {
 /** In the order of grants. None of the actor's grants may carry the scope there and then. */
 export function amendments(ground: Ground, { principals, scope, at }: Lacking): readonly Amended[] {
   const grants = [...principals].flatMap((principal) => [...grantsOf(ground.policy, principal)]);
-  return grants
-    .sort((a, b) => a - b)
-    .map((grant) => holdingOf(ground, grant))
-    .filter((holding) => isAtOrAbove(ground, holding))
-    .map((holding) => amended(ground, holding, { scope, at }));
+  return (
+    grants
+      .sort((a, b) => a - b)
+      // What an edit of these would open, the windows of members bound as well.
+      .filter((grant) => !isNarrowed(ground.policy.tables, grant))
+      .map((grant) => holdingOf(ground, grant))
+      .filter((holding) => isAtOrAbove(ground, holding))
+      .map((holding) => amended(ground, holding, { scope, at }))
+  );
+}
+
+/** Whether a grant is held by a member with a window, or this row is what such a member holds. */
+function isNarrowed({ narrowed }: PolicyTables, grant: number): boolean {
+  return narrowed?.edges.has(grant) === true || narrowed?.edges.has(grant + 1) === true;
 }
 
 function isAtOrAbove({ nodes, near }: Ground, { row }: Holding): boolean {

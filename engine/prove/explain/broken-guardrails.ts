@@ -73,8 +73,8 @@ function editedSet(set: PolicySet, change: PolicyChange): PolicySet {
     case 'member': {
       const member: PolicyMember = { kind: 'identity', identity: identityOf(change.identity), place: null };
       const roles = set.roles.map((role) =>
-        role.name === change.role && !role.members.some((one) => isSame(one, change.identity))
-          ? { ...role, members: [...role.members, member] }
+        role.name === change.role
+          ? { ...role, members: [...role.members.filter((one) => !isSame(one, change.identity)), member] }
           : role,
       );
       return { ...set, providers: declared(set, change), roles };

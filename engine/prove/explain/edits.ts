@@ -144,6 +144,19 @@ function rolesThatHold({ handle, policy }: Ground, membership: Membership, wish:
   return [...withMembersBelow(membership, holding)].filter((principal) => principal < roles.length);
 }
 
+/** Whether the role has the identity as a member with a window. */
+function isMemberForATime({ narrowed }: PreparedPolicy['tables'], role: number, identity: Identity): boolean {
+  if (narrowed === undefined) return false;
+  const { members, roles, identities, providers } = narrowed.stated;
+  return Array.from(members.windows?.row ?? []).some((edge) => {
+    const row = (members.member[edge] ?? 0) - roles.name.length;
+    const provider = providers[identities.provider[row] ?? -1];
+    return (
+      members.role[edge] === role && provider === identity.provider && identities.subject[row] === identity.subject
+    );
+  });
+}
+
 function newMember(
   ground: Ground,
   { membership, role }: { readonly membership: Membership; readonly role: number },
@@ -154,7 +167,9 @@ function newMember(
   const name = policy.tables.roles.name[role] ?? '';
   const text = formatIdentity(identity);
   return addition(
-    `add ${text} to role \`${name}\``,
+    isMemberForATime(policy.tables, role, identity)
+      ? `let ${text} be in role \`${name}\` without a window`
+      : `add ${text} to role \`${name}\``,
     { kind: 'member', role: name, identity: text, ...missing },
     openedByPrincipals(ground, { own: principalsOf(policy, identity), given }),
   );

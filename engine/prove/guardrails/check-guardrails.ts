@@ -23,6 +23,8 @@ import { type Reliance, reliedOn } from './relied-on.js';
 import { type Finding, makeWorld, type Scene, TooManySteps, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
 import { toWitnesses, type Witness } from './witness.js';
+import { statedId } from '../../model/narrow-members.js';
+import { groupBy } from '../../model/group.js';
 
 export interface GuardrailViolation {
   readonly guardrail: string;
@@ -66,8 +68,8 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
   );
   if (repairs.size < 2) return report;
   const { tables } = prepared;
-  const rowOf = new Map(tables.grants.id.map((id, row) => [id, row]));
-  const rows = [...repairs.values()].map((repair) => repair.map(({ id }) => rowOf.get(id) ?? -1));
+  const rowsOf = groupBy(tables.grants.id.keys(), (row) => statedId(tables.grants.id[row] ?? ''));
+  const rows = [...repairs.values()].map((repair) => repair.flatMap(({ id }) => rowsOf.get(id) ?? []));
   const guardrails = set.guardrails.filter(({ id }) => repairs.has(id));
   const hold = (changed: PreparedPolicy): boolean =>
     proveGuardrails({ ...set, guardrails }, changed, limits).violated === 0;

@@ -37,7 +37,7 @@ const NOBODY = -1;
  * grants, and a grant to a group is a grant to everybody in it.
  */
 export function countProviders(world: World, providers: readonly string[]): Counted {
-  const isNamed = makeNamed(world, { providers, roles: [], identities: [] });
+  const isNamed = makeNamed(world, { providers, roles: [], identities: [] }, 'ever');
   const personOf = rowsThat(world, isNamed.row);
   return countedBy(world, { personOf, several: new Map(), namedBy: new Map(), beside: null });
 }

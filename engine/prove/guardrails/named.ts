@@ -12,7 +12,15 @@ export interface Named {
   readonly identity: (identity: Identity) => boolean;
 }
 
-export function makeNamed({ policy, membership }: World, { providers, roles, identities }: Audience): Named {
+/**
+ * `ever`: somebody who is in a role for some time counts as being in it. `always`: nobody does whose membership has a window. A rule
+ * speaks of whoever is ever in a role that `to` names, and leaves out whoever always is in one that `except` names.
+ */
+export function makeNamed(
+  { policy, membership, everMembership }: World,
+  { providers, roles, identities }: Audience,
+  counts: 'ever' | 'always',
+): Named {
   const { tables } = policy;
   const firstIdentity = tables.roles.name.length;
   // Somebody with a group of a provider has signed in there.
@@ -21,7 +29,7 @@ export function makeNamed({ policy, membership }: World, { providers, roles, ide
   const byRow = new Uint8Array(tables.identities.provider.map((row) => isFrom[row] ?? 0));
   const wanted = new Set(roles);
   const rows = [...tables.roles.name.keys()].filter((row) => wanted.has(tables.roles.name[row] ?? ''));
-  for (const principal of withMembersBelow(membership, rows))
+  for (const principal of withMembersBelow(counts === 'ever' ? everMembership : membership, rows))
     if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
   const texts = new Set(identities.map(formatIdentity));
   for (const identity of identities) {

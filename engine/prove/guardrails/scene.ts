@@ -17,6 +17,7 @@ import { type Actors, makeActors } from './actors.js';
 import type { Counted } from './counted.js';
 import { makePeople, type People } from './people.js';
 import type { Beside } from './speech.js';
+import { statedTables } from '../../model/tables.js';
 
 export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, { readonly kind: Kind }>;
 
@@ -46,6 +47,8 @@ export interface World extends Rights {
   readonly policy: PreparedPolicy;
   readonly limits: EngineLimits;
   readonly membership: Membership;
+  /** With the memberships that have a window. */
+  readonly everMembership: Membership;
   readonly people: People;
   readonly actors: Actors;
   /** Counts steps of a proof. Throws `TooManySteps` beyond the limit. */
@@ -78,6 +81,7 @@ export function makeWorld({ policy, people, exclusive, more, limits }: WorldOf):
     ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
     limits,
     membership: makeMembership(policy.tables),
+    everMembership: makeMembership(statedTables(policy.tables)),
     people: makePeople(policy, people),
     actors: makeActors(exclusive),
     spend: (steps) => {

@@ -31,8 +31,8 @@ export interface Speech {
 
 export function makeSpeech(world: World, { to, except }: Parties): Speech {
   const { people, actors } = world;
-  const left = makeNamed(world, { ...except, providers: [] });
-  const named = to === null ? null : makeNamed(world, to);
+  const left = makeNamed(world, { ...except, providers: [] }, 'always');
+  const named = to === null ? null : makeNamed(world, to, 'ever');
   const counts = (row: number): boolean => named === null || named.row(row);
   const { identityOf } = people;
   const isNamed = (row: number): boolean => named?.row(row) === true && !left.row(row);

@@ -5,6 +5,7 @@ import { firstFrom, sortedRows } from '../../model/row-lists.js';
 import { type ScopeName, scopeNames } from '../../model/scope.js';
 import { identityText } from '../cells/identities.js';
 import type { RowNumbers, Scene, Sighting } from './scene.js';
+import { statedId } from '../../model/narrow-members.js';
 
 /** One identity of a person that holds some of the witness's cells. */
 export interface WitnessPart {
@@ -49,8 +50,8 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
     if (names > limits.witnessNames) return { identity: text };
     const own = [...by].filter((grant) => holds(identity, grant));
     const given = own.reduce((all, grant) => all | (grants.scopes[grant] ?? 0), 0);
-    const ids = own.map((grant) => grants.id[grant] ?? '');
-    return { identity: text, scopes: scopeNames(given & scopesIn(sighting)), grants: sortTexts(ids) };
+    const ids = own.map((grant) => statedId(grants.id[grant] ?? ''));
+    return { identity: text, scopes: scopeNames(given & scopesIn(sighting)), grants: sortTexts(new Set(ids)) };
   };
   const personOf = (one: number, sighting: Sighting, by: RowNumbers): WitnessPerson => {
     const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));

@@ -3,7 +3,7 @@
 import { groupBy, remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareLists } from '../../model/order.js';
-import { type CitedGrant, type CitedRole, citeHolder, grantRefs } from '../cells/held-grants.js';
+import { type CitedGrant, type CitedRole, grantRefsWithRole } from '../cells/held-grants.js';
 import { identityText, makeOrder } from '../cells/identities.js';
 import { pathAt } from '../cells/nodes.js';
 import { comparePatches, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
@@ -86,15 +86,11 @@ function withBeside({ counted }: Scene, sighting: Sighting): readonly Sighting[]
 
 function toCells({ policy: { tables }, nodes }: World, sighting: Sighting): WitnessCells {
   const { region, alsoAt, grants } = sighting;
-  const { principal } = tables.grants;
   return {
     ...toRegion(nodes, region),
     ...(alsoAt === undefined ? {} : { alsoAt: alsoAt.map((row) => pathAt(nodes, row)) }),
     ...toScopesThen(sighting),
-    grants: grantRefs(tables, grants).map((cited, i) => ({
-      ...cited,
-      ...citeHolder(tables, principal[grants[i] ?? 0] ?? 0),
-    })),
+    grants: grantRefsWithRole(tables, grants),
   };
 }
 

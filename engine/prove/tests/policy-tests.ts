@@ -14,6 +14,7 @@ import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { visibility } from '../../evaluate/visibility.js';
 import { grantsHeldBy, type Interval, intervalsOf } from './intervals.js';
 import { nearestMiss, type NearestMiss } from './nearest-miss.js';
+import { statedId } from '../../model/narrow-members.js';
 
 /** One expectation that does not hold, in the first interval in which it fails. */
 export interface PolicyTestFailure {
@@ -191,7 +192,7 @@ function ask(run: Run, { scope, context, target, at }: Question): Decision {
 }
 
 function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<PolicyTestFailure, 'step' | 'nearest'> {
-  const held = new Set(Array.from(run.held, (grant) => run.prepared.tables.grants.id[grant] ?? ''));
+  const held = new Set(Array.from(run.held, (grant) => statedId(run.prepared.tables.grants.id[grant] ?? '')));
   return { step, nearest: nearestMiss({ actor: run.actor, scope, namespace: target, at, step }, held, run.set.grants) };
 }
 

@@ -13,7 +13,7 @@ import type {
   VisibilityRequest,
 } from '../../../engine/index.js';
 import { scopeNames } from '../../../engine/index.js';
-import type { PolicyGrant, PolicySet, Principal } from '../../../engine/model/policy-set.js';
+import type { PolicyGrant, PolicyMember, PolicySet, Principal } from '../../../engine/model/policy-set.js';
 
 /** `/labs/optics` is at or below `/labs`; `/labs2` is not. */
 export function isAtOrBelow(path: string, above: string): boolean {
@@ -26,10 +26,22 @@ function isOne(a: Identity, b: Identity): boolean {
   return a.provider === b.provider && a.subject === b.subject;
 }
 
-function includes(policy: PolicySet, principal: Principal, identity: Identity): boolean {
+/** A membership has a window, or none. */
+function isMemberAt({ notBefore = null, expires = null }: PolicyMember, at: number): boolean {
+  return (notBefore === null || notBefore <= at) && (expires === null || at < expires);
+}
+
+function includes(
+  policy: PolicySet,
+  principal: Principal,
+  { identity, at }: { identity: Identity; at: number },
+): boolean {
   if (principal.kind === 'identity') return isOne(principal.identity, identity);
   const role = policy.roles.find((candidate) => candidate.name === principal.role);
-  return role !== undefined && role.members.some((member) => includes(policy, member, identity));
+  return (
+    role !== undefined &&
+    role.members.some((member) => isMemberAt(member, at) && includes(policy, member, { identity, at }))
+  );
 }
 
 /** Steps 3 and 4: the ids of the grants that carry the scope, sorted. */
@@ -38,7 +50,7 @@ export function oracleGrants(
   asked: { identities: readonly Identity[]; scope: ScopeName; target: string; at: number },
 ): readonly string[] {
   const carries = (grant: PolicyGrant): boolean =>
-    asked.identities.some((identity) => includes(policy, grant.principal, identity)) &&
+    asked.identities.some((identity) => includes(policy, grant.principal, { identity, at: asked.at })) &&
     (grant.namespace === asked.target || (grant.inherit && isAtOrBelow(asked.target, grant.namespace))) &&
     (grant.notBefore === null || grant.notBefore <= asked.at) &&
     (grant.expires === null || asked.at < grant.expires) &&
@@ -162,10 +174,12 @@ export function oracleCells(
       (grant) => grant.namespace === target || (grant.inherit && isAtOrBelow(target, grant.namespace)),
     );
     const lines = asked.identities.flatMap((identity) => {
-      const mine = above.filter((grant) => includes(policy, grant.principal, identity));
       return asked.instants.map((at) => {
-        const inForce = mine.filter(
-          (grant) => (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity),
+        const inForce = above.filter(
+          (grant) =>
+            includes(policy, grant.principal, { identity, at }) &&
+            (grant.notBefore ?? -Infinity) <= at &&
+            at < (grant.expires ?? Infinity),
         );
         const scopes = new Set(inForce.flatMap((grant) => scopeNames(grant.scopes)));
         return `${identity.provider} ${identity.subject} ${String(at)} ${[...scopes].sort().join()}`;

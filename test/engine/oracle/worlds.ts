@@ -104,6 +104,65 @@ export const world: fc.Arbitrary<PolicySet> = fc
   .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 8, size: 'max' }))
   .map(([roles, grants]) => policyOf(roles, grants));
 
+/** Mostly none. One that ends before it begins cannot be written. */
+const memberWindow: fc.Arbitrary<Pick<PolicyMember, 'notBefore' | 'expires'>> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .record({ notBefore: fc.option(fc.constantFrom(...CUTS)), expires: fc.option(fc.constantFrom(...CUTS)) })
+      .filter(({ notBefore, expires }) => notBefore === null || expires === null || notBefore < expires),
+  },
+);
+
+/** Worlds in which some members have a window. */
+export const windowedWorld: fc.Arbitrary<PolicySet> = fc
+  .tuple(world, fc.array(memberWindow, { minLength: 20, maxLength: 20 }))
+  .map(([set, windows]) => {
+    let next = 0;
+    const narrow = (member: PolicyMember): PolicyMember => ({ ...member, ...windows[(next += 1) % windows.length] });
+    return { ...set, roles: set.roles.map((role) => ({ ...role, members: role.members.map(narrow) })) };
+  });
+
+/** The same policy with the members who have no window, and no others. */
+function lasting(set: PolicySet): PolicySet {
+  const isLasting = ({ notBefore = null, expires = null }: PolicyMember): boolean =>
+    notBefore === null && expires === null;
+  return { ...set, roles: set.roles.map((role) => ({ ...role, members: role.members.filter(isLasting) })) };
+}
+
+/** The same policy without windows of members: whatever such a member holds is granted to the member itself. */
+export function narrowedByHand(set: PolicySet): PolicySet {
+  const grants: PolicyGrant[] = [];
+  const add = (grant: PolicyGrant): void => {
+    grants.push({ ...grant, id: `n${String(grants.length)}` });
+    if (grant.principal.kind === 'identity') return;
+    const open = [grant.principal.role];
+    for (const name of open) {
+      for (const member of set.roles.find((role) => role.name === name)?.members ?? []) {
+        const { notBefore = null, expires = null } = member;
+        if (notBefore === null && expires === null) {
+          if (member.kind === 'role') open.push(member.role);
+          continue;
+        }
+        const from = [grant.notBefore, notBefore].filter((one) => one !== null);
+        const until = [grant.expires, expires].filter((one) => one !== null);
+        const bounds = {
+          notBefore: from.length === 0 ? null : instantOf(Math.max(...from)),
+          expires: until.length === 0 ? null : instantOf(Math.min(...until)),
+        };
+        if ((bounds.notBefore ?? -Infinity) >= (bounds.expires ?? Infinity)) continue;
+        const { kind } = member;
+        const principal: Principal =
+          kind === 'role' ? { kind, role: member.role } : { kind, identity: member.identity };
+        add({ ...grant, ...bounds, principal });
+      }
+    }
+  };
+  set.grants.forEach(add);
+  return { ...lasting(set), grants };
+}
+
 /** Worlds of which some have identities that exclude each other. */
 export const exclusiveWorld: fc.Arbitrary<PolicySet> = fc
   .tuple(world, fc.array(fc.uniqueArray(identity, { minLength: 2, maxLength: 3 }), { maxLength: 2 }))

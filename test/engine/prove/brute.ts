@@ -34,8 +34,16 @@ export function filesOf({ name, providers, roles, grants }: PolicySet): readonly
     path,
     bytes: new TextEncoder().encode(`${JSON.stringify(value)}\n`),
   });
-  const memberOf = (member: PolicyMember): unknown =>
-    member.kind === 'role' ? { role: member.role } : formatIdentity(member.identity);
+  const memberOf = (member: PolicyMember): unknown => {
+    const { notBefore = null, expires = null } = member;
+    const window = {
+      ...(notBefore === null ? {} : { notBefore: formatInstant(notBefore) }),
+      ...(expires === null ? {} : { expires: formatInstant(expires) }),
+    };
+    if (member.kind === 'role') return { role: member.role, ...window };
+    const identity = formatIdentity(member.identity);
+    return notBefore === null && expires === null ? identity : { identity, ...window };
+  };
   const grantOf = ({ id, principal, namespace, scopes, inherit, notBefore, expires }: PolicyGrant): object => ({
     id,
     ...(principal.kind === 'role' ? { role: principal.role } : { identity: formatIdentity(principal.identity) }),
@@ -60,16 +68,19 @@ export type Held = (identity: Identity, path: NamespacePath, at: number) => Read
 
 export function holds(set: PolicySet): Held {
   const members = new Map(set.roles.map((role) => [role.name, role.members]));
-  const isIn = (principal: PolicyGrant['principal'], identity: Identity): boolean =>
+  const isIn = (principal: PolicyGrant['principal'], identity: Identity, at: number): boolean =>
     principal.kind === 'identity'
       ? formatIdentity(principal.identity) === formatIdentity(identity)
-      : (members.get(principal.role) ?? []).some((member) => isIn(member, identity));
+      : (members.get(principal.role) ?? []).some(
+          (member) =>
+            (member.notBefore ?? -Infinity) <= at && at < (member.expires ?? Infinity) && isIn(member, identity, at),
+        );
   return (identity, path, at) => {
     const held = new Map<ScopeName, string[]>();
     for (const grant of set.grants) {
       const counts = grant.namespace === path || (grant.inherit && isAtOrBelow(path, grant.namespace));
       const inForce = (grant.notBefore ?? -Infinity) <= at && at < (grant.expires ?? Infinity);
-      if (!counts || !inForce || !isIn(grant.principal, identity)) continue;
+      if (!counts || !inForce || !isIn(grant.principal, identity, at)) continue;
       for (const scope of scopeNames(grant.scopes)) held.set(scope, [...(held.get(scope) ?? []), grant.id]);
     }
     return held;

@@ -268,8 +268,8 @@ describe('what is offered is what was meant', () => {
     ],
     [
       'a member in words',
-      'roles:\n  a: { members: [{ identity: orcid:a }] }\n',
-      'VALUE_NOT_TEXT { identity: orcid:a }',
+      'roles:\n  a: { members: [{ member: orcid:a }] }\n',
+      'VALUE_NOT_TEXT { member: orcid:a }',
       'write `orcid:a`',
     ],
     ['a member role', 'roles:\n  a: { members: [{ roel: staff }] }\n', 'KEY_UNKNOWN roel', 'did you mean `role`?'],
