@@ -1,6 +1,7 @@
 // Rules about single grants: grants to nobody, writes at the root, and grants that have expired or soon will.
+import { formatIdentity } from '../model/identity.js';
 import { formatInstant, windowOf } from '../model/instant.js';
-import type { PolicyGrant } from '../model/policy-set.js';
+import type { PolicyGrant, PolicyMember } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
 import { FAMILIES, hasScope } from '../model/scope.js';
 import { isReachable, type LintWorld } from './lint-world.js';
@@ -43,16 +44,22 @@ export function findWritesAtRoot(world: LintWorld, context: LintContext): void {
 export function findEndingGrants(world: LintWorld, context: LintContext): void {
   const { at, soonMilliseconds } = context;
   if (at === null) return;
-  for (const { id, expires, place } of world.set.grants) {
-    if (expires === null || expires > at + soonMilliseconds) continue;
+  const report = (what: string, { expires = null, place }: Pick<PolicyMember, 'expires' | 'place'>): void => {
+    if (expires === null || expires > at + soonMilliseconds) return;
     const over = expires <= at;
     context.report({
       code: over ? 'LINT_GRANT_EXPIRED' : 'LINT_GRANT_EXPIRES_SOON',
       place: placed(place),
-      message: `the grant \`${id}\` ${over ? 'expired' : 'expires'} at ${formatInstant(expires)}`,
+      message: `${what} ${over ? 'expired' : 'expires'} at ${formatInstant(expires)}`,
       help: over ? 'remove it' : 'extend it, or let it end',
     });
-  }
+  };
+  for (const grant of world.set.grants) report(`the grant \`${grant.id}\``, grant);
+  for (const { name, members } of world.set.roles)
+    for (const member of members) {
+      const who = member.kind === 'role' ? `role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;
+      report(`the membership of ${who} in role \`${name}\``, member);
+    }
 }
 
 /** The families as a list for messages. */

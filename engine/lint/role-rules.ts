@@ -5,14 +5,17 @@ import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
 export function findIdleRoles(world: LintWorld, context: LintContext): void {
-  const { grants, guardrails } = world.set;
+  const { grants, guardrails, roles } = world.set;
+  const nested = new Set(
+    roles.flatMap(({ members }) => members.flatMap((one) => (one.kind === 'role' ? [one.role] : []))),
+  );
   const granted = new Set(grants.flatMap(({ principal }) => (principal.kind === 'role' ? [principal.role] : [])));
   const guarded = new Set(
     guardrails.flatMap(({ rule }) => ('except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [])),
   );
   world.roles.forEach(({ name, place }, row) => {
     if (granted.has(name)) return; // If nobody is in it, each of its grants is reported instead.
-    if (edgesOfMember(world.membership, row).length === 0 && !guarded.has(name)) {
+    if (!nested.has(name) && !guarded.has(name)) {
       context.report({
         code: 'LINT_ROLE_UNUSED',
         place: placed(place),

@@ -1,5 +1,5 @@
 // Members with a window. A role's grants are narrowed for such a member, so for each of them there is one more row that names the
-// member itself: whatever reads the tables then needs to know nothing about windows of members (docs/meaning.md "Roles").
+// member itself: whatever reads the tables then needs to know nothing about windows of members (docs/meaning.md "Identities and roles").
 import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
@@ -19,18 +19,6 @@ export function statedRow({ narrowed }: Pick<PolicyTables, 'narrowed'>, row: num
   let stated = row;
   while (narrowed?.edges.has(stated) === true) stated -= 1;
   return stated;
-}
-
-/** How the tables were narrowed. */
-export interface Narrowed {
-  /** The tables as they were stated: members with their windows, and no more grants than there are ids. */
-  readonly stated: PolicyTables;
-  /** By row of a stated grant, its row in the narrowed tables. */
-  readonly rows: Int32Array;
-  /**
-   * By row of a narrowed grant: the stated member edges through which its principal holds the grant, the principal's own first.
-   */
-  readonly edges: ReadonlyMap<number, readonly number[]>;
 }
 
 /** Rows of member edges, each of which has the role of the one before as a member. */

@@ -5,7 +5,6 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
-import type { Narrowed } from './narrow-members.js';
 
 export interface PlaceColumns {
   /** The row of its file plus one; 0 for a row that was built in memory. */
@@ -87,6 +86,18 @@ export interface PolicyTables {
   readonly exclusive: RowPairs;
   /** Absent where no member has a window. */
   readonly narrowed?: Narrowed;
+}
+
+/** How the tables were narrowed. */
+export interface Narrowed {
+  /** The tables as they were stated: members with their windows, and no more grants than there are ids. */
+  readonly stated: PolicyTables;
+  /** By row of a stated grant, its row in the narrowed tables. */
+  readonly rows: Int32Array;
+  /**
+   * By row of a narrowed grant: the stated member edges through which its principal holds the grant, the principal's own first.
+   */
+  readonly edges: ReadonlyMap<number, readonly number[]>;
 }
 
 /** The tables as a file states them. */

@@ -80,6 +80,8 @@ export const GRANT_REF = schema({
           file: text,
           line: { type: 'integer', minimum: 1 },
           description: { description: 'What the policy says about the role.', ...text },
+          notBefore: { description: 'When the membership begins; absent where it is open.', ...text },
+          expires: { description: 'When the membership ends; absent where it is open.', ...text },
         },
         additionalProperties: false,
       },

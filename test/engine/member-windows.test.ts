@@ -45,7 +45,7 @@ const rules: fc.Arbitrary<GuardrailRule> = fc.oneof(
       sides: fc.constantFrom([1, 2], [1, 48]).map((sides) => sides.map((bits) => bits as ScopeSet)),
       under: anyPath,
     })
-    .map((rule) => ({ kind: 'separate', ...rule, ...EVERYONE }) as GuardrailRule),
+    .map((rule) => ({ kind: 'separate', ...rule, ...EVERYONE })),
   fc
     .record({
       kind: fc.constantFrom('atLeast', 'atMost'),
@@ -56,7 +56,7 @@ const rules: fc.Arbitrary<GuardrailRule> = fc.oneof(
     .map((rule) => ({ ...rule, ...(rule.kind === 'atMost' ? { groups: 0, ...EVERYONE } : {}) }) as GuardrailRule),
   fc
     .record({ providers: fc.constant(['orcid']), withinMilliseconds: fc.constantFrom(5, 10, 20), each: fc.boolean() })
-    .map((rule) => ({ kind: 'expires', ...rule }) as GuardrailRule),
+    .map((rule) => ({ kind: 'expires', ...rule })),
 );
 
 describe('a member with a window', () => {
@@ -233,6 +233,24 @@ describe('in a file', () => {
     expect(causes('scopes: [resource:read]', 'scopes: [resource:read, resource:write]')).toEqual(
       expect.arrayContaining([['changed', 'grant', '']]),
     );
+  });
+
+  it('is told of before it ends, and afterwards', () => {
+    const { policy: set } = read(FILES);
+    if (set === null) throw new Error('it was read before');
+    const input = { policy: set, sources: new Map<string, string>(), outlines: [] };
+    const told = (when: string): readonly string[] =>
+      lintPolicy(input, { at: at(when), soonMilliseconds: 30 * 86_400_000, levels: new Map() }).map(
+        ({ code, message, range }) => `${code} ${String(range.start.line)}: ${message}`,
+      );
+    expect(told('2030-02-01T00:00:00Z')).toEqual([]);
+    expect(told('2030-03-20T00:00:00Z')).toEqual([
+      'LINT_GRANT_EXPIRES_SOON 6: the membership of role `guests` in role `optics` expires at 2030-04-01T00:00:00.000Z',
+    ]);
+    expect(told('2031-01-01T00:00:00Z')).toEqual([
+      'LINT_GRANT_EXPIRED 5: the membership of `orcid:bob` in role `optics` expired at 2030-07-01T00:00:00.000Z',
+      'LINT_GRANT_EXPIRED 6: the membership of role `guests` in role `optics` expired at 2030-04-01T00:00:00.000Z',
+    ]);
   });
 
   it.each([

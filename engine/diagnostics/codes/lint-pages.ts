@@ -28,18 +28,18 @@ export const LINT_PAGES = {
   },
   LINT_GRANT_EXPIRED: {
     severity: 'warning',
-    title: 'a grant that has expired',
+    title: 'a grant or a membership that has expired',
     explanation:
-      'The grant has expired by now (or by `--at`), so it no longer gives anybody anything. This is never an error, because a policy must not become invalid by itself. `compile` reports it only with `--at`.',
+      'The grant, or the membership of a role, has expired by now (or by `--at`), so it no longer gives anybody anything. This is never an error, because a policy must not become invalid by itself. `compile` reports it only with `--at`.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2026-01-01T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',
   },
   LINT_GRANT_EXPIRES_SOON: {
     severity: 'warning',
-    title: 'a grant that expires soon',
+    title: 'a grant or a membership that expires soon',
     explanation:
-      'The grant expires within `--soon` (30 days by default) from now, or from `--at`. Extend it, or let it end on purpose.',
+      'The grant, or the membership of a role, expires within `--soon` (30 days by default) from now, or from `--at`. Extend it, or let it end on purpose.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2027-01-15T00:00:00Z, namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], expires: 2028-01-01T00:00:00Z, namespace: /labs')}`,
     shows: 'alone',

@@ -57,10 +57,18 @@ function grantLines(grants: readonly HeldGrant[]): string {
   return grants.map((grant) => `  by ${citedText(grant)}${throughText(grant.through ?? [])}\n`).join('');
 }
 
-/** `, through leads (roles/amx.yaml:4) in staff (roles/amx.yaml:9)`: each place is where the membership is declared. */
+/**
+ * `, through leads (roles/amx.yaml:4) until 2030-04-01T00:00:00.000Z in staff (roles/amx.yaml:9)`: each place is where the membership is
+ * declared, and each window is that of the membership.
+ */
 function throughText(links: readonly ChainLink[]): string {
   if (links.length === 0) return '';
-  return `, through ${links.map(roleText).join(' in ')}`;
+  return `, through ${links.map(linkText).join(' in ')}`;
+}
+
+function linkText({ notBefore, expires, ...role }: ChainLink): string {
+  const from = notBefore === undefined ? '' : ` from ${notBefore}`;
+  return `${roleText(role)}${from}${expires === undefined ? '' : ` until ${expires}`}`;
 }
 
 /** `asked` are the namespaces as they were typed: for step 1 the invalid one is named. */

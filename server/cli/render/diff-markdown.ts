@@ -118,7 +118,9 @@ function causeText(cause: Cause): string {
     case 'grant':
       return `grant ${code(cause.id)} ${cause.change}${cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`}${place}${whyText(cause.reason)}`;
     case 'member':
-      return `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}${whyText(cause.description)}`;
+      return cause.change === 'changed'
+        ? `window of ${code(cause.member)} in ${code(cause.role)} changed${place}${whyText(cause.description)}`
+        : `${code(cause.member)} ${cause.change === 'added' ? 'added to' : 'removed from'} ${code(cause.role)}${place}${whyText(cause.description)}`;
     case 'role':
       return `role ${code(cause.role)} ${cause.change}${place}${whyText(cause.description)}`;
   }

@@ -133,7 +133,9 @@ function causeText(cause: Cause): string {
       return `grant \`${escapeText(cause.id)}\` to ${escapeText(cause.principal)} was ${cause.change}${fields}${place}${whyText(cause.reason)}${whose}`;
     }
     case 'member':
-      return `${escapeText(cause.member)} was ${cause.change === 'added' ? 'added to' : 'removed from'} role ${cause.role}${place}${about}`;
+      return cause.change === 'changed'
+        ? `the window of ${escapeText(cause.member)} in role ${cause.role} was changed${place}${about}`
+        : `${escapeText(cause.member)} was ${cause.change === 'added' ? 'added to' : 'removed from'} role ${cause.role}${place}${about}`;
     case 'role':
       return `role ${cause.role} was ${cause.change}${place}${about}`;
   }
