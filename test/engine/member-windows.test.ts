@@ -36,27 +36,24 @@ function compiled(set: PolicySet): { readonly policy: Policy; readonly decisions
   return { policy: loaded.policy, decisions: result.snapshot.decisions };
 }
 
+const scopeSets = (...bits: readonly number[]): fc.Arbitrary<ScopeSet> =>
+  fc.constantFrom(...bits).map((one) => one as ScopeSet);
 const rules: fc.Arbitrary<GuardrailRule> = fc.oneof(
   fc
-    .record({ scopes: fc.constantFrom(1, 3, 48, 1023), under: anyPath })
-    .map((rule) => ({ kind: 'never', ...rule, ...EVERYONE }) as GuardrailRule),
+    .record({ scopes: scopeSets(1, 3, 48, 1023), under: anyPath })
+    .map((rule): GuardrailRule => ({ kind: 'never', ...rule, ...EVERYONE })),
   fc
-    .record({
-      sides: fc.constantFrom([1, 2], [1, 48]).map((sides) => sides.map((bits) => bits as ScopeSet)),
-      under: anyPath,
-    })
-    .map((rule) => ({ kind: 'separate', ...rule, ...EVERYONE })),
+    .record({ sides: fc.tuple(scopeSets(1), scopeSets(2, 48)), under: anyPath })
+    .map((rule): GuardrailRule => ({ kind: 'separate', ...rule, ...EVERYONE })),
   fc
-    .record({
-      kind: fc.constantFrom('atLeast', 'atMost'),
-      identities: fc.constantFrom(1, 2, 3),
-      scopes: fc.constantFrom(1, 3),
-      at: anyPath.map((path) => ({ kind: 'path', path })),
-    })
-    .map((rule) => ({ ...rule, ...(rule.kind === 'atMost' ? { groups: 0, ...EVERYONE } : {}) }) as GuardrailRule),
+    .record({ identities: fc.constantFrom(1, 2), scopes: scopeSets(1, 3), path: anyPath, isMost: fc.boolean() })
+    .map(({ path, isMost, ...rule }): GuardrailRule => {
+      const at = { kind: 'path', path } as const;
+      return isMost ? { kind: 'atMost', groups: 0, at, ...rule, ...EVERYONE } : { kind: 'atLeast', at, ...rule };
+    }),
   fc
-    .record({ providers: fc.constant(['orcid']), withinMilliseconds: fc.constantFrom(5, 10, 20), each: fc.boolean() })
-    .map((rule) => ({ kind: 'expires', ...rule })),
+    .record({ withinMilliseconds: fc.constantFrom(5, 10, 20), each: fc.boolean() })
+    .map((rule): GuardrailRule => ({ kind: 'expires', providers: ['orcid'], ...rule })),
 );
 
 describe('a member with a window', () => {
