@@ -65,10 +65,10 @@ function verifyText({ ok, events, logs, faults, count: all, unread }: VerifyRepo
 
 function storeLines(noted: NotedLogs): readonly string[] {
   if (!noted.asked) return [`not compared with the store: ${noted.why}`];
-  return noted.elsewhere.map(({ log, host, folder, seq }) => {
-    const place = host === null ? 'an unknown place' : `${host}:${folder ?? ''}`;
-    return `${log}: not here: the store knows it in ${place}, up to event ${String(seq)}`;
-  });
+  return noted.elsewhere.map(
+    ({ log, host, folder, seq }) =>
+      `${log}: not here: the store knows it in ${host}:${folder}, up to event ${String(seq)}`,
+  );
 }
 
 /** Throws `CliFailure` for a bad instant or path. */
