@@ -7,12 +7,13 @@ import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupDigits } from './diagnostics/fault-words.js';
-import type { FileOutline, PolicySet } from './model/policy-set.js';
+import type { FileOutline, Place, PolicySet } from './model/policy-set.js';
 import { countPairs } from './model/exclusions.js';
 import { pastNamespaces } from './model/namespace.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
+import { pastExceptions } from './snapshot/resolve-parties.js';
 import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
@@ -139,10 +140,10 @@ export type CompileResult =
   | { readonly ok: true; readonly snapshot: CompiledSnapshot }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Fails only if the policy is larger than the limits allow. */
 /** For members with a window, each grant of the role has a row of its own. */
 const MEMBERS_HELP = 'give fewer members a window, or put those with the same window into a role of their own';
 
+/** Fails only if the policy is larger than the limits allow. */
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
   if (
     pastNamespaces(
@@ -153,6 +154,11 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     return tooLarge(`the policy would have more than ${groupDigits(limits.namespaces)} namespaces`, 'split the policy');
   if (countPairs(set.exclusive.map(({ identities }) => identities.length)) > limits.exclusive)
     return tooLarge(`the policy would have more than ${groupDigits(limits.exclusive)} exclusive pairs`, PAIRS_HELP);
+  const past = pastExceptions(set, limits.exceptions);
+  if (past !== null) {
+    const message = `\`except\` of the guardrails would name more than ${groupDigits(limits.exceptions)} members of roles, counted once for each guardrail`;
+    return tooLarge(message, 'have fewer guardrails that leave out large roles', past.place);
+  }
   const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
   if (isTooLarge)
     return tooLarge(`the decision table would have more than ${groupDigits(limits.grants)} grants`, MEMBERS_HELP);
@@ -181,9 +187,7 @@ const EXPANDED_HELP = 'let fewer grants go to roles with many members, or split 
 const INTERVALS_HELP =
   'drop grants that have expired, and give the rest their `notBefore` and `expires` at fewer different instants';
 
-function tooLarge(message: string, help: string): CompileResult {
-  return {
-    ok: false,
-    diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', file: 'policy.yaml', message, help })],
-  };
+function tooLarge(message: string, help: string, place: Place | null = null): CompileResult {
+  const where = place === null ? { file: 'policy.yaml' } : { file: place.file, range: rangeOf(place.lines, place) };
+  return { ok: false, diagnostics: [makeDiagnostic({ code: 'LIMIT_EXPANDED', ...where, message, help })] };
 }

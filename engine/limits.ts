@@ -35,15 +35,20 @@ export const ENGINE_LIMITS = Object.freeze({
   /** Expectations (allow, deny, sees) of all tests together. */
   expectations: 1_000_000,
   guardrails: 10_000,
-  /** Questions of all tests together: each access once for each interval of time. */
+  /** Members of roles, nested ones too, that `except` of all guardrails names, once for each guardrail. */
+  exceptions: 5_000_000,
+  /**
+   * Steps of all tests together: a question for each access, interval of time and identity, and some for the grants among which the
+   * intervals are found.
+   */
   testSteps: 5_000_000,
   /**
    * Grants and identities that the witnesses of a guardrail name place by place; beyond that, one entry covers many
    * places.
    */
   witnessNames: 100_000,
-  /** Grants and people that proofs of guardrails compare in pairs, for groups that people may be in. */
-  proofSteps: 50_000_000,
+  /** Steps of the proofs of all guardrails together, some 25 ns each (`STEPS_OF` in prove/guardrails/proof-budget.ts). */
+  proofSteps: 400_000_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
   /** Grants and members of a policy, once for each edit of `explain` that guardrails are proved with. */

@@ -2,7 +2,7 @@
 // provider.
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
 import { compareTexts } from '../model/order.js';
-import type { Audience, PolicySet } from '../model/policy-set.js';
+import type { Audience, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 
 /** All identities that an audience names, as sorted texts. */
 export type Resolve = (named: Audience) => readonly string[];
@@ -27,6 +27,23 @@ export function makeResolve(set: PolicySet): Resolve {
     }
     return [...named].sort(compareTexts);
   };
+}
+
+/** The guardrail whose `except` names more members of roles than `limit` leaves, counted with the guardrails before it; null if none does. */
+export function pastExceptions(set: PolicySet, limit: number): PolicyGuardrail | null {
+  const members = new Map(set.roles.map((role) => [role.name, role.members]));
+  let left = limit;
+  for (const guardrail of set.guardrails) {
+    const { rule } = guardrail;
+    const reached = new Set('except' in rule ? rule.except.roles : []);
+    for (const role of reached) {
+      const those = members.get(role) ?? [];
+      left -= those.length;
+      if (left < 0) return guardrail;
+      for (const member of those) if (member.kind === 'role') reached.add(member.role);
+    }
+  }
+  return null;
 }
 
 /** All identities that roles, grants, people and exclusive lists name; some more than once. */

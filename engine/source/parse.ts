@@ -51,8 +51,6 @@ interface Reading extends YamlSource {
   readonly taken: Map<CST.Token | undefined, Taken>;
   /** Faults of the parts that could be read. They are reported only if everything can be read. */
   readonly faults: SourceFault[];
-  /** The number of tags and the like that have been reported. */
-  refused: number;
 }
 
 interface Taken {
@@ -69,11 +67,13 @@ const BESIDE = 1_000;
 /** Escapes in one text that YAML does not have. The package keeps an error for each, and the first one is told. */
 const BAD_ESCAPES = 1_000;
 
-/** At most this many tags and the like are reported one by one. */
-const REFUSED = 100_000;
+const BARE = 'marks without a text between them';
+
+/** At most this many tags, anchors and aliases are read: they are refused anyway, and each takes long. */
+const REFUSED = 1_000;
 
 export function parseYaml(source: YamlSource, window = WINDOW): ParsedYaml {
-  const reading: Reading = { ...source, parser: new Parser(), tokens: [], taken: new Map(), faults: [], refused: 0 };
+  const reading: Reading = { ...source, parser: new Parser(), tokens: [], taken: new Map(), faults: [] };
   const { parser, tokens } = reading;
   const limitMet = makeLimits(reading);
   let count = 0;
@@ -106,6 +106,8 @@ function broken(source: YamlSource, fault: SourceFault): Broken {
 function makeLimits(reading: Reading): (lexeme: string) => Broken | null {
   const { parser, limits, budget } = reading;
   let texts = 0;
+  let marks = 0;
+  let refused = 0;
   let isPlain = false;
   return (lexeme) => {
     if (openCollections(parser) > limits.depth) {
@@ -115,9 +117,18 @@ function makeLimits(reading: Reading): (lexeme: string) => Broken | null {
       return broken(reading, { code: 'LIMIT_DEPTH', start, end: parser.offset, message, help });
     }
     const isText = !isPlain && beginsText(lexeme);
+    if (!isPlain && lexeme.length === 1 && '-?:,[]{}'.includes(lexeme)) {
+      marks += 1;
+      if (marks > BESIDE) return stop(reading) ?? tooMany(reading, BESIDE, BARE);
+    }
+    if (isText && '!&*'.includes(lexeme.charAt(0))) {
+      refused += 1;
+      if (refused > REFUSED) return stop(reading) ?? tooMany(reading, REFUSED, 'tags, anchors and aliases');
+    }
     isPlain = lexeme === BEFORE_PLAIN;
     if (!isText) return null;
     texts += 1;
+    marks = 0;
     if (texts > limits.pieceTexts) return tooMany(reading, limits.pieceTexts, 'texts in one list or mapping');
     return takeNode(budget) ? null : tooMany(reading, limits.nodes, 'texts in one file');
   };
@@ -137,14 +148,13 @@ function letGo(reading: Reading): Broken | null {
   long.forEach(dropBlanks);
   if (long.some(({ length }) => length > BESIDE)) {
     // There is probably a fault among them.
-    return stop(reading) ?? tooMany(reading, BESIDE, 'marks without a text between them');
+    return stop(reading) ?? tooMany(reading, BESIDE, BARE);
   }
   const parts = completeParts(parser).map((part) => ({ ...part, composed: compose(part.document) }));
   const composed = parts.map((part) => part.composed);
   const entries = parts.map((part) => part.entries);
   const stopped = judge(reading, composed, entries);
   if (stopped !== null) return stopped;
-  if (reading.refused > REFUSED) return tooMany(reading, REFUSED, 'tags, anchors and aliases in one list or mapping');
   for (const part of parts) {
     const into = taken.get(part.open) ?? { items: [], entries: [] };
     taken.set(part.open, into);
@@ -216,7 +226,6 @@ const REFUSED_ELSEWHERE: ReadonlySet<string> = new Set([
 function refuseToken(reading: Reading, token: CST.Token): void {
   const refusal = REFUSALS.get(token.type);
   if (refusal === undefined || !('source' in token)) return;
-  reading.refused += 1;
   const [code, what, helpFor] = refusal;
   const written = token.source.trimEnd();
   const at = { start: token.offset, end: token.offset + written.length };

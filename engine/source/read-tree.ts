@@ -24,13 +24,26 @@ export function readTree({ text, limits, report }: TreeSource, pieceLength = PIE
 
 function readWhole(whole: YamlSource, pieceLength: number): ParsedYaml {
   // A `---` at the beginning is legal and means nothing. The quick reader can read most files without it.
-  const head = HEAD.exec(whole.text)?.[0].length ?? 0;
+  const head = headOf(whole.text);
   if (head > 0 && !whole.text.startsWith('---', head))
     return readBody(partOf(whole, head, whole.text.length), pieceLength);
   return readBody(whole, pieceLength);
 }
 
-const HEAD = /^(?:(?: *#[^\n]*| *)\n)*--- *(?:#[^\n]*)?\n/;
+/** The length of what ends with the `---`; 0 if there is none. */
+function headOf(text: string): number {
+  for (let start = 0; ; start = BLANK.lastIndex) {
+    BLANK.lastIndex = start;
+    if (!BLANK.test(text)) {
+      MARK.lastIndex = start;
+      return MARK.test(text) ? MARK.lastIndex : 0;
+    }
+  }
+}
+
+/** One line at a time: an expression for all of them would need a stack for as many. */
+const BLANK = / *(?:#[^\n]*)?\n/y;
+const MARK = /--- *(?:#[^\n]*)?\n/y;
 
 function readBody(whole: YamlSource, pieceLength: number): ParsedYaml {
   const texts = whole.text.length <= pieceLength ? null : splitEntries(whole.text, pieceLength);

@@ -1,14 +1,15 @@
 // Which guardrails an edit would break. The edit is made in the declared policy, and each guardrail that holds now is proved again.
 // So all effects of an edit count: a new member of a role may also become someone whom a guardrail exempts.
 import { compileTables } from '../../compile/compile-tables.js';
-import type { Policy } from '../../evaluate/policy.js';
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { preparePolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { formatIdentity, parseIdentity, type Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import type { PolicyGrant, PolicyGuardrail, PolicyMember, PolicySet } from '../../model/policy-set.js';
 import { scopeSetOf } from '../../model/scope.js';
-import { checkGuardrails, proveGuardrails } from '../guardrails/check-guardrails.js';
+import { proveGuardrails } from '../guardrails/check-guardrails.js';
+import { makeProofBudget, type ProofBounds } from '../guardrails/proof-budget.js';
 import type { GrantAmendment } from './amendments.js';
 import type { Edit, PolicyChange } from './edits.js';
 
@@ -23,26 +24,30 @@ export interface Guarded {
   readonly set: PolicySet | null;
 }
 
-/** The edits in the same order. Past the limit `editedEntries`, `breaks` is null. */
+/** The edits in the same order. Past the limits `editedEntries` and `proofSteps`, `breaks` is null. */
 export function proveEdits(
   edits: readonly Edit[],
   { policy, set }: Guarded,
   limits: EngineLimits = ENGINE_LIMITS,
 ): readonly ProvedEdit[] {
   if (edits.length === 0) return [];
-  const guardrails = set === null ? [] : heldGuardrails(set, policy, limits);
+  const budget = makeProofBudget(limits.proofSteps);
+  const guardrails = set === null ? [] : heldGuardrails(set, policy, { limits, budget });
   const isFree = set === null ? policy.checks?.guardrails.count === 0 : guardrails.length === 0;
   let left = limits.editedEntries;
   return edits.map((edit) => {
     if (isFree || edit.change.kind === 'credential') return { ...edit, breaks: [] };
     left -= set === null ? 0 : entriesOf(set);
     if (set === null || left < 0) return { ...edit, breaks: null };
-    return { ...edit, breaks: brokenIn({ ...editedSet(set, edit.change), guardrails }, limits) };
+    return { ...edit, breaks: brokenIn({ ...editedSet(set, edit.change), guardrails }, { limits, budget }) };
   });
 }
 
-function heldGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits): readonly PolicyGuardrail[] {
-  const broken = new Set(checkGuardrails(set, policy, limits).violations.map(({ guardrail }) => guardrail));
+function heldGuardrails(set: PolicySet, policy: Policy, bounds: ProofBounds): readonly PolicyGuardrail[] {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'guardrails are checked against a compiled policy');
+  const { violations } = proveGuardrails(set, prepared, bounds);
+  const broken = new Set(violations.map(({ guardrail }) => guardrail));
   return set.guardrails.filter(({ id }) => !broken.has(id));
 }
 
@@ -51,11 +56,12 @@ function entriesOf({ grants, roles }: PolicySet): number {
   return roles.reduce((sum, { members }) => sum + members.length, grants.length);
 }
 
-function brokenIn(set: PolicySet, limits: EngineLimits): readonly string[] | null {
+function brokenIn(set: PolicySet, bounds: ProofBounds): readonly string[] | null {
   const { tables, holders: holdersWithin } = compileTables(set);
-  const holders = holdersWithin(limits.expandedRows);
+  const holders = holdersWithin(bounds.limits.expandedRows);
   if (holders === null) return null;
-  const { violations } = proveGuardrails(set, preparePolicy({ tables, holders }), limits);
+  const { violations } = proveGuardrails(set, preparePolicy({ tables, holders }), bounds);
+  if (violations.some(({ unproved }) => unproved === true)) return null;
   return violations.map(({ guardrail }) => guardrail).sort();
 }
 

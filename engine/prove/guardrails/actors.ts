@@ -2,7 +2,6 @@
 // that these are from. Who is in a group is decided elsewhere, so whoever has an identity of a provider may be in each of its groups.
 // No actor carries two identities of an `exclusive` list.
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
-import { addTo } from '../../model/group.js';
 
 /** A person, or somebody whom no policy names. */
 export interface Human {
@@ -29,15 +28,19 @@ export interface Actors {
 }
 
 export function makeActors(exclusive: readonly (readonly Identity[])[]): Actors {
-  const listsOf = new Map<string, number[]>();
+  const listsOf = new Map<string, Set<number>>();
   exclusive.forEach((identities, list) => {
-    for (const identity of identities) addTo(listsOf, formatIdentity(identity), list);
+    for (const identity of identities) {
+      const text = formatIdentity(identity);
+      const lists = listsOf.get(text) ?? new Set();
+      listsOf.set(text, lists.add(list));
+    }
   });
-  const listsWith = (identity: Identity): readonly number[] => listsOf.get(formatIdentity(identity)) ?? [];
   const areApart = (a: Identity, b: Identity): boolean => {
-    if (formatIdentity(a) === formatIdentity(b)) return false;
-    const lists = listsWith(b);
-    return listsWith(a).some((list) => lists.includes(list));
+    const [own, others] = [listsOf.get(formatIdentity(a)), listsOf.get(formatIdentity(b))];
+    if (own === undefined || others === undefined || formatIdentity(a) === formatIdentity(b)) return false;
+    const [few, many] = own.size < others.size ? [own, others] : [others, own];
+    return [...few].some((list) => many.has(list));
   };
   // Each group comes with an identity of its provider.
   const isCarried = (human: Human, carried: readonly Identity[], lacking: readonly string[]): boolean => {

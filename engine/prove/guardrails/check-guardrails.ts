@@ -20,7 +20,8 @@ import { describeRule } from './describe-rule.js';
 import { checkExpires } from './expires.js';
 import { checkNever } from './grant-rules.js';
 import { type Reliance, reliedOn } from './relied-on.js';
-import { type Finding, makeWorld, type Scene, TooManySteps, type World } from './scene.js';
+import { makeProofBudget, type ProofBounds, type ProofBudget, STEPS_OF, TooManySteps } from './proof-budget.js';
+import { type Finding, makeWorld, type Scene, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
 import { toWitnesses, type Witness } from './witness.js';
 import { statedId } from '../../model/narrow-members.js';
@@ -62,7 +63,10 @@ export interface GuardrailReport {
 export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
-  const report = { ...proveGuardrails(set, prepared, limits), ...relied(set, prepared, limits) };
+  const budget = makeProofBudget(limits.proofSteps);
+  const bounds = { limits, budget };
+  const proved = proveGuardrails(set, prepared, bounds);
+  const report = { ...proved, ...relied(set, proved.violations, worldOf(set, prepared, bounds)) };
   const repairs = new Map(
     report.violations.filter(({ repair }) => repair.length > 0).map(({ guardrail, repair }) => [guardrail, repair]),
   );
@@ -71,8 +75,11 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
   const rowsOf = groupBy(tables.grants.id.keys(), (row) => statedId(tables.grants.id[row] ?? ''));
   const rows = [...repairs.values()].map((repair) => repair.flatMap(({ id }) => rowsOf.get(id) ?? []));
   const guardrails = set.guardrails.filter(({ id }) => repairs.has(id));
-  const hold = (changed: PreparedPolicy): boolean =>
-    proveGuardrails({ ...set, guardrails }, changed, limits).violated === 0;
+  const hold = (changed: PreparedPolicy): boolean => {
+    if (budget.isSpent()) return false;
+    const { world, topLevel } = worldOf({ ...set, guardrails }, changed, bounds);
+    return guardrails.every((guardrail) => prove(world, guardrail, { topLevel, budget }) === null);
+  };
   const common = commonRepair(prepared, rows, { hold, steps: limits.proofSteps });
   return { ...report, repair: grantRefs(tables, common) };
 }
@@ -80,37 +87,51 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
 /** How often a guardrail is proved to find the pairs that it relies on. */
 const RELIANCE_TRIES = 100;
 
-function relied(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): Pick<GuardrailReport, 'reliesOn'> {
+function relied(
+  set: PolicySet,
+  violations: readonly GuardrailViolation[],
+  { world, topLevel }: Proving,
+): Pick<GuardrailReport, 'reliesOn'> {
   const exclusive = set.exclusive.map(({ identities }) => identities);
   if (exclusive.length === 0) return {};
-  const { world, topLevel } = worldOf(set, prepared, limits);
-  const reliances = set.guardrails.flatMap((guardrail) => {
-    const holds = (lists: readonly (readonly Identity[])[]): boolean =>
-      prove({ ...world, actors: makeActors(lists) }, guardrail, topLevel) === null;
-    const pairs = holds(exclusive) ? reliedOn(exclusive, holds, RELIANCE_TRIES) : [];
-    return pairs.length === 0 ? [] : [{ guardrail: guardrail.id, pairs }];
+  const violated = new Set(violations.map(({ guardrail }) => guardrail));
+  const reliances = set.guardrails.flatMap((guardrail): readonly Reliance[] => {
+    if (violated.has(guardrail.id)) return [];
+    const holds = (lists: readonly (readonly Identity[])[]): boolean => {
+      const { finding } = check({ ...world, actors: makeActors(lists) }, guardrail.rule, topLevel);
+      return finding.sightings.length === 0;
+    };
+    try {
+      const pairs = reliedOn(exclusive, holds, RELIANCE_TRIES);
+      return pairs.length === 0 ? [] : [{ guardrail: guardrail.id, pairs }];
+    } catch (problem) {
+      if (problem instanceof TooManySteps) return [{ guardrail: guardrail.id, pairs: [], unknown: true }];
+      throw problem;
+    }
   });
   return reliances.length === 0 ? {} : { reliesOn: reliances };
 }
 
-function worldOf(
-  set: PolicySet,
-  prepared: PreparedPolicy,
-  limits: EngineLimits,
-): { readonly world: World; readonly topLevel: readonly NamespacePath[] } {
+interface Proving {
+  readonly world: World;
+  readonly topLevel: readonly NamespacePath[];
+}
+
+function worldOf(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds): Proving {
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
   const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
   const exclusive = set.exclusive.map(({ identities }) => identities);
-  return { world: makeWorld({ policy: prepared, people: set.people, exclusive, more, limits }), topLevel };
+  return { world: makeWorld({ policy: prepared, people: set.people, exclusive, more, ...bounds }), topLevel };
 }
 
-/** The same, for a policy that is already prepared for proofs. */
-export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits: EngineLimits): GuardrailReport {
+/** The same, for a policy that is already prepared for proofs, with what other proofs have left of the budget. */
+export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds): GuardrailReport {
   if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
-  const { world, topLevel } = worldOf(set, prepared, limits);
+  const { world, topLevel } = worldOf(set, prepared, bounds);
+  const { budget } = bounds;
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
-    const violation = prove(world, guardrail, topLevel);
+    const violation = prove(world, guardrail, { topLevel, budget });
     if (violation !== null) violations.push(violation);
   }
   return { held: set.guardrails.length - violations.length, violated: violations.length, violations };
@@ -119,13 +140,15 @@ export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, limits
 function prove(
   world: World,
   guardrail: PolicyGuardrail,
-  topLevel: readonly NamespacePath[],
+  { topLevel, budget }: { readonly topLevel: readonly NamespacePath[]; readonly budget: ProofBudget },
 ): GuardrailViolation | null {
   try {
-    const { scene, finding } = check(world, guardrail.rule, topLevel);
-    return finding.sightings.length === 0 ? null : toViolation(scene, guardrail, finding);
+    return budget.charge(guardrail, () => {
+      const { scene, finding } = check(world, guardrail.rule, topLevel);
+      return finding.sightings.length === 0 ? null : toViolation(scene, guardrail, finding);
+    });
   } catch (problem) {
-    if (problem instanceof TooManySteps) return unproved(guardrail, world.limits);
+    if (problem instanceof TooManySteps) return unproved(guardrail, budget);
     throw problem;
   }
 }
@@ -145,6 +168,9 @@ interface Proof {
 }
 
 function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Proof {
+  const { grants, identities } = world.policy.tables;
+  // Every kind of rule looks at all of them.
+  world.spend(grants.id.length + identities.subject.length + world.people.named.length * STEPS_OF.person);
   const places = (): readonly Where[] => placesOf(world.nodes, rule, pathsOf(rule, topLevel));
   const proof = (counted: Counted, toFinding: (scene: Scene) => Finding): Proof => {
     const scene = { ...world, counted };
@@ -192,14 +218,21 @@ function describe({ id, description, rule, place }: PolicyGuardrail): Omit<Guard
 }
 
 /** What cannot be proved in bounded time counts as violated. */
-function unproved(guardrail: PolicyGuardrail, { proofSteps }: EngineLimits): GuardrailViolation {
-  return {
-    ...describe(guardrail),
-    unproved: true,
-    witnesses: [],
-    repair: [],
-    help: `the proof takes more than ${groupDigits(proofSteps)} steps, since so many groups and people have grants in the same places: grant to fewer groups there, or narrow the rule with \`under\` or \`to\``,
-  };
+function unproved(guardrail: PolicyGuardrail, budget: ProofBudget): GuardrailViolation {
+  return { ...describe(guardrail), unproved: true, witnesses: [], repair: [], help: budgetHelp(budget) };
+}
+
+function budgetHelp({ steps, costliest }: ProofBudget): string {
+  const all = `the proofs of all guardrails may take ${groupDigits(steps)} steps together`;
+  const help =
+    'have fewer guardrails there, narrow them with `under` or `to`, or grant to fewer groups in the same places';
+  const most = costliest();
+  if (most === null) return all;
+  const { guardrail, own, ofFile } = most;
+  const alone = `\`${guardrail.id}\` took ${groupDigits(own)} of them`;
+  const { place } = guardrail;
+  const who = place === null ? alone : `those of \`${place.file}\` took ${groupDigits(ofFile)} of them (${alone})`;
+  return `${all}, and ${who}: ${help}`;
 }
 
 function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: Finding): GuardrailViolation {

@@ -7,6 +7,7 @@ import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
+import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
 export interface Verdict {
@@ -30,15 +31,16 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
   const { scopes } = verdict;
+  const wanted = { scene, scopes };
   if (names <= scene.limits.witnessNames) {
     return places.flatMap((place) => {
       const breach = breachOf(scene, place, verdict);
       const sharers = sharersOf(scene, [...place.inherited.holdings, ...place.local.holdings]);
-      return [...nobodyIn(breach, scopes), ...somebodyIn(sharers, breach, scopes)];
+      return [...nobodyIn(breach, scopes), ...somebodyIn(wanted, sharers, breach)];
     });
   }
   const own = places.flatMap((place) =>
-    joinAll(somebodyIn(sharersOf(scene, place.local.holdings), breachOf(scene, place, verdict), scopes)),
+    joinAll(somebodyIn(wanted, sharersOf(scene, place.local.holdings), breachOf(scene, place, verdict))),
   );
   const sharers = remember(({ holdings }: Held) => sharersOf(scene, holdings));
   const common = [...groupBy(places, ({ inherited }) => inherited)].flatMap(([inherited, heirs]) => {
@@ -49,7 +51,7 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
     return [...alike.values()].flatMap(([first, ...more]) => {
       if (first === undefined) return [];
       const breach = { ...first, rows: [...first.rows, ...more.flatMap(({ rows }) => rows)] };
-      return [...nobodyIn(breach, scopes), ...joinAll(somebodyIn(sharers(inherited), breach, scopes))];
+      return [...nobodyIn(breach, scopes), ...joinAll(somebodyIn(wanted, sharers(inherited), breach))];
     });
   });
   return [...common, ...own];
@@ -78,10 +80,20 @@ function nobodyIn(breach: Breach, scopes: number): readonly Sighting[] {
   return breach.nobody.map(({ from, until }) => ({ ...regionOf(breach), people: [], scopes, from, until, grants: [] }));
 }
 
-function somebodyIn(sharers: readonly Sharers[], breach: Breach, wanted: number): readonly Sighting[] {
+interface Wanted {
+  readonly scene: Scene;
+  readonly scopes: number;
+}
+
+function somebodyIn(
+  { scene, scopes: wanted }: Wanted,
+  sharers: readonly Sharers[],
+  breach: Breach,
+): readonly Sighting[] {
   const place = regionOf(breach);
-  return sharers.flatMap(({ people, holdings }) =>
-    breach.broken
+  return sharers.flatMap(({ people, holdings }) => {
+    scene.spend(STEPS_OF.named * breach.broken.length * holdings.length);
+    return breach.broken
       .flatMap((stretch) => cut(stretch, holdings))
       .flatMap(({ from, until }) => {
         // None of their grants begins or ends within the interval, so one instant stands for all of it.
@@ -89,8 +101,8 @@ function somebodyIn(sharers: readonly Sharers[], breach: Breach, wanted: number)
         const scopes = inForce.reduce((all, holding) => all | (holding.scopes & wanted), 0);
         const grants = inForce.map(({ grant }) => grant).sort((a, b) => a - b);
         return grants.length === 0 ? [] : [{ ...place, people, scopes, from, until, grants }];
-      }),
-  );
+      });
+  });
 }
 
 /** Joins sightings with the same place, time and scopes, whoever holds them and by whatever grants. */

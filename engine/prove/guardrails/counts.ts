@@ -6,6 +6,7 @@ import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
 import { sightingsOf, type Verdict } from './count-sightings.js';
 import { countOf, inForceOf, makePlaces, type Place, plus } from './covers.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
 
 /** A class of namespaces in which a rule counts. */
@@ -104,6 +105,7 @@ function putBack(refills: readonly Refill[], holding: Holding, principal: number
   const window = inForceOf(holding);
   const counts: Timeline[] = [];
   for (const refill of refills) {
+    refill.ceiling.scene.spend(STEPS_OF.named * (reachOf(refill).length + refill.count.starts.length));
     const beyond = Array.from(reachOf(refill), (person) => without(window, refill.cover.get(person) ?? NOTHING));
     const count = plus(refill.count, countOf(beyond));
     if (isThere(refill) && count.values.some((value) => value > refill.ceiling.most)) return false;

@@ -5,6 +5,7 @@ import { listRows, rowsOf } from '../../model/row-lists.js';
 import { combine, during, NOTHING, piecesOf, type Timeline, unite, without } from '../../model/timeline.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { Scene } from './scene.js';
 
 /** Some grants of a place. `cover` has a timeline for each person whom they reach: 1 while the person holds one of them. */
@@ -42,6 +43,7 @@ export function makePlaces(scene: Scene, scopes: number): (where: Pick<Place, 'r
     return { held, count: countOf(held.cover.values()) };
   });
   return ({ row, extent }) => {
+    scene.spend(STEPS_OF.place);
     const { held, count } = passedOn(extent === 'below' ? row : (nodes.parent[row] ?? -1));
     const local = heldBy(scene, extent === 'below' ? [] : relevantAt(row));
     const beyond = [...local.cover].map(([person, timeline]) => without(timeline, held.cover.get(person) ?? NOTHING));
@@ -53,7 +55,9 @@ function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
   const covers = new Map<number, Timeline[]>();
   for (const [principal, held] of byPrincipal(scene, holdings)) {
     const window = unite(held.map(inForceOf));
-    for (const person of scene.counted.reach(principal)) addTo(covers, person, window);
+    const people = scene.counted.reach(principal);
+    scene.spend(STEPS_OF.named * (held.length + people.length * window.starts.length));
+    for (const person of people) addTo(covers, person, window);
   }
   return { holdings, cover: new Map(Array.from(covers, ([person, windows]) => [person, unite(windows)])) };
 }
@@ -111,7 +115,9 @@ export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly 
   const sharedBy = new Map<number, Shared>();
   for (const [principal, held] of byPrincipal(scene, holdings)) {
     const extended = remember((before: Shared | null): Shared => ({ before, holdings: held }));
-    for (const person of scene.counted.reach(principal)) sharedBy.set(person, extended(sharedBy.get(person) ?? null));
+    const people = scene.counted.reach(principal);
+    scene.spend(STEPS_OF.named * (held.length + people.length));
+    for (const person of people) sharedBy.set(person, extended(sharedBy.get(person) ?? null));
   }
   return Array.from(
     groupBy(sharedBy, ([, shared]) => shared),

@@ -64,9 +64,10 @@ function seriesOf(scene: Scene, within: number): readonly Series[] {
 function longIn(scene: Scene, holdings: readonly Holding[], within: number): readonly Patch[] {
   scene.spend(holdings.length);
   const places = outermost(scene.nodes, holdings);
-  return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) =>
-    longOf(held, within),
-  );
+  return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) => {
+    scene.spend(held.starts.length * EACH_SCOPE.length);
+    return longOf(held, within);
+  });
 }
 
 function longOf(held: Timeline, within: number): Timeline {

@@ -27,6 +27,7 @@ export function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
     const { from, until } = holding;
     const broken = from < until ? judge(holding) : null;
     const people = broken === null ? [] : scene.counted.reach(principal[grant] ?? 0);
+    scene.spend(people.length);
     if (broken !== null && people.length > 0) sightings.push({ people, ...broken, from, until, grants: [grant] });
   }
   return { sightings, repair: sightings.flatMap(({ grants }) => [...grants]) };

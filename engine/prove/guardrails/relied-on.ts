@@ -10,6 +10,8 @@ export interface Reliance {
   readonly guardrail: string;
   /** In the order of the policy. */
   readonly pairs: readonly ExclusivePair[];
+  /** It was not worked out: that would have taken more steps than proofs may. Absent otherwise. */
+  readonly unknown?: true;
 }
 
 /**

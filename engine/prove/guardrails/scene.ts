@@ -16,6 +16,7 @@ import { type Patch, patchKey } from '../cells/regions.js';
 import { type Actors, makeActors } from './actors.js';
 import type { Counted } from './counted.js';
 import { makePeople, type People } from './people.js';
+import type { ProofBounds, ProofBudget } from './proof-budget.js';
 import type { Beside } from './speech.js';
 import { statedTables } from '../../model/tables.js';
 
@@ -52,7 +53,7 @@ export interface World extends Rights {
   readonly people: People;
   readonly actors: Actors;
   /** Counts steps of a proof. Throws `TooManySteps` beyond the limit. */
-  readonly spend: (steps: number) => void;
+  readonly spend: ProofBudget['spend'];
   /** The identities that are a principal or are in it. */
   readonly reach: (principal: number) => Int32Array;
 }
@@ -62,21 +63,16 @@ export interface Scene extends World {
   readonly counted: Counted;
 }
 
-export interface WorldOf {
+export interface WorldOf extends ProofBounds {
   readonly policy: PreparedPolicy;
   readonly people: readonly PolicyPerson[];
   /** Lists of identities of which no actor carries two. */
   readonly exclusive: readonly (readonly Identity[])[];
   /** Namespaces that need a row of their own even if no grant names them. */
   readonly more: readonly NamespacePath[];
-  readonly limits: EngineLimits;
 }
 
-/** A proof would take more than `limits.proofSteps`. */
-export class TooManySteps extends Error {}
-
-export function makeWorld({ policy, people, exclusive, more, limits }: WorldOf): World {
-  let left = limits.proofSteps;
+export function makeWorld({ policy, people, exclusive, more, limits, budget }: WorldOf): World {
   return {
     ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
     limits,
@@ -84,10 +80,7 @@ export function makeWorld({ policy, people, exclusive, more, limits }: WorldOf):
     everMembership: makeMembership(statedTables(policy.tables)),
     people: makePeople(policy, people),
     actors: makeActors(exclusive),
-    spend: (steps) => {
-      left -= steps;
-      if (left < 0) throw new TooManySteps();
-    },
+    spend: budget.spend,
     reach: makeReach(policy),
   };
 }

@@ -7,6 +7,7 @@ import { carriers, compareHoldings, type Holding, holdingOf } from '../cells/hol
 import { groupsNear } from '../cells/identities.js';
 import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
 import { separationRepair } from './separation-repair.js';
 import { makeSpeech } from './speech.js';
@@ -23,6 +24,7 @@ export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf
   const principals = Int32Array.from(holdings, (holding) => grants.principal[holding.grant] ?? 0);
   const matters = new Uint8Array(roles.name.length + identities.subject.length);
   for (const principal of principals) matters[principal] = 1;
+  scene.spend(STEPS_OF.grouping * (grants.id.length + identities.subject.length));
   const groups = groupsNear(policy, matters, counted.parties());
   const concerned = { nodes, under: node, breaks, holdings, principals, groups, reach: counted.reach };
   const clusters = clustersOf(concerned);
@@ -56,14 +58,16 @@ function concernedBy(
 }
 
 function sightingsOf(
-  { nodes }: Scene,
+  { nodes, spend }: Scene,
   { holdings, rows, people }: Cluster,
   broken: (held: number) => number,
 ): readonly Sighting[] {
   // Folds all scopes together, because a witness has to show both sides.
-  const patches = foldRights({ nodes, places: [rows], sides: [holdings] }, [ALL_SCOPES], ([held = NOTHING]) =>
-    mapTimeline(held, broken),
-  );
+  spend(STEPS_OF.cluster);
+  const patches = foldRights({ nodes, places: [rows], sides: [holdings] }, [ALL_SCOPES], ([held = NOTHING]) => {
+    spend(held.starts.length);
+    return mapTimeline(held, broken);
+  });
   return patches.map((patch) => {
     const grants = carriers(nodes, holdings, patch).map(({ grant }) => grant);
     return { ...patch, people, grants: grants.sort((a, b) => a - b) };

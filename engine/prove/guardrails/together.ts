@@ -12,6 +12,7 @@ import { rowsAbove } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
 import { humanOf } from './counted.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { Scene, Sighting } from './scene.js';
 import type { Beside, Speech } from './speech.js';
 
@@ -47,17 +48,17 @@ export function heldTogether(
       const group = groups[other];
       // Of two groups of joiners, each pair is met from both sides.
       if (group === undefined || other === at) continue;
-      spend(own.length + positions.length);
+      spend(STEPS_OF.meeting + own.length + positions.length);
       const held = [...own, ...positions].reduce(
         (all, position) => all | (concerned.holdings[position]?.scopes ?? 0),
         0,
       );
       if (breaks[held] !== 1) continue;
       const sides = [holdingsAt(concerned, positions), holdingsAt(concerned, own)];
-      const { patches, isBroken } = meet({ nodes, places, sides }, broken);
+      const { patches, isBroken } = meet({ nodes, places, sides }, { broken, spend });
       if (!isBroken) continue;
       const pairs = joiners.flatMap((joiner) => {
-        spend(group.parties.length);
+        spend(group.parties.length * STEPS_OF.pair);
         return group.parties.flatMap((party) =>
           isJoiner(party) && party > joiner ? [] : (pairOf(party, joiner) ?? []),
         );
@@ -103,10 +104,11 @@ function holdingsAt({ holdings }: Concerned, positions: ArrayLike<number>): read
 /** Where both hold together what neither does alone, and whether they hold it at all. */
 function meet(
   { nodes, places, sides }: Parameters<typeof foldRights>[0],
-  broken: (held: number) => number,
+  { broken, spend }: { readonly broken: (held: number) => number; readonly spend: Scene['spend'] },
 ): { readonly patches: readonly Patch[]; readonly isBroken: boolean } {
   let isBroken = false;
   const patches = foldRights({ nodes, places, sides }, [ALL_SCOPES], ([one = NOTHING, other = NOTHING]) => {
+    spend(one.starts.length + other.starts.length);
     isBroken ||= !isNothing(
       mapTimeline(
         combine(one, other, (a, b) => a | b),

@@ -7,6 +7,7 @@ import { type CitedGrant, type CitedRole, grantRefsWithRole } from '../cells/hel
 import { identityText, makeOrder } from '../cells/identities.js';
 import { pathAt } from '../cells/nodes.js';
 import { comparePatches, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
+import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, makeInterning, type RowNumbers, type Scene, type Sighting, type World } from './scene.js';
 import { makeBringers, type WitnessPerson } from './witness-people.js';
 
@@ -48,6 +49,8 @@ type Naming = 'once' | 'place by place';
 /** Joins sightings that differ only in their grants or only in their people. Witnesses are in the order of the tree, then time. */
 export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming: Naming): readonly Witness[] {
   const { policy } = scene;
+  for (const { people, grants, alsoAt = [] } of sightings)
+    scene.spend(STEPS_OF.witness + STEPS_OF.named * (people.length + grants.length + alsoAt.length));
   const same = makeInterning();
   const whole = sightings.flatMap((sighting) => withBeside(scene, sighting));
   const byGrants = joinSightings(whole, ({ grants }) => grants.join());

@@ -3,6 +3,8 @@
 import type { Actor } from '../../model/actor.js';
 import { lineOf } from '../../model/span.js';
 import type { Decision, GrantRef, Step, Visibility } from '../../model/decision.js';
+import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
+import { formatIdentity, type Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { comparePaths, type NamespacePath } from '../../model/namespace.js';
@@ -12,6 +14,7 @@ import { decide } from '../../evaluate/decide.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { visibility } from '../../evaluate/visibility.js';
+import { GRANTS_A_STEP } from './test-cost.js';
 import { grantsHeldBy, type Interval, intervalsOf } from './intervals.js';
 import { nearestMiss, type NearestMiss } from './nearest-miss.js';
 import { statedId } from '../../model/narrow-members.js';
@@ -30,7 +33,10 @@ export interface PolicyTestFailure {
   readonly step?: Step;
   /** The grants that carry an access that should be denied, or show a namespace that should not be seen. */
   readonly grants?: readonly GrantRef[];
-  /** If an access should be allowed or a namespace seen: the grant that comes nearest to that. */
+  /**
+   * If an access should be allowed or a namespace seen: the grant that comes nearest to that. Absent once `limits.testSteps` have been
+   * spent on finding such grants.
+   */
   readonly nearest?: NearestMiss;
   /** The test's instant, or the start of the interval in which it fails. Null means before all changes. */
   readonly at: Instant | null;
@@ -60,16 +66,21 @@ export interface PolicyTestReport {
   readonly carriers: readonly (readonly GrantRef[])[];
 }
 
-/** `policy` must be compiled from `set`. `tests` are the tests of `set` to run. */
+/** `policy` must be compiled from `set`. `tests` are the tests of `set` to run; all if absent. */
 export function runPolicyTests(
   set: PolicySet,
   policy: Policy,
-  tests: readonly PolicyTest[] = set.tests,
+  {
+    tests = set.tests,
+    limits = ENGINE_LIMITS,
+  }: { readonly tests?: readonly PolicyTest[]; readonly limits?: Pick<EngineLimits, 'testSteps'> } = {},
 ): PolicyTestReport {
   const prepared = preparedOf(policy);
   invariant(prepared !== null, 'policy tests are run against a compiled policy');
   const carriers: (readonly GrantRef[])[] = [];
-  const found = tests.map((test) => runTest(runOf(test, { set, policy, prepared, carriers })));
+  const heldBy = makeHeldBy(prepared);
+  const misses = { left: limits.testSteps };
+  const found = tests.map((test) => runTest(runOf(test, { set, policy, prepared, carriers, heldBy, misses })));
   const results = tests.map(({ name, place }, number) => ({
     test: name,
     file: place?.file ?? null,
@@ -87,20 +98,47 @@ interface Subject {
   readonly policy: Policy;
   readonly prepared: PreparedPolicy;
   readonly carriers: (readonly GrantRef[])[];
+  readonly heldBy: (identities: readonly Identity[]) => Held;
+  /** Steps that are left to find grants that come nearest. */
+  readonly misses: { left: number };
 }
+
+/** What an actor holds at any time. */
+interface Held {
+  readonly rows: ReadonlySet<number>;
+  readonly ids: ReadonlySet<string>;
+}
+
+/** Many tests have the same actor. */
+function makeHeldBy(prepared: PreparedPolicy): Subject['heldBy'] {
+  const known = new Map<string, Held>();
+  return (identities) => {
+    const actor = identities.map(formatIdentity).join('\n');
+    let held = known.get(actor);
+    if (held === undefined) {
+      const rows = grantsHeldBy(prepared, identities);
+      held = { rows, ids: new Set(Array.from(rows, (grant) => statedId(prepared.tables.grants.id[grant] ?? ''))) };
+      if (known.size >= REMEMBERED) known.clear();
+      known.set(actor, held);
+    }
+    return held;
+  };
+}
+
+/** Actors whose grants are kept. */
+const REMEMBERED = 1_000;
 
 /** One test, with what all of its expectations need. */
 interface Run extends Subject {
   readonly test: PolicyTest;
   readonly actor: Actor;
-  /** Rows. */
-  readonly held: ReadonlySet<number>;
+  readonly held: Held;
 }
 
 function runOf(test: PolicyTest, subject: Subject): Run {
   const { identities, credentialScopes, namespaceRestrictions } = test;
   const actor: Actor = { kind: 'request', identities, credentialScopes, namespaceRestrictions };
-  return { ...subject, test, actor, held: grantsHeldBy(subject.prepared, identities) };
+  return { ...subject, test, actor, held: subject.heldBy(identities) };
 }
 
 function runTest(run: Run): readonly PolicyTestFailure[] {
@@ -177,7 +215,7 @@ function listed(answer: Visibility): readonly NamespacePath[] {
 /** The test's own instant, or one instant of each interval in which answers about this namespace can differ for this actor. */
 function intervals(run: Run, namespace: NamespacePath): readonly Interval[] {
   const { at } = run.test;
-  return at === null ? intervalsOf(run.prepared, run.held, namespace) : [{ from: at, at }];
+  return at === null ? intervalsOf(run.prepared, run.held.rows, namespace) : [{ from: at, at }];
 }
 
 interface Question {
@@ -192,8 +230,10 @@ function ask(run: Run, { scope, context, target, at }: Question): Decision {
 }
 
 function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<PolicyTestFailure, 'step' | 'nearest'> {
-  const held = new Set(Array.from(run.held, (grant) => statedId(run.prepared.tables.grants.id[grant] ?? '')));
-  return { step, nearest: nearestMiss({ actor: run.actor, scope, namespace: target, at, step }, held, run.set.grants) };
+  const { actor, held, misses, set } = run;
+  misses.left -= 1 + Math.ceil(set.grants.length / GRANTS_A_STEP);
+  if (misses.left < 0) return { step };
+  return { step, nearest: nearestMiss({ actor, scope, namespace: target, at, step }, held.ids, set.grants) };
 }
 
 function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' | 'file' | 'line'> {

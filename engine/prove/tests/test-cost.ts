@@ -1,5 +1,5 @@
-// How much work the tests of a policy are. A test without `at` runs once for each interval that the windows of its actor's grants make, so
-// the work grows with tests times grants. It is bounded before any test runs.
+// How much work the tests of a policy are. An access is asked about with each identity of the actor. A test without `at` runs once for each
+// interval that the windows of its actor's grants make, so the work grows with tests times grants. It is bounded before any test runs.
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { Diagnostic } from '../../diagnostics/diagnostic.js';
 import { makeDiagnostic } from '../../diagnostics/report.js';
@@ -11,6 +11,15 @@ import { invariant } from '../../model/invariant.js';
 import type { PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { grantsHeldBy } from './intervals.js';
 
+/** Grants that are looked at in the time that a question takes. */
+export const GRANTS_A_STEP = 32;
+
+interface Intervals {
+  readonly count: number;
+  /** Steps to find them, for each access. */
+  readonly toFind: number;
+}
+
 /** Null if the tests are within the limit; else what names the file that costs the most. */
 export function costOfTests(
   set: PolicySet,
@@ -21,17 +30,19 @@ export function costOfTests(
   invariant(prepared !== null, 'policy tests are run against a compiled policy');
   const { notBefore, expires } = prepared.tables.grants;
   const identitiesOf = new Map<string, readonly Identity[]>();
-  const instantsOf = remember((actor: string): number => {
+  const intervalsOf = remember((actor: string): Intervals => {
     const instants = new Set<number>();
-    for (const grant of grantsHeldBy(prepared, identitiesOf.get(actor) ?? []))
+    const held = grantsHeldBy(prepared, identitiesOf.get(actor) ?? []);
+    for (const grant of held)
       for (const instant of [notBefore[grant] ?? 0, expires[grant] ?? 0])
         if (Number.isFinite(instant)) instants.add(instant);
-    return instants.size;
+    return { count: 1 + instants.size, toFind: Math.floor(held.size / GRANTS_A_STEP) };
   });
   const stepsOf = ({ identities, at, allow, deny, sees }: PolicyTest): number => {
     const actor = identities.map(formatIdentity).sort().join('\n');
     identitiesOf.set(actor, identities);
-    return (allow.length + deny.length + sees.length) * (at === null ? 1 + instantsOf(actor) : 1);
+    const { count, toFind } = at === null ? intervalsOf(actor) : { count: 1, toFind: 0 };
+    return (allow.length + deny.length + sees.length) * (toFind + count * Math.max(1, identities.length));
   };
   const byFile = new Map<string, number>();
   let all = 0;
@@ -46,7 +57,7 @@ export function costOfTests(
   return makeDiagnostic({
     code: 'LIMIT_COUNT',
     file,
-    message: `the tests of the policy ask more than ${groupDigits(limits.testSteps)} questions, ${groupDigits(most)} of them in this file: each access is asked about in every interval that the windows of the actor's grants make`,
-    help: 'write fewer tests without `at`, or give the grants their windows at fewer different instants',
+    message: `the tests of the policy take more than ${groupDigits(limits.testSteps)} steps, ${groupDigits(most)} of them in this file: each access is asked about with each identity, in every interval that the windows of the actor's grants make`,
+    help: 'write fewer tests, give them `at` and fewer identities, or give the grants their windows at fewer different instants',
   });
 }

@@ -36,7 +36,10 @@ export function renderViolations({ violations, repair: common }: Reported, paint
 
 /** Guardrails that hold by `exclusive` alone, one line each: whoever changes the lists should know. */
 export function renderReliances({ reliesOn = [] }: GuardrailReport, paint: Paint): string {
-  return reliesOn
+  const known = reliesOn.filter(({ unknown }) => unknown !== true);
+  const unknown = reliesOn.length - known.length;
+  const rest = `for ${count(unknown, 'more guardrail')} that held, finding out what they rely on takes too many steps\n`;
+  const lines = known
     .map(({ guardrail, pairs }) => {
       const apart = pairs.slice(0, SHOWN_RELIANCES).map(([a, b]) => `${escapeText(a)} and ${escapeText(b)}`);
       const left = pairs.length - apart.length;
@@ -44,6 +47,7 @@ export function renderReliances({ reliesOn = [] }: GuardrailReport, paint: Paint
       return `guardrail ${paint('strong', guardrail)} held, because \`exclusive\` keeps apart ${apart.join('; ')}${more}\n`;
     })
     .join('');
+  return unknown === 0 ? lines : `${lines}${rest}`;
 }
 
 /** Violations, and what would mend all of them if there are several. */

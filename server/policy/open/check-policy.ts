@@ -128,7 +128,7 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
   const { onlyTests } = request;
   const selected = onlyTests === undefined ? set.tests : set.tests.filter((test) => onlyTests.test(test.name));
   onPhase('testing', selected.length);
-  const tests = runPolicyTests(set, handle, selected);
+  const tests = runPolicyTests(set, handle, { tests: selected });
   if (onlyTests === undefined) onPhase('proving', set.guardrails.length);
   const guardrails = onlyTests === undefined ? checkGuardrails(set, handle) : NO_GUARDRAILS;
   const invalidating = diagnostics.filter(invalidates);

@@ -70,12 +70,27 @@ describe('hostile sizes', () => {
       'LIMIT_DEPTH',
     ],
     ['a text of 10 MiB', `roles:\n  a: { description: "${'x'.repeat(10 * 1024 * 1024)}" }\n`, 'VALUE_TOO_LONG'],
+    ['a million dashes in lines', '-\n'.repeat(1_000_000), 'LIMIT_NODES'],
+    ['a million commas', `a: [${','.repeat(1_000_000)}]\n`, 'YAML_COMMA_EXTRA'],
+    ['10 MB of aliases in a line', `roles: [${'*a, '.repeat(2_500_000)}*a]\n`, 'YAML_ALIAS'],
+    ['10 MB of tags in a line', `roles: [${'!a , '.repeat(2_000_000)}x]\n`, 'YAML_TAG'],
     ['an alias bomb', `roles:\n  a: &a [${'x, '.repeat(1_000)}x]\n  b: [${'*a, '.repeat(99)}*a]\n`, 'YAML_ANCHOR'],
   ])('%s: refused soon', (_, text, code) => {
     const spent = stopCpu();
     const codes = readExample(text).diagnostics.map((diagnostic) => diagnostic.code);
     expect(codes).toContain(code);
     expect(spent()).toBeLessThan(5_000);
+  });
+
+  it.each([
+    ['comments', '# a\n'],
+    ['empty lines', '\n'],
+  ])('reads what stands below three million %s', (_, line) => {
+    const text = `${line.repeat(3_000_000)}---\ntests: []\n`;
+    const spent = stopCpu();
+    expect(summary(readExample(text))).toEqual([]);
+    expect(summary(readExample(text.replace('---\n', '')))).toEqual([]);
+    expect(spent()).toBeLessThan(20_000);
   });
 
   it('lists a hundred mistakes of one code in a file, and counts the rest', () => {
