@@ -1,6 +1,7 @@
 // What of a guardrail changed between two policies, and whether it asks for less than before. A rule is weaker if something that it
 // refused may now hold: it leaves out more, speaks of fewer, counts more, or looks at less. Newcomers of whom it speaks make no rule
 // weaker.
+import { durationText } from '../model/duration.js';
 import { formatIdentity } from '../model/identity.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
@@ -48,7 +49,9 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
       return [...scopes, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
     }
     if (was.kind === 'separate' && is.kind === 'separate') {
-      const sides = valuePart('scopes', { was: sidesText(was.sides), is: sidesText(is.sides) }, () => true);
+      const sides = valuePart('scopes', { was: sidesText(was.sides), is: sidesText(is.sides) }, () =>
+        was.sides.some((side) => !is.sides.includes(side)),
+      );
       return [...sides, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
     }
     if (was.kind === 'atLeast' && is.kind === 'atLeast') {
@@ -71,7 +74,14 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
     if (was.kind === 'expires' && is.kind === 'expires') {
       return [
         ...namesPart('providers', { was: was.providers, is: is.providers }, 'lost'),
-        ...valuePart('within (ms)', { was: was.withinMilliseconds, is: is.withinMilliseconds }, (a, b) => b > a),
+        ...(was.withinMilliseconds === is.withinMilliseconds
+          ? []
+          : [
+              {
+                text: `within ${durationText(was.withinMilliseconds)} → ${durationText(is.withinMilliseconds)}`,
+                weaker: is.withinMilliseconds > was.withinMilliseconds,
+              },
+            ]),
         ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
       ];
     }

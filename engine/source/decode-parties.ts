@@ -26,7 +26,7 @@ export function someProviders(instead: string): Value<readonly Located<string>[]
 const readReferences = itemsOf(ROLE_REFERENCE.read);
 
 const readRoles: Reader<readonly RoleReference[]> = (context, node, what) =>
-  distinct(context, readReferences(context, node, what) ?? [], ({ value: name }) => name);
+  distinct(context, readReferences(context, node, what) ?? [], { textOf: ({ value: name }) => name });
 
 const ABOUT_ROLES = 'Members of these roles, nested ones too.';
 const ONE_OR_NO_KEY = 'name at least one, or remove it';

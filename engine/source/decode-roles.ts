@@ -88,10 +88,18 @@ const readMembers = itemsOf(readMember);
 
 const MEMBERS = value(list(either(IDENTITY, mapping(MEMBER))), (context, node, what) =>
   // The text of an identity has a colon and that of a role has none, so the two never collide.
-  distinct(context, readMembers(context, node, what) ?? [], (member) =>
-    member.kind === 'role' ? member.value : formatIdentity(member.value),
-  ),
+  distinct(context, readMembers(context, node, what) ?? [], {
+    textOf: (member) => (member.kind === 'role' ? member.value : formatIdentity(member.value)),
+    helpFor: repeatedHelp,
+  }),
 );
+
+function repeatedHelp(...members: readonly Pick<MemberDeclaration, 'notBefore' | 'expires'>[]): string {
+  const haveWindows = members.every(({ notBefore, expires }) => (notBefore ?? expires ?? null) !== null);
+  return haveWindows
+    ? 'a member has one window in a role: put the other into a role of its own, and make that role a member of this one'
+    : 'remove one, or write what was meant';
+}
 
 const ROLE = shape('a role', {
   description: DESCRIPTION,

@@ -182,7 +182,7 @@ export function textsOf(word?: string, readOne = readText): Reader<readonly Text
   const read = itemsOf(readOne, word);
   return (context, node, what) => {
     const texts = read(context, node, what);
-    return texts === null ? null : distinct(context, texts, ({ text }) => text);
+    return texts === null ? null : distinct(context, texts, { textOf: ({ text }) => text });
   };
 }
 
@@ -199,7 +199,10 @@ export function filled<T>(read: Reader<T>, words: { readonly empty: string; read
 export function distinct<T extends Span>(
   context: FileContext,
   items: readonly T[],
-  textOf: (item: T) => string,
+  {
+    textOf,
+    helpFor = () => 'remove one, or write what was meant',
+  }: { readonly textOf: (item: T) => string; readonly helpFor?: (item: T, before: T) => string },
 ): readonly T[] {
   if (items.length < 2) return items;
   const seen = new Map<string, T>();
@@ -215,7 +218,7 @@ export function distinct<T extends Span>(
       start: item.start,
       end: item.end,
       message: `\`${text}\` appears twice in this list`,
-      help: 'remove one, or write what was meant',
+      help: helpFor(item, before),
       related: [{ start: before.start, end: before.end, message: 'first written here' }],
     });
     return false;

@@ -4,7 +4,7 @@ import type { Entry, MappingNode, Node, SourceFault, TextNode } from './tree.js'
 
 /** The two selectors behind a pictograph only say how it is drawn. A byte order mark has a code of its own. */
 const INVISIBLE =
-  /(?!\uFEFF)(?:(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?![\uFE0E\uFE0F])\p{Default_Ignorable_Code_Point})/u;
+  /(?!\uFEFF)(?:(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?![\uFE0E\uFE0F])\p{Default_Ignorable_Code_Point}|\u2800)/u;
 const NOT_ASCII = /[^\n -~]/;
 
 function isInvisibleIn(text: string): boolean {

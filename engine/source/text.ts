@@ -135,13 +135,14 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
   },
   {
     code: 'TEXT_CONTROL',
-    pattern: /(?:(?![\0\t\n\r])\p{Cc})+/gu,
+    // Editors show U+2028 and U+2029 as line ends, and YAML does not: a comment would look like policy.
+    pattern: /(?:(?![\0\t\n\r])[\p{Cc}\u2028\u2029\uFFF9-\uFFFB])+/gu,
     message: 'a control character',
     help: 'remove it',
   },
 ];
 
-const ANY_FAULTY = /(?!\n)[\p{Cc}\p{Bidi_Control}\uFEFF]/u;
+const ANY_FAULTY = /(?!\n)[\p{Cc}\p{Bidi_Control}\uFEFF\u2028\u2029\uFFF9-\uFFFB]/u;
 
 function characterFaults(text: string): SourceFault[] {
   if (!ANY_FAULTY.test(text)) return [];

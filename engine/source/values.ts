@@ -128,7 +128,7 @@ const readEachIdentity = itemsOf<IdentityReference>((context, node, what) =>
 
 const readIdentities: Reader<readonly IdentityReference[]> = (context, node, what) => {
   const identities = readEachIdentity(context, node, what);
-  return identities === null ? null : distinct(context, identities, ({ value }) => formatIdentity(value));
+  return identities === null ? null : distinct(context, identities, { textOf: ({ value }) => formatIdentity(value) });
 };
 
 const ONE_IDENTITY = either(IDENTITY, mapping(IDENTITY_PARTS));

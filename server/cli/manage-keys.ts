@@ -8,6 +8,7 @@ import { isKeyId } from '../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../auth/new-key.js';
 import { showKey, type ShownKey } from '../auth/shown-key.js';
 import { readSecrets } from '../db/secrets.js';
+import { atPolicy } from './at-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
@@ -19,7 +20,14 @@ import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
-import { askPerson, judgeIdentities, type KeyDoubt } from '../policy/open/one-person.js';
+import {
+  type Asked,
+  askPerson,
+  askPolicy,
+  judgeIdentities,
+  type KeyDoubt,
+  NOT_ASKED,
+} from '../policy/open/one-person.js';
 import { systemClock } from '../ports.js';
 
 /** As commander gives them. */
@@ -88,9 +96,12 @@ export type KeysOptions = SettingFlags & { readonly format: Format };
 export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
   const now = systemClock.now();
   const config = await configOf(io, options);
-  const own = options.person === undefined ? [] : await identitiesOfPerson(options.person, config.policy);
+  const policy = options.policy ?? config.policy;
+  const asked = policy === null ? NOT_ASKED : await askNamed(io, policy, options);
+  const own = options.person === undefined ? [] : identitiesOfPerson(options.person, { policy, asked });
   const fields = readKeyFlags({ ...options, identity: [...own, ...(options.identity ?? [])] }, now);
-  const { refusal, doubts } = await judgeIdentities(fields.identities, config.policy);
+  const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
+  const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;
   if (refusal !== null)
     throw new CliFailure(EXIT.precondition, { code: 'keys.identities', message: refusal.text }, { help: refusal.help });
   const record = makeOperatorRecorder(now);
@@ -116,10 +127,37 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown only this once: keep it like a password.\n`);
 }
 
+/** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
+async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<Asked | null> {
+  // Without identities there is nothing to ask.
+  if (options.person === undefined && (options.identity ?? []).length === 0) return NOT_ASKED;
+  const asked = await atPolicy(io, policy, askPolicy);
+  if (asked === null && (options.policy !== undefined || options.person !== undefined)) throw unusable(policy);
+  return asked;
+}
+
+function unusable(policy: string): CliFailure {
+  return usage(
+    `the policy \`${policy}\` cannot be used`,
+    '`bailiwick check` or `bailiwick verify` says what is wrong with it',
+  );
+}
+
+function notAsked(policy: string): KeyDoubt {
+  return {
+    text: `the policy \`${policy}\` cannot be used, so it was not asked about these identities`,
+    help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
+  };
+}
+
 /** Throws `CliFailure` 2 unless the policy folder names the person. */
-async function identitiesOfPerson(person: string, policy: string | null): Promise<readonly string[]> {
-  if (policy === null) throw usage('`--person` needs the policy that names people', 'name its folder with `--policy`');
-  const answer = await askPerson(person, policy);
+function identitiesOfPerson(
+  person: string,
+  { policy, asked }: { readonly policy: string | null; readonly asked: Asked | null },
+): readonly string[] {
+  if (policy === null || asked === null)
+    throw usage('`--person` needs the policy that names people', 'name its folder with `--policy`');
+  const answer = askPerson(person, asked);
   switch (answer.kind) {
     case 'person':
       return answer.identities;
@@ -127,8 +165,6 @@ async function identitiesOfPerson(person: string, policy: string | null): Promis
       throw unknownPerson(person, answer.known);
     case 'nameless':
       throw usage(`the snapshot \`${policy}\` does not name people`, 'name the policy folder with `--policy`');
-    case 'unusable':
-      throw usage(`the policy \`${policy}\` cannot be used`, '`bailiwick check` says what is wrong with it');
   }
 }
 

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
+import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../version.js';
 import { RuledOption } from './options.js';
@@ -342,7 +343,11 @@ function addHelp(program: Command, io: CliIo): void {
         // `policies` and `query` differ from `policy` and `queries` by more letters than a slip would.
         const alike = known.find((name) => name.slice(0, 4) === unknown.slice(0, 4));
         const help = alike === undefined ? SEE_HELP : `did you mean \`${alike}\`?`;
-        throw usage(`there is no help about \`${verbs.join(' ')}\``, await didYouMean(unknown, known, help));
+        const ours = path === '' && alike === undefined ? PEER_VERBS.get(unknown) : undefined;
+        throw usage(
+          `there is no help about \`${verbs.join(' ')}\``,
+          ours === undefined ? await didYouMean(unknown, known, help) : `see \`bailiwick help ${ours}\``,
+        );
       }
       command.outputHelp();
     });

@@ -120,6 +120,7 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
       'see `bailiwick help keys create`',
     ],
     ['help about nothing', ['help', 'nothing'], 'there is no help about `nothing`', 'see `bailiwick help`'],
+    ['help about a verb of others', ['help', 'lint'], 'there is no help about `lint`', 'see `bailiwick help check`'],
     ['help about a near verb', ['help', 'key'], 'there is no help about `key`', 'did you mean `keys`?'],
     [
       'help about a near verb below a verb',

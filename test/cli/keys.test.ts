@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../server/cli/main.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
@@ -30,7 +32,11 @@ interface Ran {
 }
 
 async function keys(...args: readonly string[]): Promise<Ran> {
-  const made = makeIo({ env: { BAILIWICK_DATA_DIR: dataDir } });
+  return keysIn({}, ...args);
+}
+
+async function keysIn(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ran> {
+  const made = makeIo({ env: { BAILIWICK_DATA_DIR: dataDir, ...env } });
   const status = await main(['keys', ...args], made.io);
   const stdout = made.stdout();
   return { status, stdout, stderr: made.stderr(), json: () => JSON.parse(stdout) as Readonly<Record<string, unknown>> };
@@ -170,10 +176,24 @@ describe('the identities of one key', () => {
       const named = identities.flatMap((identity) => ['--identity', identity]);
       return (await keys('create', '--actor', 'ana', ...named, '--policy', folder)).status;
     };
-    expect(await status('orcid:ana', 'orcid-group:crew', 'github-group:admins')).toBe(0);
+    expect(await status('orcid:ana', 'github:ana', 'orcid-group:crew', 'github-group:admins')).toBe(0);
     expect(await status('orcid-group:crew', 'orcid-group:leads')).toBe(0);
     expect(await status('github:bo', 'orcid-group:crew')).toBe(6);
     expect(await status('orcid-group:crew', 'github-group:admins')).toBe(6);
+  });
+
+  it('are an identity of the provider with each group, since `exclusive` may keep that from the group', async () => {
+    const exclusive = 'exclusive:\n  - [github:ana, github-group:admins]\n';
+    const folder = await makeFolder({ 'policy.yaml': HEADER + exclusive, 'people.yaml': PEOPLE });
+    const named = ['--identity', 'orcid:ana', '--identity', 'github-group:admins', '--policy', folder];
+    const ran = await keys('create', '--actor', 'ana', ...named);
+    expect([ran.status, ran.stderr.trim().split('\n')]).toEqual([
+      6,
+      [
+        'error: `github-group:admins` comes with an identity of `github`, and the key has none: guardrails are proved for actors that have both',
+        '  help: add `--identity github:ana`',
+      ],
+    ]);
   });
 
   it('are refused if the policy keeps two of them apart, also by its snapshot', async () => {
@@ -232,12 +252,38 @@ describe('the identities of one key', () => {
     ]);
   });
 
-  it.each(['/dev/null', '/nowhere'])('are made even if the policy is %s, with a warning', async (path) => {
+  it.each(['/dev/null', '/nowhere'])('are not made if the policy that is named is %s', async (path) => {
     const ran = await keys('create', '--actor', 'ana', '--identity', 'orcid:ana', '--policy', path);
+    expect([ran.status, ran.stderr]).toEqual([
+      2,
+      `error: the policy \`${path}\` cannot be used\n  help: \`bailiwick check\` or \`bailiwick verify\` says what is wrong with it\n`,
+    ]);
+  });
+
+  it('are made with a warning if the policy of the settings cannot be used', async () => {
+    const ran = await keysIn({ BAILIWICK_POLICY: '/nowhere' }, 'create', '--actor', 'ana', '--identity', 'orcid:ana');
     expect([ran.status, ...warnings(ran)]).toEqual([
       0,
-      `warning: the policy \`${path}\` cannot be used, so it was not asked about these identities`,
+      'warning: the policy `/nowhere` cannot be used, so it was not asked about these identities',
       '  help: `bailiwick check` or `bailiwick verify` says what is wrong with it',
+    ]);
+  });
+
+  it('are judged by the policy of a revision', async () => {
+    const folder = await makeFolder({
+      'policy/policy.yaml': `${HEADER}exclusive:\n  - [orcid:ana, orcid-group:payers]\n`,
+    });
+    const git = async (...args: readonly string[]): Promise<unknown> =>
+      promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: folder });
+    await git('init', '-q');
+    await git('add', '.');
+    await git('commit', '-qm', 'a');
+    const both = ['--identity', 'orcid:ana', '--identity', 'orcid-group:payers'];
+    const named = ['keys', 'create', '--data-dir', dataDir, '--actor', 'ana', ...both, '--policy', 'HEAD:policy'];
+    const ran = await runCli(named, { cwd: folder });
+    expect([ran.status, ran.stderr]).toEqual([
+      6,
+      expect.stringContaining('keeps orcid:ana and orcid-group:payers apart'),
     ]);
   });
 

@@ -32,6 +32,19 @@ beforeAll(async () => {
 });
 
 describe('--person', () => {
+  it('of what-can says that `exclusive` keeps two of the identities apart', async () => {
+    const apart = 'exclusive:\n  - [orcid:ana, github:ana-i]\n';
+    const folder = await makeFolder({ ...POLICY, 'policy.yaml': POLICY['policy.yaml'] + apart });
+    const ran = await run('what-can', folder, '--person', 'ana-ito', ...AT);
+    expect([ran.status, ran.stderr]).toEqual([
+      0,
+      'note: `exclusive` keeps orcid:ana and github:ana-i apart: whoever has both is denied everything, so this is what the identities may do one by one\n',
+    ]);
+    const both = await run('what-can', folder, '--person', 'ana-ito', ...AT, '--format', 'json');
+    expect(JSON.parse(both.stdout)).toMatchObject({ exclusive: ['orcid:ana', 'github:ana-i'] });
+    expect(await json('what-can', 'p', '--person', 'ana-ito', ...AT)).not.toHaveProperty('exclusive');
+  });
+
   it('of what-can is everything that the person holds by any identity', async () => {
     const answer = await json('what-can', 'p', '--person', 'ana-ito', ...AT);
     expect(answer).toMatchObject({ person: 'ana-ito', identities: ['orcid:ana', 'github:ana-i'] });

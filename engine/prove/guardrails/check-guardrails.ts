@@ -6,6 +6,7 @@ import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../cells/held-grants.js';
+import { identityText } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { Identity } from '../../model/identity.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
@@ -20,6 +21,7 @@ import { describeRule } from './describe-rule.js';
 import { checkExpires } from './expires.js';
 import { checkNever } from './grant-rules.js';
 import { type Reliance, reliedOn } from './relied-on.js';
+import { makeNamed } from './named.js';
 import { makeProofBudget, type ProofBounds, type ProofBudget, STEPS_OF, TooManySteps } from './proof-budget.js';
 import { type Finding, makeWorld, type Scene, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
@@ -243,6 +245,20 @@ function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: Finding)
     witnesses: toWitnesses(scene, finding.sightings, 'at' in rule ? 'once' : 'place by place'),
     repair: grantRefs(scene.policy.tables, finding.repair),
     ...(rule.kind === 'expires' ? openEnds(scene, finding) : {}),
+    ...('except' in rule ? leftOutAtTimes(scene, rule, finding) : {}),
+  };
+}
+
+/** Help where somebody is in a role of `except` for some time only. */
+function leftOutAtTimes(scene: Scene, { except }: Parties, { sightings }: Finding): { readonly help?: string } {
+  if (scene.everMembership === scene.membership || except.roles.length === 0) return {};
+  const ever = makeNamed(scene, { ...except, providers: [] }, 'ever');
+  const rows = new Set(sightings.flatMap(({ people }) => Array.from(people)));
+  const some = [...rows].filter((row) => ever.row(row)).map((row) => identityText(scene.policy, row));
+  if (some.length === 0) return {};
+  const more = some.length > NAMED ? ` and ${groupDigits(some.length - NAMED)} more` : '';
+  return {
+    help: `${some.slice(0, NAMED).join(', ')}${more}: a member with a window is in the role for some time only, and \`except\` leaves out those who always are`,
   };
 }
 
@@ -251,18 +267,18 @@ const NAMED = 3;
 /** Help for grants with a window that is open on a side, so that it has no length. */
 function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
   const { notBefore, expires } = policy.tables.grants;
-  const open = [...new Set(sightings.flatMap(({ grants }) => [...grants]))].flatMap((row) => {
+  const open = new Map<string, string>();
+  for (const row of new Set(sightings.flatMap(({ grants }) => [...grants]))) {
     const lacks = [
       ...(notBefore[row] === -Infinity ? ['notBefore'] : []),
       ...(expires[row] === Infinity ? ['expires'] : []),
     ];
     const [grant] = grantRefs(policy.tables, [row]);
-    return lacks.length === 0 || grant === undefined
-      ? []
-      : [`\`${grant.id}\` has no ${lacks.map((key) => `\`${key}\``).join(' and no ')}`];
-  });
-  if (open.length === 0) return {};
-  const more = open.length > NAMED ? [`${groupDigits(open.length - NAMED)} more grants lack one or both`] : [];
-  const which = [...open.slice(0, NAMED), ...more].join(', ');
+    if (lacks.length > 0 && grant !== undefined)
+      open.set(grant.id, `\`${grant.id}\` has no ${lacks.map((key) => `\`${key}\``).join(' and no ')}`);
+  }
+  if (open.size === 0) return {};
+  const more = open.size > NAMED ? [`${groupDigits(open.size - NAMED)} more grants lack one or both`] : [];
+  const which = [...[...open.values()].slice(0, NAMED), ...more].join(', ');
   return { help: `${which}: give them both, since the time between the two is what counts` };
 }

@@ -1,18 +1,11 @@
 // Describes the rule of a guardrail in words, on one line.
 import { groupDigits } from '../../diagnostics/fault-words.js';
+import { durationText } from '../../model/duration.js';
 import { formatIdentity } from '../../model/identity.js';
 import { assertNever } from '../../model/invariant.js';
 import { ROOT } from '../../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties } from '../../model/policy-set.js';
 import { scopeNames, type ScopeSet } from '../../model/scope.js';
-
-const DAY = 24 * 60 * 60 * 1000;
-const UNITS: readonly (readonly [number, string])[] = [
-  [DAY, 'd'],
-  [DAY / 24, 'h'],
-  [60_000, 'm'],
-  [1000, 's'],
-];
 
 /** `nobody but role leads may hold resource:write at or below /labs` */
 export function describeRule(rule: GuardrailRule): string {
@@ -24,13 +17,13 @@ export function describeRule(rule: GuardrailRule): string {
       return `nobody${partiesText(rule)} may hold more than one of ${rule.sides.map(sideText).join(' and ')} in one namespace${where}`;
     }
     case 'atLeast':
-      return `at least ${peopleText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+      return `at least ${peopleText(rule.identities)} must hold ${anyOf(rule.scopes)} ${placeText(rule.at, 'in every namespace')}`;
     case 'atMost':
-      return `at most ${peopleText(rule.identities)}${groupsText(rule.groups)}${partiesText(rule)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at)}`;
+      return `at most ${peopleText(rule.identities)}${groupsText(rule.groups)}${partiesText(rule)} may hold ${anyOf(rule.scopes)} ${placeText(rule.at, 'in any one namespace')}`;
     case 'expires':
       return rule.each
         ? `every grant to ${rule.providers.join(' or ')} must end within ${durationText(rule.withinMilliseconds)} of its beginning`
-        : `nobody from ${rule.providers.join(' or ')} may hold anything for longer than ${durationText(rule.withinMilliseconds)} without a break`;
+        : `no identity of ${rule.providers.join(' or ')} may hold anything for longer than ${durationText(rule.withinMilliseconds)} without a break`;
     default:
       return assertNever(rule);
   }
@@ -64,13 +57,7 @@ function groupsText(count: number): string {
   return count === 0 ? '' : ` and ${groupDigits(count)} ${count === 1 ? 'group' : 'groups'}`;
 }
 
-function placeText(at: CountedAt): string {
+function placeText(at: CountedAt, everywhere: string): string {
   if (at.kind === 'every-top-level') return 'at every top level';
-  return at.kind === 'path' ? `at ${at.path}` : `everywhere at or below ${at.path}`;
-}
-
-/** The duration in the largest unit that divides it evenly. */
-function durationText(milliseconds: number): string {
-  const unit = UNITS.find(([length]) => milliseconds % length === 0);
-  return unit === undefined ? `${String(milliseconds)}ms` : `${String(milliseconds / unit[0])}${unit[1]}`;
+  return at.kind === 'path' ? `at ${at.path}` : `${everywhere} at or below ${at.path}`;
 }

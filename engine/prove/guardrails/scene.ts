@@ -73,11 +73,13 @@ export interface WorldOf extends ProofBounds {
 }
 
 export function makeWorld({ policy, people, exclusive, more, limits, budget }: WorldOf): World {
+  const stated = statedTables(policy.tables);
+  const membership = makeMembership(policy.tables);
   return {
     ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
     limits,
-    membership: makeMembership(policy.tables),
-    everMembership: makeMembership(statedTables(policy.tables)),
+    membership,
+    everMembership: stated === policy.tables ? membership : makeMembership(stated),
     people: makePeople(policy, people),
     actors: makeActors(exclusive),
     spend: budget.spend,

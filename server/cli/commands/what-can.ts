@@ -1,6 +1,7 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity, or for one person.
 import type { Command } from 'commander';
 import { notesOn, readIdentity } from '../actor.js';
+import { escapeText } from '../render/escape.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
@@ -32,7 +33,7 @@ export function defineWhatCan(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"identity","person"?,"at","snapshot","access":[{"namespace","extent","except"?,"scopes","grants":[GrantRef]}]}',
-    'With `--person`: "person" and "identities" in place of "identity".',
+    'With `--person`: "person" and "identities" in place of "identity", and "exclusive", two identities that the policy keeps apart.',
     '`extent` is exact, subtree or below (without the namespace itself); `except` lists subtrees that are left out.',
   ]);
 }
@@ -45,10 +46,11 @@ interface Asked {
 async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
+  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy }, { pairKeptApart }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
     import('../open-policy.js'),
+    import('../../policy/open/one-person.js'),
   ]);
   const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];
   const instant = await instantOption(at);
@@ -57,6 +59,7 @@ async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options)
   const name = person ?? personWith(identities, set);
   const texts = identities.map(formatIdentity);
   const access = engine.whatCan(policy, { identities, at: instant });
+  const apart = pairKeptApart(policy, identities);
   if (format === 'json') {
     await writeLargeJson(io, [
       ['identity', asked.identity],
@@ -64,6 +67,7 @@ async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options)
       ['identities', person === undefined ? undefined : texts],
       ['at', formatInstant(instant)],
       ['snapshot', policy.digest],
+      ['exclusive', apart ?? undefined],
       ['access', access],
     ]);
     return;
@@ -73,7 +77,11 @@ async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options)
     import('../render/terminal.js'),
   ]);
   const time = noteOnTime(source, { asked: at !== undefined, at: instant });
-  await write(io.stderr, notesOn(policy, identities) + time);
+  const note =
+    apart === null
+      ? ''
+      : `note: \`exclusive\` keeps ${escapeText(apart.join(' and '))} apart: whoever has both is denied everything, so this is what the identities may do one by one\n`;
+  await write(io.stderr, notesOn(policy, identities) + note + time);
   await write(
     io.stdout,
     renderWhatCan(access, { person: name, identities: texts, at: instant }, paintFor(io, 'stdout')),

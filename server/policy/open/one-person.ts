@@ -1,6 +1,7 @@
 // The identities of a new key, judged by a policy. Guardrails are proved for one person at a time, with any groups that this
 // person may be in. So a key that joins two people, or identities that exclude each other, is refused. Doubts are for people
 // to read: names that the policy does not know, and what a snapshot cannot tell.
+import { Readable } from 'node:stream';
 import { type PolicySet, unknownPart } from '../../../engine/compiler.js';
 import {
   decideRaw,
@@ -12,7 +13,8 @@ import {
   ROOT,
 } from '../../../engine/index.js';
 import { checkPolicy } from './check-policy.js';
-import { openPolicy } from './open-policy.js';
+import { openPolicy, type OpenResult, openSnapshot } from './open-policy.js';
+import type { Content } from '../sources/source.js';
 
 export interface KeyDoubt {
   readonly text: string;
@@ -25,43 +27,21 @@ export interface KeyJudgment {
   readonly doubts: readonly KeyDoubt[];
 }
 
-/** `policy` is the folder or snapshot to ask; null if there is none. */
-export async function judgeIdentities(identities: readonly Identity[], policy: string | null): Promise<KeyJudgment> {
-  const asked = identities.length === 0 || policy === null ? NOT_ASKED : await ask(policy);
+export function judgeIdentities(identities: readonly Identity[], asked: Asked): KeyJudgment {
   return {
-    refusal: asked === null ? null : refusalOf(identities, asked),
-    doubts: doubtsOf(identities, { policy, asked }),
+    refusal: refusalOf(identities, asked),
+    doubts: [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked)],
   };
-}
-
-function doubtsOf(
-  identities: readonly Identity[],
-  { policy, asked }: { readonly policy: string | null; readonly asked: Asked | null },
-): readonly KeyDoubt[] {
-  if (asked === null)
-    return [
-      {
-        text: `the policy \`${policy ?? ''}\` cannot be used, so it was not asked about these identities`,
-        help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
-      },
-      ...severalPeople(identities, NOT_ASKED),
-    ];
-  return [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked)];
 }
 
 /** What a policy says of a person: identities as texts, or why there are none and whom it names instead. */
 export type PersonAnswer =
   | { readonly kind: 'person'; readonly identities: readonly string[] }
-  | { readonly kind: 'unusable' }
   /** A snapshot. */
   | { readonly kind: 'nameless' }
   | { readonly kind: 'unknown'; readonly known: readonly string[] };
 
-/** `policy` is the folder to ask. */
-export async function askPerson(name: string, policy: string): Promise<PersonAnswer> {
-  const asked = await ask(policy);
-  if (asked === null) return { kind: 'unusable' };
-  const { people } = asked;
+export function askPerson(name: string, { people }: Asked): PersonAnswer {
   if (people === null) return { kind: 'nameless' };
   const all = new Set(people.values());
   const found = [...all].find((person) => person.name === name);
@@ -70,7 +50,8 @@ export async function askPerson(name: string, policy: string): Promise<PersonAns
     : { kind: 'person', identities: found.identities.map(formatIdentity) };
 }
 
-interface Asked {
+/** What is known of the policy that is asked. */
+export interface Asked {
   readonly policy: Policy | null;
   /** Null if nobody can say, because a snapshot has none. */
   readonly people: People | null;
@@ -79,22 +60,35 @@ interface Asked {
 /** By the text of each of their identities. */
 type People = ReadonlyMap<string, PolicySet['people'][number]>;
 
-const NOT_ASKED: Asked = { policy: null, people: null };
+/** There is no policy to ask. */
+export const NOT_ASKED: Asked = { policy: null, people: null };
 /** Runs no tests: neither tests nor guardrails say anything about a key. */
 const NO_TESTS = /(?!)/;
 
-async function ask(path: string): Promise<Asked | null> {
+/** Null if the policy cannot be used. */
+export async function askPolicy(content: Content): Promise<Asked | null> {
+  if (content.kind === 'parts')
+    return askSnapshot(
+      openSnapshot(Readable.from(content.parts.map((part) => Buffer.from(part.buffer))), {
+        source: 'file',
+        purpose: 'use',
+      }),
+    );
+  const { path } = content;
   const checked = await checkPolicy({ folder: path, onlyTests: NO_TESTS });
-  if (checked.kind === 'path') {
-    const opened = checked.fault.kind === 'not_a_folder' ? await openPolicy(path, 'use') : null;
-    return opened?.kind === 'opened' ? { policy: opened.policy, people: null } : null;
-  }
+  if (checked.kind === 'path')
+    return checked.fault.kind === 'not_a_folder' ? askSnapshot(openPolicy(path, 'use')) : null;
   const { compiled } = checked.report;
   if (compiled === null) return null;
   const people = compiled.set.people.flatMap((person) =>
     person.identities.map((identity) => [formatIdentity(identity), person] as const),
   );
   return { policy: compiled.handle, people: new Map(people) };
+}
+
+async function askSnapshot(opening: Promise<OpenResult>): Promise<Asked | null> {
+  const opened = await opening;
+  return opened.kind === 'opened' ? { policy: opened.policy, people: null } : null;
 }
 
 function unknownNames(identities: readonly Identity[], policy: Policy | null): readonly KeyDoubt[] {
@@ -116,29 +110,50 @@ function unknownNames(identities: readonly Identity[], policy: Policy | null): r
 /** Why no actor may have all of these identities; null if the policy knows no reason. */
 function refusalOf(identities: readonly Identity[], { policy, people }: Asked): KeyDoubt | null {
   if (identities.length < 2) return null;
-  const apart = policy === null ? null : excludedBy(policy, identities);
-  if (apart !== null) return apart;
-  const said = people === null ? null : personsOf(identities, people);
-  return said === null
-    ? null
-    : {
-        text: `${said}: the key could do what all of them may do together, and guardrails are proved for one person at a time`,
-        help: "make one key for each; if they are one person's, say so under `people` in the policy",
-      };
+  const apart = policy === null ? null : pairKeptApart(policy, identities);
+  if (apart !== null)
+    return {
+      text: `the policy keeps ${apart.join(' and ')} apart (\`exclusive\` in \`policy.yaml\`): a key with both is denied everything`,
+      help: 'make one key for each',
+    };
+  if (people === null) return null;
+  const said = personsOf(identities, people);
+  if (said === null) return groupAlone(identities, people);
+  return {
+    text: `${said}: the key could do what all of them may do together, and guardrails are proved for one person at a time`,
+    help: "make one key for each; if they are one person's, say so under `people` in the policy",
+  };
 }
 
-/** Asks the engine, which denies an actor with both everything. */
-function excludedBy(policy: Policy, identities: readonly Identity[]): KeyDoubt | null {
+/**
+ * Whoever is in a group has signed in with its provider, so proofs count what that identity is kept apart from (`exclusive`). A key
+ * with the group and without the identity would be an actor that no proof has looked at.
+ */
+function groupAlone(identities: readonly Identity[], people: People): KeyDoubt | null {
+  const own = identities.filter(({ provider }) => !provider.endsWith(GROUP_SUFFIX));
+  const [first] = own;
+  const person = first === undefined ? undefined : people.get(formatIdentity(first));
+  for (const { provider, subject } of person === undefined ? [] : identities) {
+    if (!provider.endsWith(GROUP_SUFFIX)) continue;
+    const signedIn = provider.slice(0, -GROUP_SUFFIX.length);
+    const known = person?.identities.filter((one) => one.provider === signedIn) ?? [];
+    if (known.length === 0 || own.some((one) => one.provider === signedIn)) continue;
+    return {
+      text: `\`${provider}:${subject}\` comes with an identity of \`${signedIn}\`, and the key has none: guardrails are proved for actors that have both`,
+      help: `add ${known.map((one) => `\`--identity ${formatIdentity(one)}\``).join(' or ')}`,
+    };
+  }
+  return null;
+}
+
+/** Two of the identities that `exclusive` keeps apart, as texts: the engine denies an actor with both everything. Null if there are none. */
+export function pairKeptApart(policy: Policy, identities: readonly Identity[]): readonly string[] | null {
   const decision = decideRaw(policy, {
     actor: { kind: 'request', identities, credentialScopes: null, namespaceRestrictions: null },
     request: { kind: 'access', scope: 'namespace:read', target: ROOT },
     at: instantOf(0),
   });
-  if (decision.decision === 'allow' || decision.identities === undefined) return null;
-  return {
-    text: `the policy keeps ${decision.identities.join(' and ')} apart (\`exclusive\` in \`policy.yaml\`): a key with both is denied everything`,
-    help: 'make one key for each',
-  };
+  return decision.decision === 'allow' ? null : (decision.identities ?? null);
 }
 
 /** A snapshot names no people. Usually nobody is two subjects of one provider. */

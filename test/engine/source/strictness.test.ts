@@ -95,6 +95,9 @@ describe('refused', () => {
     ['a code point beyond Unicode', new Uint8Array([0x23, 0xf4, 0x90, 0x80, 0x80]), 'TEXT_NOT_UTF8'],
     ['a raw NUL', new Uint8Array([0x23, 0x00]), 'TEXT_NUL'],
     ['a byte order mark within', new Uint8Array([0x23, 0xef, 0xbb, 0xbf]), 'TEXT_BOM'],
+    ['a line separator', new TextEncoder().encode('# a\u2028grants: []'), 'TEXT_CONTROL'],
+    ['a paragraph separator', new TextEncoder().encode('# a\u2029'), 'TEXT_CONTROL'],
+    ['an interlinear annotation', new TextEncoder().encode('# \uFFF9'), 'TEXT_CONTROL'],
     ['a next-line control', new Uint8Array([0x23, 0xc2, 0x85]), 'TEXT_CONTROL'],
   ])('%s', (_, bytes, code) => {
     expect(readExample(bytes).diagnostics.map((diagnostic) => diagnostic.code)).toEqual([code]);

@@ -1,0 +1,82 @@
+// What reports say of guardrails, where a reader could take it for something else.
+import { expect, it } from '@jest/globals';
+import { checkGuardrails, type GuardrailViolation } from '../../../engine/compiler.js';
+import { guardrailChanges } from '../../../engine/snapshot/guardrail-changes.js';
+import { readFolder } from '../source/support.js';
+import { load } from './brute.js';
+
+const HEADER = 'bailiwick: 1\nname: p\nproviders: { okta: {} }\n';
+
+function policyIn(text: string): NonNullable<ReturnType<typeof readFolder>['policy']> {
+  const { policy, diagnostics } = readFolder({ 'policy.yaml': HEADER, 'p.yaml': text });
+  if (policy === null) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return policy;
+}
+
+function violationIn(text: string): GuardrailViolation | undefined {
+  const set = policyIn(text);
+  return checkGuardrails(set, load(set)).violations[0];
+}
+
+it('`under` counts in each namespace by itself', () => {
+  const grant = (id: string, at: string): string =>
+    `  - { id: ${id}, identity: "okta:${id}", scopes: [resource:read], namespace: ${at} }\n`;
+  const rule = (counted: string): string => `guardrails:\n  - { id: g, ${counted} }\ngrants:\n`;
+  const most = rule('atMost: { identities: 1, scope: resource:read, under: /p }');
+  expect(violationIn(most + grant('a', '/p/a') + grant('b', '/p/b'))).toBeUndefined();
+  expect(violationIn(most + grant('a', '/p/a') + grant('b', '/p'))?.requires).toBe(
+    'at most 1 person may hold resource:read in any one namespace at or below /p',
+  );
+  expect(
+    violationIn(rule('atLeast: { identities: 1, scope: resource:read, under: /p }') + grant('a', '/p/a'))?.requires,
+  ).toBe('at least 1 person must hold resource:read in every namespace at or below /p');
+});
+
+it('`except` names those who are in its role for some time only', () => {
+  const violation = violationIn(
+    'roles:\n  leads: { members: [{ identity: "okta:x", expires: 2027-03-01T00:00:00Z }, "okta:y"], scopes: [resource:write] }\n' +
+      'grants:\n  - { id: lead, role: leads, namespace: / }\n' +
+      'guardrails:\n  - { id: g, never: { scopes: [resource:write], under: /, except: { roles: [leads] } } }\n',
+  );
+  expect(violation?.witnesses.map(({ identities }) => identities)).toEqual([['okta:x']]);
+  expect(violation?.help).toBe(
+    'okta:x: a member with a window is in the role for some time only, and `except` leaves out those who always are',
+  );
+});
+
+it('a grant without an end is named once, however many members have windows', () => {
+  const violation = violationIn(
+    'roles:\n  leads: { members: [{ identity: "okta:x", expires: 2027-03-01T00:00:00Z }, { identity: "okta:y", expires: 2027-03-01T00:00:00Z }], scopes: [resource:write] }\n' +
+      'grants:\n  - { id: lead, role: leads, namespace: / }\n' +
+      'guardrails:\n  - { id: g, expires: { providers: [okta], within: 90d } }\n',
+  );
+  expect(violation?.requires).toBe('no identity of okta may hold anything for longer than 90d without a break');
+  expect(violation?.help).toMatch(/^`lead` has no `notBefore`: /);
+});
+
+it('a member has one window in a role, and the message says how to have two', () => {
+  const stint = (window: string): string => `{ identity: "okta:x", ${window} }`;
+  const { diagnostics } = readFolder({
+    'policy.yaml': HEADER,
+    'p.yaml': `roles:\n  leads: { members: [${stint('expires: 2027-01-01T00:00:00Z')}, ${stint('notBefore: 2027-06-01T00:00:00Z')}] }\n`,
+  });
+  expect(diagnostics).toMatchObject([
+    {
+      code: 'VALUE_REPEATED',
+      help: 'a member has one window in a role: put the other into a role of its own, and make that role a member of this one',
+    },
+  ]);
+});
+
+it('diff says how a guardrail changed in the words of the policy, and which change makes it weaker', () => {
+  const changed = (was: string, is: string): unknown => {
+    const [old, now] = [was, is].map((rule) => policyIn(`guardrails:\n  - { id: g, ${rule} }\n`));
+    return old === undefined || now === undefined ? null : guardrailChanges(old, now);
+  };
+  expect(changed('expires: { providers: [okta], within: 90d }', 'expires: { providers: [okta], within: 36h }')).toEqual(
+    [{ id: 'g', weaker: false, changes: ['within 90d → 36h'] }],
+  );
+  const sides = (more: string): string => `separate: [resource:write, process-run:write${more}]`;
+  expect(changed(sides(''), sides(', namespace:write'))).toMatchObject([{ weaker: false }]);
+  expect(changed(sides(', namespace:write'), sides(''))).toMatchObject([{ weaker: true }]);
+});
