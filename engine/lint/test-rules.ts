@@ -10,7 +10,9 @@ import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
 export function findTestsOfStrangers({ set, tables }: LintWorld, context: LintContext): void {
-  const denying = set.tests.filter(({ deny }) => deny.length > 0);
+  const denying = set.tests.filter(
+    ({ deny, sees }) => deny.length > 0 || sees.some(({ namespaces }) => namespaces.length === 0),
+  );
   if (denying.length === 0) return;
   const claimed = new Set(identitiesOfClaims(set).map(formatIdentity));
   const isNamed = (identity: Identity): boolean =>
@@ -28,7 +30,7 @@ export function findTestsOfStrangers({ set, tables }: LintWorld, context: LintCo
     context.report({
       code: 'LINT_TEST_IDENTITY',
       place: placed(place),
-      message: `the policy does not name ${who}, so what this test denies is denied whatever the policy says`,
+      message: `the policy does not name ${who}, so what this test denies is denied, and what it hides is hidden, whatever the policy says`,
       help: near === null ? ACCEPT : `did you mean \`${near}\`?`,
     });
   }

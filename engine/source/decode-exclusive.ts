@@ -3,7 +3,7 @@ import type { ExclusiveDeclaration } from '../model/document.js';
 import { refuse, type FileContext } from './context.js';
 import { filled, firstLine, itemsOf } from './fields.js';
 import { list, value } from './shape.js';
-import type { Node } from './tree.js';
+import type { Node, TextNode } from './tree.js';
 import { someIdentities } from './values.js';
 
 const LIST = someIdentities('name the identities that exclude each other, or remove the list', 2);
@@ -22,7 +22,17 @@ function readExclusive(context: FileContext, node: Node, what: string): Exclusiv
   return { identities, start, end };
 }
 
-export const EXCLUSIVE = value(
-  list(LIST, 1),
-  filled(itemsOf(readExclusive, 'a list of `exclusive`'), { empty: 'write lists of identities, or remove it' }),
-);
+const readLists = filled(itemsOf(readExclusive, 'a list of `exclusive`'), {
+  empty: 'write lists of identities, or remove it',
+});
+
+export const EXCLUSIVE = value(list(LIST, 1), (context, node, what) => {
+  if (node.kind !== 'list' || !node.items.every(isText) || node.items.length < 2) return readLists(context, node, what);
+  const message = `${what} is a list of identities, not a list of such lists`;
+  const help = `write a list in the list: \`[[${node.items.map(({ text }) => text).join(', ')}]]\``;
+  return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message, help });
+});
+
+function isText(node: Node): node is TextNode {
+  return node.kind === 'text';
+}

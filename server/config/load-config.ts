@@ -68,7 +68,7 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   faults.push(...file.faults);
   const given = [...givenByFlags(ROWS, sources), ...givenByVariables(ROWS, sources), ...file.given];
   const chosen = withoutOrphans(choose(given, faults), given);
-  faults.push(...halfSettings(chosen));
+  faults.push(...halfSettings(chosen, given));
   const values = new Map<string, unknown>();
   for (const row of file.rows.filter(({ holds }) => holds === 'value')) {
     values.set(row.key, await valueOf(row, chosen, { cwd: sources.cwd, faults }));
@@ -155,14 +155,16 @@ function withoutOrphans(chosen: Chosen, given: readonly Given[]): Chosen {
 const LEVELS: readonly Given['level'][] = ['flag', 'environment', 'file'];
 
 /** Settings without the other setting that gives them a meaning. */
-function halfSettings(chosen: Chosen): readonly ConfigFault[] {
-  return [...chosen.values()].flatMap((given): ConfigFault[] => {
-    const { needs } = given.row.setting;
+function halfSettings(chosen: Chosen, given: readonly Given[]): readonly ConfigFault[] {
+  return [...chosen.values()].flatMap((one): ConfigFault[] => {
+    const { needs } = one.row.setting;
     // A file with the value of the other setting will do.
-    if (needs === undefined || chosen.has(needs) || chosen.has(`${needs}File`) || given.written === false) return [];
-    const subject = given.level === 'file' ? `\`${given.row.key}\` ` : '';
+    if (needs === undefined || chosen.has(needs) || chosen.has(`${needs}File`) || one.written === false) return [];
+    // It lost to a setting that it disagrees with, and that is reported.
+    if (given.some(({ row }) => row.key === needs)) return [];
+    const subject = one.level === 'file' ? `\`${one.row.key}\` ` : '';
     const message = `${subject}needs \`${needs}\`, which is not set`;
-    return [{ place: given.place, message, fix: 'set both or none' }];
+    return [{ place: one.place, message, fix: 'set both or none' }];
   });
 }
 

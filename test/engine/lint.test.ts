@@ -338,7 +338,12 @@ describe('a test that denies something to somebody whom the policy does not name
     { name: 'a person', text: policy('github:bo'), found: [] },
     { name: 'whom a guardrail names', text: policy('github:eve'), found: [] },
     { name: 'nobody at all', text: policy(''), found: [] },
-    { name: 'a stranger who sees nothing', text: policy('orcid:adda', 'sees: { "resource /a": [] }'), found: [] },
+    {
+      name: 'a stranger who sees nothing',
+      text: policy('orcid:adda', 'sees: { "resource /a": [] }'),
+      found: [['LINT_TEST_IDENTITY', 'did you mean `orcid:ada`?']],
+    },
+    { name: 'a stranger who sees something', text: policy('orcid:adda', 'sees: { "resource /a": [/a] }'), found: [] },
     {
       name: 'a stranger on purpose',
       text: policy('orcid:adda', undefined, '  # bailiwick-ignore LINT_TEST_IDENTITY: strangers stay out\n'),

@@ -2,7 +2,8 @@
 // experience it.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
-import { instantOf } from '../../engine/index.js';
+import { compilePolicy, readPolicy } from '../../engine/compiler.js';
+import { instantOf, loadSnapshot } from '../../engine/index.js';
 import type { IssuerSettings } from '../../server/auth/oidc-authenticator.js';
 import { AuthenticationError, type GatewayMode } from '../../server/compose.js';
 import { call, openGateway, policyOf, type Reply, type TestGateway } from '../support/gateway.js';
@@ -87,6 +88,33 @@ test('a token of the provider is an actor, whom the policy decides about', async
   expect((await query(await provider.token(), { family: 'resource', ...asked })).json).toMatchObject({
     step: 'credential_scope',
   });
+});
+
+test('a token with groups that `exclusive` keeps apart may do nothing', async () => {
+  const files = {
+    'policy.yaml':
+      'bailiwick: 1\nname: p\nproviders: { idp: {} }\nexclusive:\n  - [idp-group:buyers, idp-group:payers]\n',
+    'p.yaml':
+      'grants:\n' +
+      '  - { id: buy, identity: idp-group:buyers, namespace: /labs, scopes: [resource:read] }\n' +
+      '  - { id: pay, identity: idp-group:payers, namespace: /labs, scopes: [namespace:read] }\n',
+  };
+  const { policy: set } = readPolicy(
+    Object.entries(files).map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) })),
+  );
+  const compiled = set === null ? null : compilePolicy(set);
+  const loaded = compiled?.ok === true ? loadSnapshot(compiled.snapshot.bytes) : null;
+  if (loaded?.ok !== true) throw new Error('the policy does not compile');
+  open.gateway.policies.activate({ policy: loaded.policy }, 'with exclusive groups');
+  const ask = async (groups: readonly string[], family: string): Promise<Reply> => {
+    claims = { groups };
+    return query(await provider.token({ scope: 'resource:read namespace:read' }), { family, namespace: '/labs' });
+  };
+  expect((await ask(['buyers'], 'resource')).status).not.toBe(403);
+  expect((await ask(['payers'], 'namespace')).status).not.toBe(403);
+  for (const family of ['resource', 'namespace'])
+    expect(await ask(['buyers', 'payers'], family)).toMatchObject({ status: 403, json: { step: 'exclusive' } });
+  if (mode.kind === 'serve') open.gateway.policies.activate({ policy: mode.policy }, 'as before');
 });
 
 test('a token for another API, and one that is opaque, are nobody', async () => {

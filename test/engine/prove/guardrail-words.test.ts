@@ -80,3 +80,14 @@ it('diff says how a guardrail changed in the words of the policy, and which chan
   expect(changed(sides(''), sides(', namespace:write'))).toMatchObject([{ weaker: false }]);
   expect(changed(sides(', namespace:write'), sides(''))).toMatchObject([{ weaker: true }]);
 });
+
+it('a flat list of `exclusive` is one mistake, and its help is right', () => {
+  const read = (exclusive: string): unknown =>
+    readFolder({ 'policy.yaml': `${HEADER}exclusive: ${exclusive}\n` }).diagnostics.map(({ code, help }) => [
+      code,
+      help,
+    ]);
+  const help = 'write a list in the list: `[[okta:a, okta-group:g]]`';
+  expect(read('["okta:a", okta-group:g]')).toEqual([['VALUE_NOT_LIST', help]]);
+  expect(read('[["okta:a", okta-group:g]]')).toEqual([]);
+});

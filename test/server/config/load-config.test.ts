@@ -222,6 +222,13 @@ test('a number out of its bounds is one fault', async () => {
   ]);
 });
 
+test('a setting that lost to another one is there for those that need it: one mistake is one fault', async () => {
+  const git = 'snapshot:\n  source: { git: https://x/y, ref: refs/heads/main, path: policies }\n';
+  expect(await faultsOf({ file: `policy: p\n${git}` })).toEqual([
+    expect.stringMatching(/disagrees with `policy`; set one of the two$/),
+  ]);
+});
+
 test('an empty file sets nothing', async () => {
   expect((await load({ file: '# nothing yet\n' })).listen.port).toBe(8080);
 });
