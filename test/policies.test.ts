@@ -124,11 +124,24 @@ describe('the policy that ships', () => {
   it('is of the size that its description says: four beamlines, each with a folder that is delegated to its owners', () => {
     const folders = readdirSync(join(POLICIES, 'grants/beamlines')).filter((file) => file !== 'shared.yaml');
     expect(folders).toEqual(['amx', 'fmx', 'lix', 'nyx']);
-    const header = readFileSync(join(POLICIES, 'policy.yaml'), 'utf8');
-    const owners = readFileSync(join(POLICIES, 'CODEOWNERS'), 'utf8');
-    for (const folder of folders) {
-      expect(header).toContain(`  grants/beamlines/${folder}: { within: /beamlines/${folder} }\n`);
-      expect(owners).toMatch(new RegExp(`^/grants/beamlines/${folder}/ +@photon-facility/${folder}-leads$`, 'm'));
+  });
+
+  it('gives a file to an owner only where its folder is delegated: any other file may hold anything', async () => {
+    const owned = readFileSync(join(POLICIES, 'CODEOWNERS'), 'utf8')
+      .split('\n')
+      .filter((line) => /^[*/]/.test(line))
+      .map((line) => line.split(/ +/));
+    const trusted = ['@photon-facility/curators', '@photon-facility/safety-officers'];
+    const others = owned.filter(([, ...owners]) => !owners.every((owner) => trusted.includes(owner)));
+    expect(others.map(([path]) => path)).toHaveLength(6);
+    for (const [path = ''] of others) {
+      const folder = path.slice(1, -1);
+      const file = readdirSync(join(POLICIES, folder))[0] ?? '';
+      const text = readFileSync(join(POLICIES, folder, file), 'utf8');
+      const outside = '  - { id: outside, identity: badge:b-11317, scopes: [resource:read], namespace: / }\n';
+      const edited = text.replace(/^within: .*\n/m, '').replace('grants:\n', `grants:\n${outside}`);
+      const { report } = await check(await changed(join(folder, file), text, edited));
+      expect([path, report.diagnostics]).toEqual([path, [expect.objectContaining({ code: 'DELEGATED_OUTSIDE' })]]);
     }
   });
 });

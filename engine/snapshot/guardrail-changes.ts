@@ -162,7 +162,8 @@ function toParts(
   if (is === null) return [{ text: '`to` is everyone', weaker: false }];
   const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost');
   // Members come and go: only somebody who is still in the policy was let off.
-  const lost = resolveOld(was).filter((text) => isHere(text) && !resolveNew(is).includes(text));
+  const now = new Set(resolveNew(is, 'ever'));
+  const lost = resolveOld(was, 'ever').filter((text) => isHere(text) && !now.has(text));
   const roles = namesPart('`to` roles', { was: was.roles, is: is.roles }, 'gained').map((part) => ({
     ...part,
     weaker: false,
@@ -172,10 +173,10 @@ function toParts(
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
   const roles = is.roles.filter((role) => !was.roles.includes(role)).map((role) => `role ${role}`);
-  const before = new Set(resolveOld({ ...was, providers: [] }));
-  const after = resolveNew({ ...is, providers: [] });
-  const gained = after.filter((text) => !before.has(text));
-  const lost = [...before].filter((text) => !after.includes(text));
+  const before = new Set(resolveOld({ ...was, providers: [] }, 'always'));
+  const after = new Set(resolveNew({ ...is, providers: [] }, 'always'));
+  const gained = [...after].filter((text) => !before.has(text));
+  const lost = [...before].filter((text) => !after.has(text));
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [
     ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true }]),

@@ -4,18 +4,22 @@ import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.j
 import { compareTexts } from '../model/order.js';
 import type { Audience, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 
-/** All identities that an audience names, as sorted texts. */
-export type Resolve = (named: Audience) => readonly string[];
+/**
+ * All identities that an audience names, as sorted texts. `ever`: also those who are in a role for some time only. `always`: those alone
+ * whose memberships have no window, whom `except` leaves out (docs/meaning.md "Identities and roles").
+ */
+export type Resolve = (named: Audience, counts: 'ever' | 'always') => readonly string[];
 
 export function makeResolve(set: PolicySet): Resolve {
   const members = new Map(set.roles.map((role) => [role.name, role.members]));
   let everybody: readonly Identity[] | null = null;
-  return ({ providers, roles, identities }) => {
+  return ({ providers, roles, identities }, counts) => {
     const named = new Set(identities.map(formatIdentity));
     const reached = new Set(roles);
     // Iterating a set also visits what is added meanwhile, so the loop follows nested roles to the end.
     for (const role of reached) {
       for (const member of members.get(role) ?? []) {
+        if (counts === 'always' && (member.notBefore ?? member.expires ?? null) !== null) continue;
         if (member.kind === 'role') reached.add(member.role);
         else named.add(formatIdentity(member.identity));
       }

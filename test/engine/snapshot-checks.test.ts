@@ -11,7 +11,6 @@ import { fromRoot } from '../support/root.js';
 import { compile, FULL } from './full-policy.js';
 import { pathOf } from './oracle/worlds.js';
 
-const ADA = { provider: 'orcid', subject: 'ada' };
 const EVE = { provider: 'orcid', subject: 'eve' };
 const WRITE = 32 as ScopeSet;
 
@@ -19,7 +18,7 @@ function withRule(rule: GuardrailRule): PolicySet {
   return { ...FULL, guardrails: [{ id: 'a', description: null, rule, place: null }] };
 }
 
-const except = { roles: [] as readonly string[], identities: [] as readonly (typeof ADA)[] };
+const except = { roles: [] as readonly string[], identities: [] as readonly (typeof EVE)[] };
 const never = { kind: 'never', scopes: WRITE, under: pathOf('/labs'), to: null, except } as const;
 const atMost = {
   kind: 'atMost',
@@ -81,7 +80,7 @@ describe('a guardrail that asks the same', () => {
     [
       'by a role that contains the other',
       { ...never, except: { roles: ['crew'], identities: [] } },
-      { ...never, except: { roles: ['crew', 'leads'], identities: [ADA] } },
+      { ...never, except: { roles: ['crew', 'leads'], identities: [] } },
     ],
     ['of sides in another order', separate, { ...separate, sides: [32, 16] as ScopeSet[] }],
   ])('%s', (_name, rule, other) => {
@@ -110,10 +109,11 @@ test.each<[string, PolicySet]>([
 });
 
 test('the digest is of canonical JSON that anybody can write', () => {
+  // Ada is in the role that `except` names for some time only, so she is not left out.
   expect(checkForms(FULL).guardrails).toEqual([
     {
       name: 'apart',
-      text: '{"except":["orcid:ada","orcid:bób"],"separate":[["resource:read"],["resource:write"]],"to":null,"under":"/labs"}',
+      text: '{"except":["orcid:bób"],"separate":[["resource:read"],["resource:write"]],"to":null,"under":"/labs"}',
     },
   ]);
   expect(checkForms(FULL).people).toEqual([{ name: 'bob', text: '["orcid:bób"]' }]);

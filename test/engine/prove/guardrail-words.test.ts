@@ -2,6 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/compiler.js';
 import { guardrailChanges } from '../../../engine/snapshot/guardrail-changes.js';
+import { digestChecks } from '../../../engine/snapshot/checks.js';
+import { stopCpu } from '../../support/cpu-time.js';
 import { readFolder } from '../source/support.js';
 import { load } from './brute.js';
 
@@ -90,4 +92,33 @@ it('a flat list of `exclusive` is one mistake, and its help is right', () => {
   const help = 'write a list in the list: `[[okta:a, okta-group:g]]`';
   expect(read('["okta:a", okta-group:g]')).toEqual([['VALUE_NOT_LIST', help]]);
   expect(read('[["okta:a", okta-group:g]]')).toEqual([]);
+});
+
+it('`except` grows when a member loses its window: that is weaker, and another digest', () => {
+  const policyWith = (member: string): ReturnType<typeof policyIn> =>
+    policyIn(
+      `roles:\n  leads: { members: ["okta:l", ${member}] }\n` +
+        'guardrails:\n  - { id: g, never: { scopes: [resource:write], under: /, except: { roles: [leads] } } }\n',
+    );
+  const [some, always] = [policyWith('{ identity: "okta:w", expires: 2027-01-01T00:00:00Z }'), policyWith('"okta:w"')];
+  expect(guardrailChanges(some, always)).toEqual([{ id: 'g', weaker: true, changes: ['`except` gained okta:w'] }]);
+  expect(guardrailChanges(always, some)).toEqual([{ id: 'g', weaker: false, changes: ['`except` lost okta:w'] }]);
+  expect(guardrailChanges(some, some)).toEqual([]);
+  expect(digestChecks(some).guardrails.digest).not.toBe(digestChecks(always).guardrails.digest);
+});
+
+it('large roles in `to` and `except` are compared in little time', () => {
+  const policyOf = (first: number): ReturnType<typeof policyIn> => {
+    const members = Array.from({ length: 60_000 }, (_, i) => `"okta:u${String(first + i)}"`).join(', ');
+    return policyIn(
+      `roles:\n  big: { members: [${members}] }\n` +
+        'guardrails:\n' +
+        '  - { id: a, never: { scopes: [resource:write], under: /, except: { roles: [big] } } }\n' +
+        '  - { id: b, never: { scopes: [resource:write], under: /, to: { roles: [big] } } }\n',
+    );
+  };
+  const [old, changed] = [policyOf(0), policyOf(1)];
+  const spent = stopCpu();
+  expect(guardrailChanges(old, changed).map(({ weaker }) => weaker)).toEqual([true]);
+  expect(spent()).toBeLessThan(3_000);
 });
