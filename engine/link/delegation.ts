@@ -170,15 +170,15 @@ function checkRoleUse(documents: readonly PolicyDocument[], names: Names, folder
   const refuse = (
     document: PolicyDocument,
     at: Span,
-    { named, bounded }: { named: string; bounded: Bounded },
+    { named, bounded, by }: { named: string; bounded: Bounded; by: 'grant' | 'guardrail' },
   ): void => {
     const { role, folder } = bounded;
     const what = role === named ? `the role \`${role}\`` : `the role \`${named}\` contains \`${role}\`, which`;
     names.sink.add(
       findingAt(document, at, {
         code: 'DELEGATED_ROLE',
-        message: `${what} may be used at or below \`${folder.limit}\` alone: the owners of \`${folder.path.value}\` decide who is in it`,
-        help: `if that is meant, add \`${role}\` to the \`exports\` of \`${folder.path.value}\` in \`policy.yaml\``,
+        message: `${what} may be ${by === 'grant' ? `used at or below \`${folder.limit}\` alone` : `named by guardrails of \`${folder.path.value}\` alone`}: the owners of \`${folder.path.value}\` decide who is in it`,
+        help: `${by === 'grant' ? '' : `move the guardrail to a file of \`${folder.path.value}\`; `}if that is meant, add \`${role}\` to the \`exports\` of \`${folder.path.value}\` in \`policy.yaml\``,
         related: [relatedAt(folder.header, folder.path, 'the folder is delegated here')],
       }),
     );
@@ -188,7 +188,7 @@ function checkRoleUse(documents: readonly PolicyDocument[], names: Names, folder
       for (const principal of principals) {
         if (principal.kind !== 'role' || namespace === null) continue;
         const bounded = boundedIn(principal.value).find(({ folder }) => !isWithin(namespace.value, folder.limit));
-        if (bounded !== undefined) refuse(document, principal, { named: principal.value, bounded });
+        if (bounded !== undefined) refuse(document, principal, { named: principal.value, bounded, by: 'grant' });
       }
     }
     for (const rule of document.guardrails.flatMap(({ rules }) => rules)) {
@@ -196,7 +196,7 @@ function checkRoleUse(documents: readonly PolicyDocument[], names: Names, folder
       const parties = [rule.to === 'everyone' ? null : rule.to, rule.except];
       for (const named of parties.flatMap((party) => party?.roles ?? [])) {
         const bounded = boundedIn(named.value).find(({ folder }) => !document.file.startsWith(`${folder.path.value}/`));
-        if (bounded !== undefined) refuse(document, named, { named: named.value, bounded });
+        if (bounded !== undefined) refuse(document, named, { named: named.value, bounded, by: 'guardrail' });
       }
     }
   }

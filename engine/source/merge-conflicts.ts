@@ -31,18 +31,27 @@ export function conflictFaults(text: string): readonly SourceFault[] {
   return faults;
 }
 
-/** The text without the markers and all sides of conflicts but the first, which lines up with what stands around it. */
+/**
+ * The text without the markers and with one side of each conflict: the one that begins more sections, since what follows belongs to the
+ * last of them. Of two alike the first, which lines up with what stands around it.
+ */
 export function withoutConflicts(text: string, faults: readonly SourceFault[]): string {
   const parts: string[] = [];
   let from = 0;
   for (const { code, start, end } of faults) {
     if (code !== 'TEXT_MERGE_CONFLICT') continue;
-    const [opening = '', ...sides] = text.slice(start, end).split(/^(?= *(?:\|{7}|={7}|>{7})(?: |$))/m);
-    const kept = opening.replace(/^ *[<=>]{7}.*/, blank);
-    parts.push(text.slice(from, start), kept, ...sides.map(blank));
+    const sides = text.slice(start, end).split(/^(?= *(?:\|{7}|={7}|>{7})(?: |$))/m);
+    const theirs = sides.findIndex((side) => /^ *=/.test(side));
+    const kept = sectionsIn(sides[theirs] ?? '') > sectionsIn(sides[0] ?? '') ? theirs : 0;
+    const read = sides.map((side, i) => (i === kept ? side.replace(/^ *[<=>]{7}.*/, blank) : blank(side)));
+    parts.push(text.slice(from, start), ...read);
     from = end;
   }
   return parts.length === 0 ? text : [...parts, text.slice(from)].join('');
+}
+
+function sectionsIn(side: string): number {
+  return side.match(/^[A-Za-z]+ *:/gm)?.length ?? 0;
 }
 
 /** Spaces in place of everything but line ends, so that all places stay as they are. */

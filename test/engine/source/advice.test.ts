@@ -67,6 +67,15 @@ describe('an unresolved merge conflict', () => {
     }
   });
 
+  it('is one where only one side begins the section of what follows', () => {
+    const item = '  - { name: t, actor: { identities: [github:x] }, deny: [resource:read /] }\n';
+    const before = 'guardrails:\n  - { id: g, separate: [resource:read, resource:write] }\n';
+    for (const conflict of ['<<<<<<< HEAD\n=======\ntests:\n>>>>>>> x\n', '<<<<<<< HEAD\ntests:\n=======\n>>>>>>> x\n'])
+      expect(told(before + conflict + item).map(([said]) => said)).toEqual([
+        'an unresolved merge conflict, lines 3 to 6',
+      ]);
+  });
+
   it('hides no other mistake, and a heading in a text is none', () => {
     const text = '<<<<<<< HEAD\nroles: { a: {} }\n=======\nroles: { c: {} }\n>>>>>>> x\n';
     expect(
