@@ -80,6 +80,15 @@ describe('the policies of the pages', () => {
     expect([status, stdout, stderr]).toEqual([0, 'no mistakes in 2 files, 1 test passed, 2 guardrails held\n', '']);
   });
 
+  it('in docs/language.md about delegation has the error that the page shows', async () => {
+    const [header = '', file = '', printed = ''] = blocks(page('language.md').split('## Delegation')[1] ?? '', 'text');
+    mkdirSync(join(folder, 'delegated/teams/amx'), { recursive: true });
+    writeFileSync(join(folder, 'delegated/policy.yaml'), header);
+    writeFileSync(join(folder, 'delegated/teams/amx/staff.yaml'), file);
+    const { status, stdout } = await runCli(['check', 'delegated'], { cwd: folder });
+    expect([status, stdout]).toEqual([3, printed]);
+  });
+
   it('in README.md is embedded as docs/embedding.md shows', () => {
     const [program = ''] = blocks(page('embedding.md'), 'js');
     const [printed = ''] = blocks(page('embedding.md'), 'text');
