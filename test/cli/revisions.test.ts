@@ -52,6 +52,17 @@ describe('a policy at a revision', () => {
     expect(await run(['check', 'HEAD:policies'], deep)).toMatchObject({ status: 0 });
   });
 
+  it('is one whose layout `fmt` checks, and does not write', async () => {
+    expect(await run(['fmt', 'HEAD:policies', '--check'])).toMatchObject({
+      stderr: expect.stringMatching(/to be formatted, \d+ unchanged\n$/),
+    });
+    const ran = await run(['fmt', 'HEAD:policies']);
+    expect([ran.status, ran.stderr]).toEqual([
+      2,
+      'error: `HEAD:policies` is in git, so it cannot be written\n  help: name a folder, or add `--check`\n',
+    ]);
+  });
+
   it.each<[string, readonly string[]]>([
     ['check', ['check', 'HEAD:policies']],
     ['test', ['test', 'HEAD:policies']],

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport } from '../failure.js';
+import { atPolicy } from '../at-policy.js';
+import { usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
@@ -37,7 +39,13 @@ interface Outcome {
 }
 
 async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<void> {
-  const outcome = await formatFolder(io, dir, check === true ? 'check' : 'write');
+  const outcome = await atPolicy(io, dir, (content) => {
+    // What git has was taken out into a folder that is removed again.
+    if (content.kind === 'folder' && check !== true)
+      throw usage(`\`${dir}\` is in git, so it cannot be written`, 'name a folder, or add `--check`');
+    const folder = content.kind === 'parts' ? pathOf(io, dir) : content.path;
+    return formatFolder(folder, { shown: dir, mode: check === true ? 'check' : 'write' });
+  });
   const { changed, unchanged, diagnostics } = outcome;
   const refused = diagnostics.some(({ severity }) => severity === 'error');
   const ok = !refused && (check === undefined || changed.length === 0);
@@ -63,16 +71,18 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
   await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged${left}\n`);
 }
 
-async function formatFolder(io: CliIo, dir: string, mode: 'check' | 'write'): Promise<Outcome> {
+async function formatFolder(
+  folder: string,
+  { shown, mode }: { readonly shown: string; readonly mode: 'check' | 'write' },
+): Promise<Outcome> {
   const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../policy/open/read-folder.js'),
     import('../files.js'),
     import('../files.js'),
   ]);
-  const folder = pathOf(io, dir);
   const reading = await readFolder(folder);
-  if (reading.kind === 'path') throw pathFailure(reading.fault, dir);
+  if (reading.kind === 'path') throw pathFailure(reading.fault, shown);
   const diagnostics = [...reading.diagnostics];
   const sources = new Map<string, string>();
   const changed: string[] = [];
