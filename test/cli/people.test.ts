@@ -38,10 +38,10 @@ describe('--person', () => {
     const ran = await run('what-can', folder, '--person', 'ana-ito', ...AT);
     expect([ran.status, ran.stderr]).toEqual([
       0,
-      'note: `exclusive` keeps orcid:ana and github:ana-i apart: whoever has both is denied everything, so this is what the identities may do one by one\n',
+      'note: `exclusive` keeps github:ana-i and orcid:ana apart: whoever has both is denied everything, so this is what the identities may do one by one\n',
     ]);
     const both = await run('what-can', folder, '--person', 'ana-ito', ...AT, '--format', 'json');
-    expect(JSON.parse(both.stdout)).toMatchObject({ exclusive: ['orcid:ana', 'github:ana-i'] });
+    expect(JSON.parse(both.stdout)).toMatchObject({ exclusive: ['github:ana-i', 'orcid:ana'] });
     expect(await json('what-can', 'p', '--person', 'ana-ito', ...AT)).not.toHaveProperty('exclusive');
   });
 

@@ -221,6 +221,13 @@ describe('in a file', () => {
       );
     };
     expect(causes('expires: 2030-07-01', 'expires: 2030-09-01')).toEqual([['changed', 'member', 'orcid:bob']]);
+    // A member that gets a window, or loses it, was a member before.
+    expect(causes('- orcid:ann\n', '- { identity: orcid:ann, expires: 2031-01-01T00:00:00Z }\n')).toEqual([
+      ['changed', 'member', 'orcid:ann'],
+    ]);
+    expect(causes('{ role: guests, expires: 2030-04-01T00:00:00Z }', '{ role: guests }')).toEqual([
+      ['changed', 'member', 'role guests'],
+    ]);
     expect(causes('      - { role: guests, expires: 2030-04-01T00:00:00Z }\n', '')).toEqual([
       ['removed', 'member', 'role guests'],
     ]);

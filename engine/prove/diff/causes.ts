@@ -9,6 +9,7 @@ import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
+import { type PolicyTables, statedTables } from '../../model/tables.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
@@ -61,6 +62,8 @@ interface View {
   readonly having: Side;
   readonly lacking: Side;
   readonly change: 'added' | 'removed';
+  /** Whether the side that lacks the difference has the member too, whatever the window. Both are texts. */
+  readonly hasMember: (role: string, member: string) => boolean;
 }
 
 /** By role: the member edges that lead some identities to it. */
@@ -69,8 +72,8 @@ type Edges = ReadonlyMap<number, readonly number[]>;
 export function makeCauseFinder(pair: PolicyPair): CauseFinder {
   const causes: KeyedCause[] = [];
   const finders = {
-    old: makeSideFinder({ pair, name: 'old', having: pair.old, lacking: pair.new, change: 'removed' }, causes),
-    new: makeSideFinder({ pair, name: 'new', having: pair.new, lacking: pair.old, change: 'added' }, causes),
+    old: makeSideFinder(makeView(pair, 'old'), causes),
+    new: makeSideFinder(makeView(pair, 'new'), causes),
   };
   return {
     causes,
@@ -83,6 +86,30 @@ export function makeCauseFinder(pair: PolicyPair): CauseFinder {
       };
     },
   };
+}
+
+function makeView(pair: PolicyPair, name: SideName): View {
+  const [having, lacking] = name === 'old' ? [pair.old, pair.new] : [pair.new, pair.old];
+  let stated: ReadonlySet<string> | null = null;
+  return {
+    ...{ pair, name, having, lacking, change: name === 'old' ? 'removed' : 'added' },
+    hasMember: (role, member) => (stated ??= statedMembers(lacking)).has(`${role} ${member}`),
+  };
+}
+
+/** The members of all roles as they are declared, each behind the name of its role. */
+function statedMembers({ policy }: Side): ReadonlySet<string> {
+  const tables = statedTables(policy.tables);
+  const { role, member } = tables.members;
+  return new Set(
+    Array.from(role, (row, edge) => `${tables.roles.name[row] ?? ''} ${memberText(tables, member[edge] ?? 0)}`),
+  );
+}
+
+/** `role <name>` or `provider:subject` */
+function memberText(tables: PolicyTables, principal: number): string {
+  const { name } = tables.roles;
+  return principal < name.length ? `role ${name[principal] ?? ''}` : identityText({ tables }, principal - name.length);
 }
 
 function makeSideFinder(
@@ -152,14 +179,13 @@ function causeOfNarrowed(view: View, grant: number): Cause | null {
   if (view.having.differs[row] === 1) return causeOfGrant(view, row);
   const tables = narrowed.stated;
   const { role, member } = tables.members;
-  const principal = member[edge] ?? 0;
-  const roles = tables.roles.name;
+  const cited = citeRole(tables, role[edge] ?? 0);
+  const text = memberText(tables, member[edge] ?? 0);
   return {
-    change: (view.having.other[grant] ?? -1) < 0 ? view.change : 'changed',
+    change: view.hasMember(cited.role, text) ? 'changed' : view.change,
     kind: 'member',
-    ...citeRole(tables, role[edge] ?? 0),
-    member:
-      principal < roles.length ? `role ${roles[principal] ?? ''}` : identityText({ tables }, principal - roles.length),
+    ...cited,
+    member: text,
     ...placeOf(tables, tables.members, edge),
   };
 }
@@ -169,7 +195,7 @@ function causeOfGrant(view: View, grant: number): Cause {
   if (narrowed !== null) return narrowed;
   const { pair, name, having, change } = view;
   const other = having.other[grant] ?? -1;
-  const principal = principalText(having, principalOf(having, grant));
+  const principal = memberText(having.policy.tables, principalOf(having, grant));
   const id = statedId(having.policy.tables.grants.id[grant] ?? '');
   const { tables } = other < 0 ? having.policy : pair.new.policy;
   const versions = name === 'new' ? { old: other, new: grant } : { old: grant, new: other };
@@ -186,21 +212,20 @@ function causeOfRole({ having, change }: View, role: number): Cause {
   return { change, kind: 'role', ...citeRole(tables, role), ...placeOf(tables, tables.roles, role) };
 }
 
-function causeOfEdge({ having, change }: View, edge: number): Cause {
+function causeOfEdge({ having, lacking, change, hasMember }: View, edge: number): Cause {
   const { tables } = having.policy;
   const { role, member } = tables.members;
+  const cited = citeRole(tables, role[edge] ?? 0);
+  const text = memberText(tables, member[edge] ?? 0);
+  // Without a window on the other side it would be a member there, too.
+  const hadWindow = lacking.policy.tables.narrowed !== undefined && hasMember(cited.role, text);
   return {
-    change,
+    change: hadWindow ? 'changed' : change,
     kind: 'member',
-    ...citeRole(tables, role[edge] ?? 0),
-    member: principalText(having, member[edge] ?? 0),
+    ...cited,
+    member: text,
     ...placeOf(tables, tables.members, edge),
   };
-}
-
-function principalText({ policy }: Side, principal: number): string {
-  const { name } = policy.tables.roles;
-  return principal < name.length ? `role ${name[principal] ?? ''}` : identityText(policy, principal - name.length);
 }
 
 /**
