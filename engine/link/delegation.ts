@@ -28,7 +28,7 @@ export function linkFolders(documents: readonly PolicyDocument[], names: Names):
     const [innermost] = foldersOf(document.file);
     if (innermost !== undefined) checkFile(document, innermost, names);
   }
-  checkRoleUse(documents, names, foldersOf);
+  if (folders.length > 0) checkRoleUse(documents, names, foldersOf);
   const files = documents.flatMap((document): readonly PolicyFolder[] => {
     const { file, within } = document;
     return within === null

@@ -67,8 +67,10 @@ export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLi
   invariant(prepared !== null, 'guardrails are checked against a compiled policy');
   const budget = makeProofBudget(limits.proofSteps);
   const bounds = { limits, budget };
-  const proved = proveGuardrails(set, prepared, bounds);
-  const report = { ...proved, ...relied(set, proved.violations, worldOf(set, prepared, bounds)) };
+  if (set.guardrails.length === 0) return NOTHING_TO_PROVE;
+  const proving = worldOf(set, prepared, bounds);
+  const proved = proveAll(set, proving, budget);
+  const report = { ...proved, ...relied(set, proved.violations, proving) };
   const repairs = new Map(
     report.violations.filter(({ repair }) => repair.length > 0).map(({ guardrail, repair }) => [guardrail, repair]),
   );
@@ -128,9 +130,12 @@ function worldOf(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds):
 
 /** The same, for a policy that is already prepared for proofs, with what other proofs have left of the budget. */
 export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds): GuardrailReport {
-  if (set.guardrails.length === 0) return { held: 0, violated: 0, violations: [] };
-  const { world, topLevel } = worldOf(set, prepared, bounds);
-  const { budget } = bounds;
+  return set.guardrails.length === 0 ? NOTHING_TO_PROVE : proveAll(set, worldOf(set, prepared, bounds), bounds.budget);
+}
+
+const NOTHING_TO_PROVE: GuardrailReport = { held: 0, violated: 0, violations: [] };
+
+function proveAll(set: PolicySet, { world, topLevel }: Proving, budget: ProofBudget): GuardrailReport {
   const violations: GuardrailViolation[] = [];
   for (const guardrail of set.guardrails) {
     const violation = prove(world, guardrail, { topLevel, budget });

@@ -46,11 +46,12 @@ function checkFollowing(scene: Scene, within: number): Finding {
 /** Only where grants follow each other anywhere. Grants that are too long by themselves are told of already. */
 function seriesOf(scene: Scene, within: number): readonly Series[] {
   const { grants, roles, identities } = scene.policy.tables;
-  const short = [...grants.id.keys()]
-    .map((grant) => holdingOf(scene, grant))
-    .filter(({ from, until }) => from < until && until - from <= within)
-    .sort(compareHoldings);
-  const byPrincipal = groupBy(short, ({ grant }) => grants.principal[grant] ?? 0);
+  const short: Holding[] = [];
+  for (let grant = 0; grant < grants.id.length; grant += 1) {
+    const [from, until] = [grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0];
+    if (from < until && until - from <= within) short.push(holdingOf(scene, grant));
+  }
+  const byPrincipal = groupBy(short.sort(compareHoldings), ({ grant }) => grants.principal[grant] ?? 0);
   const matters = new Uint8Array(roles.name.length + identities.subject.length);
   for (const principal of byPrincipal.keys()) matters[principal] = 1;
   return groupsNear(scene.policy, matters, scene.counted.parties()).flatMap(({ principals, parties }) => {
