@@ -46,7 +46,16 @@ export {
 export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
 export { scopePatterns } from './model/scope.js';
 export { makeDiagnostic, sortDiagnostics } from './diagnostics/report.js';
-export type { Cause } from './prove/diff/causes.js';
+export {
+  type Calendar,
+  type CalendarChange,
+  calendarOf,
+  type CalendarRequest,
+  type CalendarRow,
+} from './prove/diff/calendar.js';
+export type { Cause, ChangeKind } from './prove/diff/causes.js';
+export type { Turn } from './prove/diff/turn-causes.js';
+export type { CellRow } from './prove/cells/rows.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
 export { type ProvedEdit, proveEdits } from './prove/explain/broken-guardrails.js';

@@ -2,7 +2,7 @@
 // status.
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import type { PolicySet } from '../../engine/compiler.js';
+import type { GuardrailReport, PolicySet } from '../../engine/compiler.js';
 import {
   groupDigits,
   type Instant,
@@ -30,6 +30,8 @@ export interface OpenedPolicy {
   readonly policy: Policy;
   /** The declarations of the folder; null for a snapshot. */
   readonly set: PolicySet | null;
+  /** How its guardrails were proved; null for a snapshot. */
+  readonly guardrails: GuardrailReport | null;
   /** The texts of the folder's files; none of a snapshot. */
   readonly sources: ReadonlyMap<string, string>;
   /** The snapshot's exact bytes. */
@@ -73,6 +75,7 @@ export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'us
       return {
         ...opened,
         set: opened.report?.compiled?.set ?? null,
+        guardrails: opened.report?.guardrails ?? null,
         sources: opened.report?.sources ?? new Map<string, string>(),
       };
     case 'refused': {

@@ -135,12 +135,18 @@ const SOON = '30d';
 export type LintClock = 'now' | 'none';
 
 export function withLint(command: Command, clock: LintClock): Command {
-  const [at, from] = clock === 'now' ? ['--at or now', ' (now)'] : ['--at', ''];
+  const [at, from, more] =
+    clock === 'now'
+      ? ['--at or now', ' (now)', '; if given, text and JSON show the calendar of that time, too']
+      : ['--at', '', ''];
   return command
     .option('--strict', 'warnings make the policy invalid too, except those that depend on the clock')
     .option('--level <code=level>', 'severity of a lint rule: off, info, warning or error; may be repeated', collect)
     .option('--at <instant>', `warn about grants that have expired by then, as RFC 3339${from}`)
-    .option('--soon <duration>', `also warn about grants that expire within this time from ${at} (default: ${SOON})`);
+    .option(
+      '--soon <duration>',
+      `also warn about grants that expire within this time from ${at} (default: ${SOON})${more}`,
+    );
 }
 
 export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<LintRequest> {

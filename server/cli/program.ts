@@ -89,6 +89,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/diff.js')).defineDiff,
       ],
       [
+        'calendar',
+        'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
+        async () => (await import('./commands/calendar.js')).defineCalendar,
+      ],
+      [
         'inspect',
         'show the digests and counts of a snapshot',
         async () => (await import('./commands/inspect.js')).defineInspect,

@@ -139,6 +139,12 @@ export const VERBS: readonly Verb[] = [
     shape: { kind: 'some', exact: expect.arrayContaining([TEXT]), subtrees: LIST, at: AT, snapshot: DIGEST },
   },
   {
+    verb: 'calendar',
+    takes: 'policy',
+    args: (policy) => ['calendar', policy, '--from', AT, '--until', '2028-01-01T00:00:00Z'],
+    shape: { from: AT, until: TEXT, snapshot: DIGEST, changes: LIST },
+  },
+  {
     verb: 'diff',
     takes: 'policy',
     args: (policy) => ['diff', policy, policy],

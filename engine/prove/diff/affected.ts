@@ -3,6 +3,7 @@
 import { groupBy } from '../../model/group.js';
 import { grantsOf, type Holding, holdingOf, outermost, type Rows } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
+import { principalsNear, principalsOfGrants, rowsNear } from '../cells/near.js';
 import type { PolicyPair, Side, SideName } from './policy-pair.js';
 
 /** Identities that hold the same near all changes, in either policy. */
@@ -31,7 +32,8 @@ interface Differing {
 export function findAffected(pair: PolicyPair): readonly AffectedGroup[] {
   const candidates = findCandidates(pair);
   const all = new Map(candidates.flatMap(({ differing }) => differing.map((one) => [keyOf(one), one])));
-  const near = nearTo(pair, changesOf(pair, all.values()));
+  const rows = rowsNear(pair.nodes, outermost(pair.nodes, changesOf(pair, all.values())));
+  const near = { old: principalsNear(pair.old, rows), new: principalsNear(pair.new, rows) };
   const nearby = candidates.map((candidate) => ({
     ...candidate,
     old: candidate.old.filter((principal) => near.old[principal] === 1),
@@ -50,8 +52,8 @@ export function findAffected(pair: PolicyPair): readonly AffectedGroup[] {
 /** The classes of holders that do not hold exactly the same grants in both policies. */
 function findCandidates(pair: PolicyPair): readonly Candidate[] {
   const touched = {
-    old: principalsOfGrants(pair.old, pair.old.differs),
-    new: principalsOfGrants(pair.new, pair.new.differs),
+    old: principalsOfGrants(pair.old.policy, pair.old.differs),
+    new: principalsOfGrants(pair.new.policy, pair.new.differs),
   };
   const classIn = ({ policy }: Side, identity: number): number => policy.holders.classOf[identity] ?? -1;
   const width = pair.new.policy.holders.count + 1;
@@ -99,29 +101,4 @@ function changesOf(pair: PolicyPair, differing: Iterable<Differing>): readonly H
       if (alone || pair[side].differs[grant] === 1) found.push(holdingOf(pair[side], grant));
   }
   return found;
-}
-
-/** 1 for each principal that has any of these grants. */
-function principalsOfGrants({ policy, hasRole }: Side, grants: Uint8Array): Uint8Array {
-  const found = new Uint8Array(hasRole.length + policy.tables.identities.subject.length);
-  grants.forEach((one, grant) => {
-    if (one === 1) found[policy.tables.grants.principal[grant] ?? 0] = 1;
-  });
-  return found;
-}
-
-/** For each policy, 1 for each principal with a grant that counts where something changed. */
-function nearTo(pair: PolicyPair, changes: readonly Holding[]): Readonly<Record<SideName, Uint8Array>> {
-  const { parent, paths } = pair.nodes;
-  const marked = new Uint8Array(paths.length);
-  for (const { from, until } of outermost(pair.nodes, changes)) {
-    marked.fill(1, from, until);
-    for (let row = parent[from] ?? -1; row >= 0 && marked[row] === 0; row = parent[row] ?? -1) marked[row] = 1;
-  }
-  const near = (side: Side): Uint8Array =>
-    principalsOfGrants(
-      side,
-      Uint8Array.from(side.rowOfGrant, (row) => marked[row] ?? 0),
-    );
-  return { old: near(pair.old), new: near(pair.new) };
 }

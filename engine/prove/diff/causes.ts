@@ -7,6 +7,7 @@ import { identityText } from '../cells/identities.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
+import type { KeyedCause } from '../cells/rows.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
 import { type PolicyTables, statedTables } from '../../model/tables.js';
@@ -20,10 +21,10 @@ interface Placed extends Pick<CitedRole, 'description'> {
   readonly line?: number;
 }
 
-export type Cause = Placed &
+export type Cause<Change = ChangeKind> = Placed &
   (
     | (Pick<CitedGrant, 'id' | 'reason'> & {
-        readonly change: ChangeKind;
+        readonly change: Change;
         readonly kind: 'grant';
         /** `role <name>` or `provider:subject`. */
         readonly principal: string;
@@ -31,7 +32,7 @@ export type Cause = Placed &
         readonly fields?: readonly GrantField[];
       })
     /** `changed`: the window of the membership. */
-    | { readonly change: ChangeKind; readonly kind: 'member'; readonly role: string; readonly member: string }
+    | { readonly change: Change; readonly kind: 'member'; readonly role: string; readonly member: string }
     | { readonly change: 'added' | 'removed'; readonly kind: 'role'; readonly role: string }
   );
 
@@ -42,15 +43,9 @@ export interface Search {
   readonly carriers: readonly Holding[];
 }
 
-/** A cause, and the text by which causes are sorted. */
-export interface KeyedCause {
-  readonly cause: Cause;
-  readonly key: string;
-}
-
 export interface CauseFinder {
   /** All causes that were found, each once for each side that has it. */
-  readonly causes: readonly KeyedCause[];
+  readonly causes: readonly KeyedCause<Cause>[];
   /** For identities (common numbers) with equal rights: a function that adds the numbers of the causes of a difference to a set. */
   readonly of: (identities: readonly number[]) => (search: Search, found: Set<number>) => void;
 }
@@ -70,7 +65,7 @@ interface View {
 type Edges = ReadonlyMap<number, readonly number[]>;
 
 export function makeCauseFinder(pair: PolicyPair): CauseFinder {
-  const causes: KeyedCause[] = [];
+  const causes: KeyedCause<Cause>[] = [];
   const finders = {
     old: makeSideFinder(makeView(pair, 'old'), causes),
     new: makeSideFinder(makeView(pair, 'new'), causes),
@@ -107,14 +102,14 @@ function statedMembers({ policy }: Side): ReadonlySet<string> {
 }
 
 /** `role <name>` or `provider:subject` */
-function memberText(tables: PolicyTables, principal: number): string {
+export function memberText(tables: PolicyTables, principal: number): string {
   const { name } = tables.roles;
   return principal < name.length ? `role ${name[principal] ?? ''}` : identityText({ tables }, principal - name.length);
 }
 
 function makeSideFinder(
   view: View,
-  causes: KeyedCause[],
+  causes: KeyedCause<Cause>[],
 ): (edges: (side: SideName) => Edges) => (search: Search, found: Set<number>) => void {
   const { having } = view;
   const numberOf = (cause: Cause): number => causes.push({ cause, key: keyOf(cause) }) - 1;
@@ -140,7 +135,7 @@ function principalOf({ policy }: Side, grant: number): number {
   return policy.tables.grants.principal[grant] ?? 0;
 }
 
-function keyOf(cause: Cause): string {
+export function keyOf(cause: Cause<unknown>): string {
   switch (cause.kind) {
     case 'grant':
       return `grant ${cause.id}`;

@@ -3,36 +3,22 @@
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
-import { compareLists } from '../../model/order.js';
 import { without } from '../../model/timeline.js';
-import { countAllCells, countCells } from '../cells/count-cells.js';
+import { countAllCells } from '../cells/count-cells.js';
 import { EACH_SCOPE, makeFold } from '../cells/fold.js';
 import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
-import { identityText, makeOrder } from '../cells/identities.js';
-import {
-  comparePatches,
-  type Patch,
-  type PlaceKey,
-  patchKey,
-  type Region,
-  type ScopesThen,
-  toRegion,
-  toScopesThen,
-} from '../cells/regions.js';
+import { identityText } from '../cells/identities.js';
+import type { Patch } from '../cells/regions.js';
+import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
-import { type Cause, type KeyedCause, makeCauseFinder } from './causes.js';
+import { type Cause, makeCauseFinder } from './causes.js';
 import { visitCarriers } from './patch-carriers.js';
 import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
 
-/** Cells that one policy holds and the other does not: all of the identities, scopes, region and time. */
-export interface DiffRow extends Region, ScopesThen {
-  /** `provider:subject`, sorted. */
-  readonly identities: readonly string[];
-  /** Never empty. */
-  readonly causes: readonly Cause[];
-}
+/** Cells that one policy holds and the other does not. `causes` is never empty. */
+export type DiffRow = CellRow<Cause>;
 
 export interface DiffReport {
   /** True if the two decide every request alike. */
@@ -72,7 +58,8 @@ function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffRepo
   const pair = makePair(old, changed);
   const groups = findAffected(pair);
   const finder = makeCauseFinder(pair);
-  const rows = { gained: makeRows(pair, finder.causes), lost: makeRows(pair, finder.causes) };
+  const space = { ...pair, nameOf: (identity: number) => identityText(pair.new.policy, identity) };
+  const rows = { gained: makeRows(space, finder.causes), lost: makeRows(space, finder.causes) };
   let nodes = 0;
   for (const group of groups) {
     const places = group.places();
@@ -124,61 +111,4 @@ function comparePlaces(
     folds.lost.visit(row, without(oldAt, newAt), without(oldBelow, newBelow));
   });
   return { gained: folds.gained.finish(), lost: folds.lost.finish(), nodes: visited };
-}
-
-interface Rowed {
-  readonly patch: Patch;
-  readonly identities: number[];
-  /** Numbers of causes. */
-  readonly causes: Set<number>;
-}
-
-interface RowMaker {
-  /** Adds identities to the row of a patch, and returns the set of its causes for the caller to extend. */
-  readonly add: (patch: Patch, identities: readonly number[]) => Set<number>;
-  /** The number of cells that were added. */
-  readonly cells: () => bigint;
-  readonly finish: () => readonly DiffRow[];
-}
-
-/** Patches that differ only in their identities share one row. */
-function makeRows(pair: PolicyPair, allCauses: readonly KeyedCause[]): RowMaker {
-  const rows = new Map<PlaceKey, Rowed>();
-  return {
-    add: (patch, identities) => {
-      const key = patchKey(patch);
-      const row = rows.get(key) ?? { patch, identities: [], causes: new Set<number>() };
-      rows.set(key, row);
-      for (const identity of identities) row.identities.push(identity);
-      return row.causes;
-    },
-    cells: () =>
-      [...rows.values()].reduce(
-        (sum, { patch, identities }) => sum + BigInt(identities.length) * countCells(pair, [patch]),
-        0n,
-      ),
-    finish: () => {
-      const all = [...rows.values()];
-      const names = makeOrder(
-        { count: pair.identities, textOf: (identity) => identityText(pair.new.policy, identity) },
-        all.map(({ identities }) => identities),
-      );
-      const orderCauses = makeOrder(
-        { count: allCauses.length, textOf: (number) => allCauses[number]?.key ?? '' },
-        all.map(({ causes }) => causes),
-      );
-      return all
-        .map(({ patch, identities, causes }) => ({
-          patch,
-          row: {
-            ...toRegion(pair.nodes, patch.region),
-            identities: names(identities).map(({ text }) => text),
-            ...toScopesThen(patch),
-            causes: orderCauses(causes).flatMap(({ number }) => allCauses[number]?.cause ?? []),
-          },
-        }))
-        .sort((a, b) => comparePatches(a.patch, b.patch) || compareLists(a.row.identities, b.row.identities))
-        .map(({ row }) => row);
-    },
-  };
 }

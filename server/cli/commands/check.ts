@@ -14,7 +14,8 @@ import { statusOf } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import type { SettingName, SettingFlags } from '../../config/index.js';
-import type { LintRequest } from '../../policy/open/check-policy.js';
+import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
+import type { Paint } from '../render/terminal.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
@@ -32,7 +33,7 @@ export function defineCheck(command: Command, io: CliIo): void {
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
     ['annotations on a pull request, with warnings as errors', 'bailiwick check policies --strict --format github'],
-    ['what expires within a quarter', 'bailiwick check policies --soon 90d'],
+    ['what expires within a quarter, and who loses what by that', 'bailiwick check policies --soon 90d'],
     ['grants at namespaces that do not exist', 'bailiwick check policies --store --data-dir .bailiwick'],
     ['without one of the lint rules', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);
@@ -42,7 +43,13 @@ async function check(io: CliIo, dir: string, options: Options): Promise<void> {
   const lint = await lintRequest(options, 'now');
   const store = await storeAsked(io, options);
   try {
-    await report(io, dir, options.format, store === null ? lint : { ...lint, askStore: store.has });
+    const isSoonAsked = options.soon !== undefined;
+    await report(
+      io,
+      dir,
+      { format: options.format, isSoonAsked },
+      store === null ? lint : { ...lint, askStore: store.has },
+    );
   } finally {
     await store?.close();
   }
@@ -78,7 +85,13 @@ async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<As
   };
 }
 
-async function report(io: CliIo, dir: string, format: ReportFormat, lint: LintRequest): Promise<void> {
+interface Asked {
+  readonly format: ReportFormat;
+  /** With `--soon`, people and scripts also get the calendar of that time. */
+  readonly isSoonAsked: boolean;
+}
+
+async function report(io: CliIo, dir: string, { format, isSoonAsked }: Asked, lint: LintRequest): Promise<void> {
   const [{ checkVisibly }, { renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),
@@ -86,7 +99,35 @@ async function report(io: CliIo, dir: string, format: ReportFormat, lint: LintRe
   ]);
   const found = await checkVisibly(io, dir, { lint });
   io.setStatus(statusOf(found));
-  if (format === 'json') await writeLargeJson(io, Object.entries(toJson(found)));
-  else if (format === 'text') await write(io.stdout, renderCheck(found, paintFor(io, 'stdout')));
-  else await write(io.stdout, await renderFor(format, found, { io, dir }));
+  const soon = isSoonAsked && (format === 'json' || format === 'text') ? await soonOf(found, lint) : null;
+  if (format === 'json') {
+    const calendar = soon === null ? [] : [['calendar', Object.fromEntries(soon.json)] as const];
+    await writeLargeJson(io, [...Object.entries(toJson(found)), ...calendar]);
+  } else if (format === 'text') {
+    const paint = paintFor(io, 'stdout');
+    await write(io.stdout, `${soon === null ? '' : `${soon.text(paint)}\n`}${renderCheck(found, paint)}`);
+  } else await write(io.stdout, await renderFor(format, found, { io, dir }));
+}
+
+interface Soon {
+  readonly json: readonly (readonly [string, unknown])[];
+  readonly text: (paint: Paint) => string;
+}
+
+/** What changes by itself within `--soon`; null for a policy that could not be read. */
+async function soonOf(
+  { compiled, guardrails }: CheckReport,
+  { at, soonMilliseconds }: LintRequest,
+): Promise<Soon | null> {
+  if (compiled === null || at === null) return null;
+  const [{ calendarOf }, render] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../render/calendar.js'),
+  ]);
+  const until = render.laterBy(at, soonMilliseconds);
+  const calendar = calendarOf(compiled.handle, { from: at, until, violations: guardrails.violations });
+  return {
+    json: render.calendarJson(calendar, compiled.handle.digest),
+    text: (paint) => render.renderCalendar(calendar, paint),
+  };
 }

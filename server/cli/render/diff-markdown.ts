@@ -1,9 +1,10 @@
 // `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, and the others
 // folded, as many as a comment has room for. The certificate comes last.
-import type { Cause, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import type { DiffReport, DiffRow } from '../../../engine/compiler.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import {
+  type AnyCause,
   certificate,
   changeLines,
   checkLines,
@@ -112,7 +113,7 @@ function markdownRow(row: ShownRow, sign: SignedRow['sign']): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-function causeText(cause: Cause): string {
+function causeText(cause: AnyCause): string {
   const place = cause.file === undefined ? '' : ` (${code(`${cause.file}:${String(cause.line ?? 1)}`)})`;
   switch (cause.kind) {
     case 'grant':

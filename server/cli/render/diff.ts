@@ -1,5 +1,5 @@
 // `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
-import type { Cause, ChecksDiff, DiffReport, DiffRow } from '../../../engine/compiler.js';
+import type { Cause, CellRow, ChangeKind, ChecksDiff, DiffReport, Turn } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
 import { placeText, whyText } from './citation.js';
@@ -24,8 +24,8 @@ export const SHOWN_CHECKS = 8;
 
 export function renderDiff(report: DiffReport, compared: Compared, paint: Paint): string {
   return [
-    ...groupRows(shownRows(report.gained)).map((rows) => renderRows(rows, paint('good', '+'), paint)),
-    ...groupRows(shownRows(report.lost)).map((rows) => renderRows(rows, paint('error', '-'), paint)),
+    ...renderRows(report.gained, { sign: paint('good', '+'), timeOf: stretchText }, paint),
+    ...renderRows(report.lost, { sign: paint('error', '-'), timeOf: stretchText }, paint),
     ...exclusiveLines(report).map(
       ({ change, pair: [a, b] }) =>
         `${change === 'removed' ? paint('good', '+') : paint('error', '-')} ${exclusiveText(change, escapeText(a), escapeText(b))}\n`,
@@ -43,7 +43,11 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
   ].join('');
 }
 
-export interface ShownRow extends DiffRow {
+/** Of `diff` and of `calendar`. */
+export type AnyCause = Cause<ChangeKind | Turn>;
+export type AnyRow = CellRow<AnyCause>;
+
+export interface ShownRow extends AnyRow {
   /** For rows that are shown as one: how many there are, and the most subtrees that one of them leaves out. */
   readonly rows?: number;
   readonly most?: number;
@@ -54,9 +58,9 @@ export interface ShownRow extends DiffRow {
  * set of subtrees that somebody had before. If many rows differ in nothing else, they are shown as one, which says so.
  * JSON has all of them.
  */
-export function shownRows(rows: readonly DiffRow[]): readonly ShownRow[] {
+export function shownRows(rows: readonly AnyRow[]): readonly ShownRow[] {
   const causeText = makeCauseText();
-  const groups = new Map<string, DiffRow[]>();
+  const groups = new Map<string, AnyRow[]>();
   for (const row of rows) {
     const { namespace, extent, scopes, from, until } = row;
     const key = JSON.stringify([namespace, extent, scopes, from, until, row.causes.map(causeText)]);
@@ -67,7 +71,7 @@ export function shownRows(rows: readonly DiffRow[]): readonly ShownRow[] {
   return [...groups.values()].flatMap((alike) => (alike.length > SHOWN_ALIKE ? [asOne(alike)] : alike));
 }
 
-function asOne(alike: readonly DiffRow[]): ShownRow {
+function asOne(alike: readonly AnyRow[]): ShownRow {
   const [first] = alike;
   if (first === undefined) throw new Error('rows that are shown as one are some');
   const { except: _, ...common } = first;
@@ -76,8 +80,8 @@ function asOne(alike: readonly DiffRow[]): ShownRow {
 }
 
 /** Texts of causes, which many rows share, each made once. */
-function makeCauseText(): (cause: Cause) => string {
-  const texts = new Map<Cause, string>();
+function makeCauseText(): (cause: AnyCause) => string {
+  const texts = new Map<AnyCause, string>();
   return (cause) => {
     const text = texts.get(cause) ?? JSON.stringify(cause);
     texts.set(cause, text);
@@ -104,12 +108,24 @@ function groupRows(rows: readonly ShownRow[]): readonly (readonly ShownRow[])[] 
   return [...groups.values()];
 }
 
-function renderRows(rows: readonly ShownRow[], sign: string, paint: Paint): string {
+interface RowStyle {
+  /** Before those concerned. */
+  readonly sign: string;
+  /** When the cells differ; empty for always. */
+  readonly timeOf: (row: AnyRow) => string;
+}
+
+/** Each text is some lines: those concerned, what, and why. */
+export function renderRows(rows: readonly AnyRow[], style: RowStyle, paint: Paint): readonly string[] {
+  return groupRows(shownRows(rows)).map((alike) => renderAlike(alike, style, paint));
+}
+
+function renderAlike(rows: readonly ShownRow[], { sign, timeOf }: RowStyle, paint: Paint): string {
   const [first] = rows;
   if (first === undefined) return '';
   const who = shortList(first.identities.map(escapeText), SHOWN_IDENTITIES);
   const what = rows.map((row) => {
-    const when = stretchText(row);
+    const when = timeOf(row);
     const leftOut = leftOutText(row);
     const where = `${regionText(row)}${leftOut === null ? '' : `, ${leftOut}`}`;
     return `    ${patternsOf(row.scopes).join(', ')} ${where}${when === '' ? '' : ` ${when}`}\n`;
@@ -123,21 +139,37 @@ function renderRows(rows: readonly ShownRow[], sign: string, paint: Paint): stri
 }
 
 /** ``grant `amx-staff` was changed: scopes (grants/amx.yaml:4)``, and what the policy says about it and about its role */
-function causeText(cause: Cause): string {
+function causeText(cause: AnyCause): string {
   const place = placeText(cause);
   const about = whyText(cause.description);
   switch (cause.kind) {
     case 'grant': {
       const fields = cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`;
       const whose = about === '' ? '' : `; ${escapeText(cause.principal)}${about}`;
-      return `grant \`${escapeText(cause.id)}\` to ${escapeText(cause.principal)} was ${cause.change}${fields}${place}${whyText(cause.reason)}${whose}`;
+      return `grant \`${escapeText(cause.id)}\` to ${escapeText(cause.principal)} ${verbText(cause.change)}${fields}${place}${whyText(cause.reason)}${whose}`;
     }
     case 'member':
-      return cause.change === 'changed'
-        ? `the window of ${escapeText(cause.member)} in role ${cause.role} was changed${place}${about}`
-        : `${escapeText(cause.member)} was ${cause.change === 'added' ? 'added to' : 'removed from'} role ${cause.role}${place}${about}`;
+      return `${memberText(cause.change, escapeText(cause.member), `role ${cause.role}`)}${place}${about}`;
     case 'role':
       return `role ${cause.role} was ${cause.change}${place}${about}`;
+  }
+}
+
+function verbText(change: ChangeKind | Turn): string {
+  return change === 'begins' || change === 'ends' ? change : `was ${change}`;
+}
+
+function memberText(change: ChangeKind | Turn, member: string, role: string): string {
+  switch (change) {
+    case 'begins':
+    case 'ends':
+      return `the membership of ${member} in ${role} ${change}`;
+    case 'changed':
+      return `the window of ${member} in ${role} was changed`;
+    case 'added':
+      return `${member} was added to ${role}`;
+    case 'removed':
+      return `${member} was removed from ${role}`;
   }
 }
 
@@ -227,9 +259,12 @@ export function certificate({ cells }: DiffReport): string {
   return `${groupDigits(compared)} cells compared: ${groupDigits(gained)} gained, ${groupDigits(lost)} lost, ${groupDigits(equal)} equal`;
 }
 
+export function rowJson(row: AnyRow): object {
+  return { ...row, from: instantJson(row.from), until: instantJson(row.until) };
+}
+
 /** In the order of the help of `diff`. */
 export function diffJson(report: DiffReport, compared: Compared): readonly (readonly [string, unknown])[] {
-  const rowJson = (row: DiffRow): object => ({ ...row, from: instantJson(row.from), until: instantJson(row.until) });
   const { compared: all, equal, gained, lost } = report.cells;
   return [
     ['old', compared.old],

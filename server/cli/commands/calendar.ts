@@ -1,0 +1,78 @@
+// `bailiwick calendar <policy>`: each instant at which anybody's access changes by itself.
+import { type Command, Option } from 'commander';
+import { usage } from '../failure.js';
+import { type CliIo, write, writeLargeJson } from '../io.js';
+import { type Format, instantOption, withExamples, withJson } from '../options.js';
+
+type CalendarFormat = Format | 'ics';
+const FORMATS: readonly CalendarFormat[] = ['text', 'json', 'ics'];
+
+interface Options {
+  readonly from?: string;
+  readonly until?: string;
+  readonly format: CalendarFormat;
+}
+
+export function defineCalendar(command: Command, io: CliIo): void {
+  command
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
+    .option('--from <instant>', 'the first instant to look at, as RFC 3339 (default: now)')
+    .option('--until <instant>', 'where to end; this instant is not looked at (default: a year after the first)')
+    .addOption(
+      new Option('--format <format>', 'how results are printed; ics is iCalendar, for calendar programs')
+        .choices(FORMATS)
+        .default('text'),
+    )
+    .action((policy: string, options: Options) => calendar(io, policy, options));
+  withExamples(command, [
+    ['who gains and loses what within a year', 'bailiwick calendar policies'],
+    [
+      'the first half of a year',
+      'bailiwick calendar policies --from 2027-01-01T00:00:00Z --until 2027-07-01T00:00:00Z',
+    ],
+    ['a file for a calendar program', 'bailiwick calendar policies --format ics > access.ics'],
+    [
+      'the instants at which a guardrail breaks',
+      `bailiwick calendar policies --format json | jq -r '.changes[] | select(any(.guardrails[]; .holds | not)) | .at'`,
+    ],
+  ]);
+  withJson(command, [
+    '{"from","until","snapshot","changes":[{"at","gained":[Row],"lost":[Row],"guardrails":[{"id","holds"}]}],"cutAt"?,"unproved"?}',
+    'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change":"begins"|"ends","kind","file","line",…}]}',
+    '`from` of a row is the instant; `until` is when what was gained ends, or when what was lost is held again; null for never.',
+    'A cause is a grant (id, principal, reason) or a member of a role (role, member) whose window begins or ends.',
+    'Where there would be too many changes, those from `cutAt` on are left out. `unproved`: guardrails whose proofs take too long.',
+  ]);
+}
+
+async function calendar(io: CliIo, path: string, { from, until, format }: Options): Promise<void> {
+  const [{ calendarOf }, { openPolicy }, render] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../open-policy.js'),
+    import('../render/calendar.js'),
+  ]);
+  const first = await instantOption(from, '--from');
+  const last = until === undefined ? render.yearAfter(first) : await instantOption(until, '--until');
+  if (last <= first)
+    throw usage(
+      '`--until` must be after `--from`',
+      from === undefined ? 'without `--from` the calendar begins now' : 'exchange the two',
+    );
+  const { policy, guardrails } = await openPolicy(io, path, 'study');
+  const found = calendarOf(policy, { from: first, until: last, violations: guardrails?.violations ?? [] });
+  switch (format) {
+    case 'json':
+      await writeLargeJson(io, render.calendarJson(found, policy.digest));
+      return;
+    case 'ics': {
+      const { renderICalendar } = await import('../render/icalendar.js');
+      await write(io.stdout, renderICalendar(found, { policy: policy.name, stamp: Date.now() }));
+      if (found.cutAt !== undefined) await write(io.stderr, render.cutText(found));
+      return;
+    }
+    case 'text': {
+      const { paintFor } = await import('../render/terminal.js');
+      await write(io.stdout, render.renderCalendar(found, paintFor(io, 'stdout')));
+    }
+  }
+}
