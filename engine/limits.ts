@@ -51,8 +51,8 @@ export const ENGINE_LIMITS = Object.freeze({
   proofSteps: 400_000_000,
   /** Bytes of a description, a reason or the name of a test. */
   freeTextBytes: 1_000,
-  /** Steps of a calendar: one for each instant at each node where rights change by themselves, 20 for each identity that a row names. */
-  calendarSteps: 10_000_000,
+  /** Steps of a calendar, as those of proofs: what changes by itself after as many of them is left out. */
+  calendarSteps: 100_000_000,
   /** Grants and members of a policy, once for each edit of `explain` that guardrails are proved with. */
   editedEntries: 1_000_000,
   /** Pairs of a grant and another one, or a step of time, that a rule of lint compares. */

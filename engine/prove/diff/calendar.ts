@@ -13,6 +13,7 @@ import { instantsOf } from '../cells/count-cells.js';
 import { EACH_SCOPE, makeFold } from '../cells/fold.js';
 import {
   carriers,
+  compareHoldings,
   type Holding,
   holdingOf,
   holdingsIn,
@@ -86,8 +87,11 @@ export function calendarOf(
   const rights = makeRights(prepared, makeNodes(namedPaths(prepared)));
   const instants = [...instantsOf([prepared.tables])].filter((instant) => from <= instant && instant < until);
   let window: Window = { from, until };
-  let turns = turnsIn(rights, window, instants.length < 2 ? Infinity : limits.calendarSteps);
-  for (let most = instants.length >>> 1; turns === null; most >>>= 1) {
+  let most = instants.length;
+  let turns = turnsIn(rights, window, most < 2 ? Infinity : limits.calendarSteps);
+  while (typeof turns === 'number') {
+    // As many of the instants as there was room for, by how far it came.
+    most = Math.max(1, Math.floor(most * Math.min(turns, 0.5)));
     window = { from, until: instants[most] ?? until };
     turns = turnsIn(rights, window, most < 2 ? Infinity : limits.calendarSteps);
   }
@@ -115,11 +119,11 @@ interface Turns {
   readonly lost: readonly CalendarRow[];
 }
 
-/** Steps for each identity that a row names. */
-const NAMED = 20;
+/** Steps for an instant of a group, and for each identity that a row names. */
+const STEPS_OF = { turn: 100, named: 40 };
 
-/** Null if this takes more than so many steps. */
-function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: Window, most: number): Turns | null {
+/** If it takes more than so many steps, the part of the groups that it came through. */
+function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: Window, most: number): Turns | number {
   const { policy, nodes } = rights;
   const { subject } = policy.tables.identities;
   const { matters, timed } = findTimed(rights, window);
@@ -133,11 +137,12 @@ function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: W
   };
   const rows = { begins: makeRows(space, causes.causes), ends: makeRows(space, causes.causes) };
   let left = most;
-  for (const group of groupsNear(policy, matters, parties)) {
+  const groups = groupsNear(policy, matters, parties);
+  for (const [i, group] of groups.entries()) {
     const { steps, turns } = turnsOf(rights, { group, timed, window, most: left });
     left -= steps;
     for (const { turn, at, holdings, patches } of turns) {
-      left -= patches.length * group.parties.length * NAMED;
+      left -= patches.length * group.parties.length * STEPS_OF.named;
       if (left < 0) break;
       for (const patch of patches) {
         const found = rows[turn].add(patch, group.parties);
@@ -147,7 +152,7 @@ function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: W
           for (const cause of causes.of(grant, turn, at)) found.add(cause);
       }
     }
-    if (left < 0) return null;
+    if (left < 0) return i / groups.length;
   }
   return { gained: rows.begins.finish(), lost: rows.ends.finish() };
 }
@@ -155,20 +160,21 @@ function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: W
 interface Timed {
   /** 1 for each principal that has grants near what turns. */
   readonly matters: Uint8Array;
-  /** 1 for each grant that begins or ends in the window. */
-  readonly timed: Uint8Array;
+  /** By principal, what begins or ends in the window. */
+  readonly timed: ReadonlyMap<number, readonly Holding[]>;
 }
 
 function findTimed(rights: Rights, window: Window): Timed {
-  const { notBefore, expires } = rights.policy.tables.grants;
-  const timed = Uint8Array.from(notBefore, (from, grant) => {
-    const until = expires[grant] ?? 0;
-    return from < until && (isIn(window, from) || isIn(window, until)) ? 1 : 0;
-  });
-  const holdings = Array.from(timed.keys())
-    .filter((grant) => timed[grant] === 1)
-    .map((grant) => holdingOf(rights, grant));
-  return { timed, matters: principalsNear(rights, rowsNear(rights.nodes, outermost(rights.nodes, holdings))) };
+  const { notBefore, expires, principal } = rights.policy.tables.grants;
+  const holdings: Holding[] = [];
+  for (let grant = 0; grant < principal.length; grant += 1) {
+    const [from, until] = [notBefore[grant] ?? 0, expires[grant] ?? 0];
+    if (from < until && (isIn(window, from) || isIn(window, until))) holdings.push(holdingOf(rights, grant));
+  }
+  return {
+    timed: groupBy(holdings, ({ grant }) => principal[grant] ?? 0),
+    matters: principalsNear(rights, rowsNear(rights.nodes, outermost(rights.nodes, holdings))),
+  };
 }
 
 function isIn({ from, until }: Window, instant: number): boolean {
@@ -185,7 +191,7 @@ interface GroupTurn {
 
 interface Asked {
   readonly group: Group;
-  readonly timed: Uint8Array;
+  readonly timed: Timed['timed'];
   readonly window: Window;
   readonly most: number;
 }
@@ -203,13 +209,13 @@ function turnsOf(
   { group, timed, window, most }: Asked,
 ): { readonly turns: readonly GroupTurn[]; readonly steps: number } {
   const { nodes } = rights;
-  const all = holdingsIn(rights, group.principals, [{ from: 0, until: nodes.paths.length }]);
-  const turning = all.filter(({ grant }) => timed[grant] === 1);
+  const turning = group.principals.flatMap((principal) => timed.get(principal) ?? []).sort(compareHoldings);
   const places = outermost(nodes, turning);
   // What ended before the window changes nothing in it.
   const side = holdingsIn(rights, group.principals, places).filter(({ until }) => until >= window.from);
   const visited: Visited[] = [];
-  let steps = all.length;
+  let steps = turning.length + side.length;
+  if (steps > most) return { turns: [], steps };
   walkRights({ nodes, places, sides: [side] }, (row, [at = NOTHING], [below = NOTHING]) => {
     steps += at.starts.length + below.starts.length;
     if (steps <= most) visited.push({ row, at, below });
@@ -227,6 +233,7 @@ function turnsOf(
           steps += 1;
         }
       }
+      steps += STEPS_OF.turn;
       turns.push({ turn, at, holdings, patches: fold.finish() });
     }
   }

@@ -104,7 +104,7 @@ describe('calendar', () => {
   });
 
   it('is complete up to the instant at which it is cut', () => {
-    const property = fc.property(world, fc.integer({ min: 0, max: 200 }), (set, calendarSteps) => {
+    const property = fc.property(world, fc.integer({ min: 0, max: 2000 }), (set, calendarSteps) => {
       const policy = load(set);
       const request = { from: instantOf(-5), until: instantOf(25) };
       const whole = calendarOf(policy, request);
