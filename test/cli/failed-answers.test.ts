@@ -78,6 +78,8 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['diff', 'none', 'policy'], 2, NOTHING],
   [['diff', 'policy', 'none'], 2, { old: SIDE }],
   [['diff', 'policy', 'damaged.json'], 8, { old: SIDE, ...DAMAGED }],
+  [['calendar', 'none'], 2, NOTHING],
+  [['calendar', 'damaged.json'], 8, DAMAGED],
   [['inspect', 'none'], 2, NOTHING],
   [['inspect', 'damaged.json'], 8, DAMAGED],
   [['init', 'policy'], 2, NOTHING],
