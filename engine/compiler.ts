@@ -65,6 +65,14 @@ export type { NearestMiss } from './prove/tests/nearest-miss.js';
 export { coverGrants, coveredPercent, type GrantCoverage } from './prove/tests/coverage.js';
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/tests/policy-tests.js';
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask/what-can.js';
+export {
+  type Access,
+  accessKey,
+  accessOf,
+  accessOfAll,
+  type AccessStep,
+  type ScopesSince,
+} from './prove/access/access-steps.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';

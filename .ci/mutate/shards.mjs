@@ -43,6 +43,6 @@ export const SHARDS = {
     tests: ['records', 'copies', 'namespaces', 'batches', 'idempotency'].map((name) => `server/commands/${name}`),
   },
   'server/audit': {
-    tests: ['merkle', 'event', 'outbox', 'writer', 'checkpoints', 'trail', 'log'].map((name) => `server/audit/${name}`),
+    tests: ['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log'].map((name) => `server/audit/${name}`),
   },
 };

@@ -21,6 +21,8 @@ export interface PublicationStatement {
   readonly issued: Instant;
   /** The first instant at which the statement is no longer valid. */
   readonly expires: Instant;
+  /** The access root (docs/proofs.md "Proofs of access"): `sha256:` and 64 hex digits. Absent if the publisher does not say. */
+  readonly access?: string;
   /** Absent if the publisher does not say. */
   readonly source?: StatementSource;
 }
@@ -33,12 +35,15 @@ export interface StatementSource {
   readonly repository: string | null;
 }
 
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
 /** Why the statement is invalid, or null. */
 export function statementFault(statement: PublicationStatement): string | null {
-  if (!/^sha256:[0-9a-f]{64}$/.test(statement.snapshot)) return 'the snapshot must be named by its digest';
+  if (!DIGEST.test(statement.snapshot)) return 'the snapshot must be named by its digest';
   if (!isName(statement.policy)) return 'the policy must have a name';
   if (!isName(statement.environment)) return 'the environment must be a name such as `production`';
-  const { generation, issued, expires } = statement;
+  const { access, generation, issued, expires } = statement;
+  if (access !== undefined && !DIGEST.test(access)) return 'the access root must be a digest';
   if (!Number.isSafeInteger(generation) || generation < 1 || generation > STATEMENT_LIMITS.generation) {
     return `the generation must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`;
   }
@@ -55,13 +60,14 @@ function sourceFault({ commit, repository }: StatementSource): string | null {
 
 /** The exact bytes to sign. The statement must have no fault (`statementFault`). */
 export function encodeStatement(statement: PublicationStatement): Uint8Array {
-  const { snapshot, policy, environment, generation, issued, expires, source } = statement;
+  const { snapshot, policy, environment, generation, issued, expires, access, source } = statement;
   const predicate = {
     policy,
     environment,
     generation,
     issued: formatInstant(issued),
     expires: formatInstant(expires),
+    ...(access === undefined ? {} : { access }),
     ...(source === undefined ? {} : { source: { commit: source.commit, repository: source.repository } }),
   };
   const subject = [{ digest: { sha256: snapshot.slice('sha256:'.length) } }];
@@ -84,8 +90,12 @@ export function decodeStatement(bytes: Uint8Array): PublicationStatement | null 
   const expires = parseInstant(memberOf(predicate, 'expires'));
   if (hex === null || policy === null || environment === null || typeof generation !== 'number') return null;
   if (issued === null || expires === null) return null;
-  const source = sourceIn(memberOf(predicate, 'source'));
-  const statement = { snapshot: `sha256:${hex}`, policy, environment, generation, issued, expires, ...source };
+  const access = textOf(memberOf(predicate, 'access'));
+  const statement = {
+    ...{ snapshot: `sha256:${hex}`, policy, environment, generation, issued, expires },
+    ...(access === null ? {} : { access }),
+    ...sourceIn(memberOf(predicate, 'source')),
+  };
   return statementFault(statement) === null && isSame(encodeStatement(statement), bytes) ? statement : null;
 }
 

@@ -1,6 +1,6 @@
 // The text of a checkpoint (C2SP tlog-checkpoint) and of a proof (C2SP tlog-proof) of a log, without signatures
 // (docs/proofs.md). Pure.
-import type { TreeHash } from './merkle.js';
+import type { TreeHash } from '../signing/merkle.js';
 
 export interface Checkpoint {
   readonly log: string;

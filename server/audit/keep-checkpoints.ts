@@ -12,7 +12,7 @@ import { watchEvery } from '../watch.js';
 import type { Head } from './chain.js';
 import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
 import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from './log-place.js';
-import { makeGrowth, makeTree, type TreeHash } from './merkle.js';
+import { makeGrowth, makeTree, type TreeHash } from '../signing/merkle.js';
 import { cosign, type Witness } from './witness.js';
 
 export interface CheckpointSettings {

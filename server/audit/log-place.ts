@@ -2,7 +2,7 @@
 import { BEGINNING } from './chain.js';
 import { checkChain, type Fault } from './check-chain.js';
 import { listLogs } from './log-files.js';
-import { EMPTY, type Frontier, leafHash, makeTree, type TreeHash } from './merkle.js';
+import { EMPTY, type Frontier, leafHash, makeTree, type TreeHash } from '../signing/merkle.js';
 import { readFiles } from './read-log.js';
 
 /** A place between two lines, and the tree of those before it. */

@@ -3,7 +3,7 @@
 import { BEGINNING } from './chain.js';
 import { checkChain, type Fault } from './check-chain.js';
 import { findParts } from './log-parts.js';
-import { leafHash, makePath, makeTree, type TreeHash } from './merkle.js';
+import { leafHash, makePath, makeTree, type TreeHash } from '../signing/merkle.js';
 import { readFiles } from './read-log.js';
 
 export interface LogMeasure {

@@ -6,7 +6,7 @@ import { BEGINNING, type ChainLine, type Head } from './chain.js';
 import { type ChainCheck, checkChain, type Fault } from './check-chain.js';
 import type { Checkpoint } from './checkpoint.js';
 import { findParts, type Part, skippedTo } from './log-parts.js';
-import { leafHash, makeTree } from './merkle.js';
+import { leafHash, makeTree } from '../signing/merkle.js';
 import { makeNamedSnapshots } from './named-snapshots.js';
 import { readFiles } from './read-log.js';
 

@@ -3,7 +3,7 @@
 import { OutgoingError, send } from '../outgoing.js';
 import { cosignaturesOf, type NoteKey } from '../signing/signed-note.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import type { TreeHash } from './merkle.js';
+import type { TreeHash } from '../signing/merkle.js';
 
 export interface Witness {
   /** Below it is `add-checkpoint`. */

@@ -92,6 +92,14 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'calendar',
         'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
         async () => (await import('./commands/calendar.js')).defineCalendar,
+        'prove',
+        'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
+        async () => (await import('./commands/prove.js')).defineProve,
+      ],
+      [
+        'check-proof',
+        'check a proof of `prove` against the access root that a signed statement names',
+        async () => (await import('./commands/check-proof.js')).defineCheckProof,
       ],
       [
         'inspect',

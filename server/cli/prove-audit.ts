@@ -3,7 +3,7 @@ import { readLine } from '../audit/chain.js';
 import { checkpointText, originOf, parseProof, proofText } from '../audit/checkpoint.js';
 import { listLogs } from '../audit/log-files.js';
 import { type LogMeasure, measureLog } from '../audit/measure-log.js';
-import { leafHash, rootOfPath } from '../audit/merkle.js';
+import { leafHash, rootOfPath } from '../signing/merkle.js';
 import type { SigningKey } from '../signing/ed25519.js';
 import { readSigningKey } from '../signing/key-file.js';
 import { signNote, verifierKeyText } from '../signing/signed-note.js';

@@ -14,6 +14,7 @@ const OTHER_VERBS = [
   'snapshots',
   'audit',
   'can-i',
+  'check-proof',
   'completion',
   'config',
   'export',

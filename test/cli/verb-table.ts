@@ -115,6 +115,18 @@ export const VERBS: readonly Verb[] = [
     },
   },
   {
+    verb: 'prove',
+    takes: 'policy',
+    args: (policy, { identity, namespace }) => [
+      ...['prove', policy, '--identity', identity, '--scope', 'resource:read', '--namespace', namespace],
+      ...[...AS_OF, '-o', 'access.proof'],
+    ],
+    shape: {
+      ...{ root: DIGEST, size: NUMBER, identity: TEXT, scope: 'resource:read', namespace: TEXT, at: AT, holds: true },
+      proof: { holder: expect.anything(), steps: LIST },
+    },
+  },
+  {
     verb: 'what-can',
     takes: 'policy',
     args: (policy, { identity }) => ['what-can', policy, identity, ...AS_OF],

@@ -13,6 +13,7 @@ import {
   statementFault,
 } from '../../../engine/index.js';
 import { systemClock } from '../../ports.js';
+import { accessRoot } from '../../signing/access-tree.js';
 import { readSigningKey } from '../../signing/key-file.js';
 import { type Change, signOnce } from '../../signing/sign-statement.js';
 import { SigningError } from '../../signing/signing-error.js';
@@ -111,7 +112,10 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
     );
   }
   const origin = await sourceOf(io, options, policy.digest);
-  const facts = { snapshot: policy.digest, policy: policy.name, ...(origin === null ? {} : { source: origin }) };
+  const facts = {
+    ...{ snapshot: policy.digest, policy: policy.name, access: accessRoot(policy) },
+    ...(origin === null ? {} : { source: origin }),
+  };
   const { statement, existing } = await (options.add === undefined
     ? composed(io, facts, { values, output, replace: options.replace === true })
     : taken(io, facts, options.add));
@@ -156,7 +160,7 @@ function outputOf(path: string, { output, add, format }: Options): string {
   return output ?? statementPathOf(path);
 }
 
-type Facts = Pick<PublicationStatement, 'snapshot' | 'policy' | 'source'>;
+type Facts = Pick<PublicationStatement, 'snapshot' | 'policy' | 'access' | 'source'>;
 
 /** What to sign, and the envelope that it is in or replaces. */
 interface ToSign {
@@ -172,7 +176,7 @@ async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
     const message = `\`${file}\` is not a publication statement of this version`;
     throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
   }
-  const differences = differencesOf(statement, { ...statement, ...facts });
+  const differences = differencesOf(statement, asStatedBy(statement, { ...statement, ...facts }));
   if (differences.length === 0) return { statement, existing };
   throw new CliFailure(
     EXIT.precondition,
@@ -194,7 +198,9 @@ async function composed(
   const isTimed = (values.issued ?? values.at) !== null;
   const same = there?.source === undefined || facts.source !== undefined ? {} : { source: there.source };
   const differences =
-    there === null ? [] : differencesOf(there, { ...asked, ...(isTimed ? {} : { issued: there.issued }), ...same });
+    there === null
+      ? []
+      : differencesOf(there, asStatedBy(there, { ...asked, ...(isTimed ? {} : { issued: there.issued }), ...same }));
   const isSame = there !== null && differences.length === 0;
   const statement = isSame ? there : asked;
   const fault = statementFault(statement);
@@ -212,6 +218,11 @@ async function composed(
   );
 }
 
+/** Without the access root if there is none in the other statement, which is signed as it is. */
+function asStatedBy(there: PublicationStatement, { access, ...rest }: PublicationStatement): PublicationStatement {
+  return there.access === undefined || access === undefined ? rest : { ...rest, access };
+}
+
 interface Difference {
   readonly field: keyof PublicationStatement;
   readonly there: string;
@@ -227,9 +238,10 @@ function differencesOf(there: PublicationStatement, asked: PublicationStatement)
 }
 
 function shownFields(statement: PublicationStatement): readonly (readonly [keyof PublicationStatement, string])[] {
-  const { snapshot, policy, environment, generation, issued, expires, source } = statement;
+  const { snapshot, policy, environment, generation, issued, expires, access, source } = statement;
   return [
     ['snapshot', snapshot],
+    ['access', access ?? 'nothing'],
     ['policy', policy],
     ['environment', environment],
     ['generation', String(generation)],
@@ -298,12 +310,13 @@ async function tell(io: CliIo, { output, format, statement, envelope, change, ke
     });
     return;
   }
-  const { policy, environment, generation, issued, expires, snapshot, source } = statement;
+  const { policy, environment, generation, issued, expires, snapshot, access, source } = statement;
   const lines = [
     `statement ${escapeText(output)}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
     `snapshot  ${snapshot}`,
     `policy    ${escapeText(policy)} for ${escapeText(environment)}, statement generation ${String(generation)}`,
     `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+    ...(access === undefined ? [] : [`access    ${access}`]),
     ...(source === undefined ? [] : [`source    ${sourceText(source)}`]),
     `key       ${keyId}`,
   ];

@@ -13,6 +13,7 @@ import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
 import { systemClock } from '../../ports.js';
 import { type Publication, type PublicationFault, verifyPublication } from '../../policy/open/verify-publication.js';
+import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
 
@@ -74,11 +75,24 @@ async function verify(io: CliIo, path: string, options: Options): Promise<void> 
     const signed =
       keyring === null
         ? null
-        : { keyring, ...(await asFailure(verifyPublication(policy, statement, { keyring, ...asked }))) };
+        : withAccess(policy, {
+            keyring,
+            ...(await asFailure(verifyPublication(policy, statement, { keyring, ...asked }))),
+          });
     await tell(io, { policy, signed }, options.format);
   } catch (error) {
     throw addReport(error, factsOf(policy));
   }
+}
+
+/** With one more fault if the statement names another access root than that of the snapshot. */
+function withAccess(policy: Policy, signed: NonNullable<Verification['signed']>): Verification['signed'] {
+  const access = signed.statement?.access;
+  if (access === undefined || signed.statement?.snapshot !== policy.digest) return signed;
+  const own = accessRoot(policy);
+  if (own === access) return signed;
+  const message = `the statement has the access root ${access}, and that of the snapshot is ${own}`;
+  return { ...signed, faults: [...signed.faults, { code: 'statement.access', message }] };
 }
 
 /** The facts about an intact snapshot. */
@@ -181,10 +195,11 @@ function renderVerification({ policy, signed }: Verification, paint: Paint): str
   }
   const { keyring, statement, signatures, faults } = signed;
   if (statement !== null) {
-    const { environment, generation, issued, expires, source } = statement;
+    const { environment, generation, issued, expires, access, source } = statement;
     lines.push(
       `published for ${environment}, statement generation ${String(generation)}`,
       `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
+      ...(access === undefined ? [] : [`access    ${access}`]),
       ...(source === undefined ? [] : [`compiled from ${sourceText(source)}`]),
     );
   }

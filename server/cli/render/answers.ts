@@ -19,6 +19,7 @@ import { count } from './text.js';
 import { citedText, placeText, roleText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
+import type { AccessProof } from '../../signing/access-proof.js';
 import type { Proved } from '../../policy/explanation-json.js';
 import { patternsOf, regionText } from './region.js';
 
@@ -51,6 +52,12 @@ export function renderWhatCan(
   );
   const what = regions.length === 0 ? 'nothing' : `this, in ${count(regions.length, 'region')}`;
   return `${lines.join('')}${paint('faint', `${escapeText(who)} holds ${what}, at ${formatInstant(asked.at)}`)}\n`;
+}
+
+/** One line: what the proof shows, and against which root. */
+export function renderAccessProof({ identity, holds, scope, namespace, at, root, size }: AccessProof): string {
+  const holders = count(size, 'identity that holds anything', 'identities that hold anything');
+  return `${escapeText(identity)} ${holds ? 'holds' : 'does not hold'} ${scope} at ${namespace} at ${at}\nroot ${root}, of ${holders}\n`;
 }
 
 function grantLines(grants: readonly HeldGrant[]): string {

@@ -24,7 +24,7 @@ export interface Expected {
 
 /** What is wrong with a statement, or that it is missing. */
 export interface PublicationFault {
-  readonly code: StatementFault['code'] | 'signature.missing' | 'statement.invalid';
+  readonly code: StatementFault['code'] | 'signature.missing' | 'statement.invalid' | 'statement.access';
   readonly message: string;
 }
 

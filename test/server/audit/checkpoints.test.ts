@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { BEGINNING, type Head } from '../../../server/audit/chain.js';
 import { originOf, parseCheckpoint } from '../../../server/audit/checkpoint.js';
 import { keepCheckpoints, type CheckpointSettings } from '../../../server/audit/keep-checkpoints.js';
-import { leafHash, makeTree } from '../../../server/audit/merkle.js';
+import { leafHash, makeTree } from '../../../server/signing/merkle.js';
 import type { Writer } from '../../../server/audit/writer.js';
 import { makeKeyPair, openPrivatePem } from '../../../server/signing/ed25519.js';
 import { parseNote, parseWitnessKey } from '../../../server/signing/signed-note.js';

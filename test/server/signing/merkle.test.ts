@@ -1,7 +1,7 @@
 // The tree and its paths against the published vectors of RFC 6962 trees, and against the definition on small trees.
 import { expect, it } from '@jest/globals';
 import { checkpointText, parseCheckpoint, parseProof, proofText } from '../../../server/audit/checkpoint.js';
-import { leafHash, makeGrowth, makePath, makeTree, rootOfPath, type TreeHash } from '../../../server/audit/merkle.js';
+import { leafHash, makeGrowth, makePath, makeTree, rootOfPath, type TreeHash } from '../../../server/signing/merkle.js';
 import { growsTo } from '../../support/witness.js';
 
 /** Leaves and roots of the trees of the first 0 to 8 of them, as published with the Certificate Transparency code. */

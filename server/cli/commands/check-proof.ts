@@ -1,0 +1,55 @@
+// `bailiwick check-proof <file>`: what a proof of access shows, without the policy.
+import type { Command } from 'commander';
+import { readAccessProof } from '../../signing/access-proof.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { readNamedFile } from '../../signing/named-file.js';
+import { renderAccessProof } from '../render/answers.js';
+import { asFailure } from '../statement-flags.js';
+
+interface Options {
+  readonly root: string;
+  readonly format: Format;
+}
+
+export function defineCheckProof(command: Command, io: CliIo): void {
+  command
+    .argument('<file>', 'proof of `bailiwick prove`')
+    .addOption(requiredOption('--root <digest>', 'access root of the policy, from a statement that you trust'))
+    .addOption(formatOption())
+    .action((file: string, options: Options) => check(io, file, options));
+  withExamples(command, [
+    ['what a proof shows', 'bailiwick check-proof ann.proof --root sha256:…'],
+    ['where the root comes from', 'bailiwick verify snapshot.json --keyring keyring.yaml'],
+  ]);
+  withJson(command, ['{"ok":true,"root","size","identity","scope","namespace","at","holds","proof":{…}}']);
+}
+
+/** A proof takes a few kilobytes, and more where rights change at thousands of instants. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** Throws `CliFailure` 8 if the file does not show what it says. */
+async function check(io: CliIo, file: string, { root, format }: Options): Promise<void> {
+  if (!/^sha256:[0-9a-f]{64}$/.test(root)) {
+    throw usage('`--root` must be `sha256:` and 64 hex digits', '`bailiwick verify` prints it as `access`');
+  }
+  const { bytes } = await asFailure(readNamedFile({ path: pathOf(io, file), shown: file }, MOST_BYTES));
+  const read = readAccessProof(parsed(bytes.toString('utf8')), root);
+  if ('fault' in read) {
+    const message = `\`${file}\` proves nothing: ${read.fault}`;
+    throw new CliFailure(EXIT.integrity, { code: 'access.proof', message }, { help: 'ask for a proof of this policy' });
+  }
+  if (format === 'json') await writeJson(io, { ok: true, ...read.proof });
+  else await write(io.stdout, renderAccessProof(read.proof));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It is not a proof, and is reported as that.
+    return null;
+  }
+}

@@ -1,0 +1,60 @@
+// `bailiwick prove <policy>`: a proof that one identity holds a scope, or does not, that needs no policy to be checked.
+import type { Command } from 'commander';
+import { noteOnPlace, notesOn, readIdentity, readNamespace, readScope } from '../actor.js';
+import { writeWhole } from '../files.js';
+import { type CliIo, pathOf, write } from '../io.js';
+import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
+
+interface Options {
+  readonly identity: string;
+  readonly scope: string;
+  readonly namespace: string;
+  readonly at?: string;
+  readonly output?: string;
+  readonly format: Format;
+}
+
+export function defineProve(command: Command, io: CliIo): void {
+  command
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
+    .addOption(requiredOption('--identity <identity>', 'who, as `provider:subject`'))
+    .addOption(requiredOption('--scope <scope>', 'such as `resource:read`'))
+    .addOption(requiredOption('--namespace <path>', 'any path, whether or not a grant names it'))
+    .option('--at <instant>', 'time that the proof is about, as RFC 3339 (default: now)')
+    .option('-o, --output <file>', 'file for the proof (default: stdout)')
+    .addOption(formatOption())
+    .action((policy: string, options: Options) => prove(io, policy, options));
+  withExamples(command, [
+    [
+      'for somebody who has the access root alone',
+      'bailiwick prove snapshot.json --identity orcid:0000-0001 --scope resource:read --namespace /beamlines/amx -o ann.proof',
+    ],
+    ['what they run', 'bailiwick check-proof ann.proof --root sha256:…'],
+  ]);
+  withJson(command, [
+    '{"root","size","identity","scope","namespace","at","holds","proof":{…}}, which is the proof (docs/proofs.md).',
+    '`holds` is false for a proof that the identity does not hold the scope.',
+  ]);
+}
+
+async function prove(io: CliIo, path: string, options: Options): Promise<void> {
+  const [{ proveAccess }, { openPolicy }, { renderAccessProof }] = await Promise.all([
+    import('../../signing/access-proof.js'),
+    import('../open-policy.js'),
+    import('../render/answers.js'),
+  ]);
+  const question = {
+    identity: readIdentity(options.identity),
+    scope: readScope(options.scope),
+    namespace: readNamespace(options.namespace),
+    at: await instantOption(options.at),
+  };
+  const { policy } = await openPolicy(io, path, 'study');
+  const proof = proveAccess(policy, question);
+  const text = `${JSON.stringify(proof)}\n`;
+  const { output, format } = options;
+  await write(io.stderr, notesOn(policy, [question.identity]) + noteOnPlace(policy, question.namespace));
+  if (output !== undefined)
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles: [] });
+  await write(io.stdout, output === undefined || format === 'json' ? text : renderAccessProof(proof));
+}
