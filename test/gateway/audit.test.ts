@@ -5,6 +5,7 @@ import { NO_SCOPES } from '../../engine/index.js';
 import { type AuditSettings, type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { verifyLogs } from '../../server/audit/verify.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
+import { AUDIT_LIMITS } from '../../server/limits/logs.js';
 import { makeIdSource, systemClock } from '../../server/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { type Call, call, openGateway, pathOf, policyOf, type Reply, type TestGateway } from '../support/gateway.js';
@@ -131,15 +132,18 @@ describe('the audit of requests', () => {
     ];
     const statuses: number[] = [];
     for (const one of requests) statuses.push((await call(served.port, { ...one, key })).status);
+    const begun = performance.now();
     for (let n = 0; n < 60; n += 1)
       await call(served.port, { ...query('/'), key: `bwk_${'0'.repeat(16)}_${'A'.repeat(43)}` });
+    const seconds = Math.floor((performance.now() - begun) / 1000);
     const events = await served.events();
     const refusals = events.filter(({ kind }) => kind === 'refusal');
     expect(refusals.map(({ status }) => status)).toEqual(statuses);
     expect(refusals).toMatchObject([{ outcome: 'failed' }, { outcome: 'failed' }, { outcome: 'failed' }]);
     const failures = events.filter(({ kind, outcome }) => kind === 'authentication' && outcome === 'denied');
     expect(failures[0]).toMatchObject({ status: 401, actor: { kind: 'anonymous' }, address: '127.0.0.1' });
-    expect(failures.length).toBeLessThan(30);
+    // A few in each second, of which there are more on a busy machine.
+    expect(failures.length).toBeLessThanOrEqual(AUDIT_LIMITS.failedAuthentications * (seconds + 2));
   });
 
   it('has the first request of a credential as an authentication, and not the others', async () => {

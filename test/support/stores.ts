@@ -84,9 +84,12 @@ function storeOf(name: TestStore['name'], make: (template: Template) => Promise<
   };
 }
 
+/** What is not about time fails for other reasons than a busy machine: the usual limits would be passed there. In milliseconds. */
+export const PATIENT = { statementTimeout: 60_000, acquireTimeout: 60_000, connectTimeout: 60_000 };
+
 async function makePostgres(template: Template): Promise<MadeStore> {
   const { url, drop } = await takeDatabase(template);
-  return { config: { kind: 'external', url }, remove: drop };
+  return { config: { kind: 'external', url, ...PATIENT }, remove: drop };
 }
 
 async function makeEmbedded(template: Template): Promise<MadeStore> {
@@ -94,7 +97,7 @@ async function makeEmbedded(template: Template): Promise<MadeStore> {
   const remove = (): void => {
     rmSync(dataDir, { recursive: true, force: true });
   };
-  return { config: { kind: 'embedded', dataDir }, remove };
+  return { config: { kind: 'embedded', dataDir, ...PATIENT }, remove };
 }
 
 async function opened({ config, remove }: MadeStore): Promise<OpenedStore> {

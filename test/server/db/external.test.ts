@@ -11,6 +11,7 @@ import { sql } from '../../../server/db/sql.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import type { TestPostgres } from '../../support/postgres.js';
 import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';
+import { PATIENT } from '../../support/stores.js';
 
 const failure = (attempt: Promise<unknown>): Promise<unknown> =>
   attempt.then(
@@ -146,7 +147,8 @@ if (findPostgres() === null) {
     });
 
     it('refuses the 65th that would wait, at once', async () => {
-      const narrow = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1, statementTimeout: 0 });
+      const patient = { ...PATIENT, statementTimeout: 0 };
+      const narrow = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1, ...patient });
       const begun = performance.now();
       const sleeper = narrow.knex.raw('select pg_sleep(0.6)');
       const first = sleeper.then(() => undefined);
@@ -173,13 +175,13 @@ if (findPostgres() === null) {
     });
 
     it('gives its pools the sizes and patience that are set', async () => {
-      const set = { statementTimeout: 5_000, maxConnections: 1, maxVital: 3, acquireTimeout: 150 };
+      const set = { statementTimeout: 5_000, maxConnections: 1, maxVital: 3, acquireTimeout: 1_000 };
       const small = await openDatabase({ kind: 'external', url: server.url, ...set });
-      const sleep = sql`select pg_sleep(${0.6}::float8)`;
+      const sleep = sql`select pg_sleep(${2}::float8)`;
       const begun = performance.now();
       const first = small.read(sleep);
       expect(await failure(small.read(sleep))).toMatchObject({ code: 'store.busy' });
-      expect(performance.now() - begun).toBeLessThan(500);
+      expect(performance.now() - begun).toBeLessThan(2_000);
       await first;
       const alone = performance.now();
       await small.vital(sleep);
