@@ -16,7 +16,7 @@ import {
 } from '../../engine/index.js';
 import { isObject } from '../json.js';
 import { accessRootOf, hashOfIdentity, type HolderLeaf, holderLeaves, leafOf } from './access-tree.js';
-import { makePath, makeTree, rootOfPath, type TreeHash } from './merkle.js';
+import { makePath, rootOfAll, rootOfPath, type TreeHash } from './merkle.js';
 
 /** A leaf, its index, and the hashes beside its way to the root in hex. */
 interface Placed<Leaf> {
@@ -57,14 +57,16 @@ export interface AccessQuestion {
 
 export function proveAccess(policy: Policy, { identity, scope, namespace, at }: AccessQuestion): AccessProof {
   const leaves = holderLeaves(policy);
-  const tree = makeTree();
-  for (const leaf of leaves) tree.push(leafOf(leaf));
   const own = hashOfIdentity(identity);
   const after = leaves.findIndex(([hash]) => hash >= own);
   const index = after < 0 ? leaves.length : after;
   const asked = { scope, at };
   const said = { identity: formatIdentity(identity), scope, namespace, at: formatInstant(at) };
-  const head = { root: accessRootOf({ outer: tree.root(), size: leaves.length }), size: leaves.length, ...said };
+  const head = {
+    root: accessRootOf({ outer: rootOfAll(leaves.map(leafOf)), size: leaves.length }),
+    size: leaves.length,
+    ...said,
+  };
   if (leaves[index]?.[0] !== own)
     return { ...head, holds: false, proof: { neighbours: placed(leaves, [index - 1, index]) } };
   const steps = accessOf(policy, identity);
@@ -145,7 +147,7 @@ interface Rooted {
 function absenceFault({ neighbours }: AbsenceProof, tree: Rooted, own: string): string | null {
   const [first, second] = neighbours;
   if (first === undefined) {
-    const isEmpty = tree.size === 0 && accessRootOf({ outer: makeTree().root(), size: 0 }) === tree.root;
+    const isEmpty = tree.size === 0 && accessRootOf({ outer: rootOfAll([]), size: 0 }) === tree.root;
     return isEmpty ? null : 'it does not show the leaves around the identity';
   }
   if (!neighbours.every((leaf) => leadsToRoot(leaf, tree))) return 'its leaves do not lead to the root';

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { type AccessStep, accessOfAll } from '../../engine/compiler.js';
 import type { Identity, Policy } from '../../engine/index.js';
-import { leafHash, makeTree, type TreeHash } from './merkle.js';
+import { leafHash, rootOfAll, type TreeHash } from './merkle.js';
 
 /** The hash of an identity, the root over its steps in hex, and how many steps these are. */
 export type HolderLeaf = readonly [identity: string, root: string, size: number];
@@ -11,13 +11,26 @@ export type HolderLeaf = readonly [identity: string, root: string, size: number]
 /** In order of the hashes of the identities. */
 export function holderLeaves(policy: Policy): readonly HolderLeaf[] {
   const leaves: HolderLeaf[] = [];
+  const hashOf = rememberSteps();
   for (const { identities, steps } of accessOfAll(policy)) {
-    const tree = makeTree();
-    for (const step of steps) tree.push(leafOf(step));
-    const root = tree.root().toString('hex');
+    const root = rootOfAll(steps.map(hashOf)).toString('hex');
     for (const identity of identities) leaves.push([hashOfIdentity(identity), root, steps.length]);
   }
   return leaves.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Most steps are those of many identities: the same rights, which are then one object, from the same key on. */
+function rememberSteps(): (step: AccessStep) => TreeHash {
+  const byRights = new Map<AccessStep[1], Map<string, TreeHash>>();
+  return (step) => {
+    const [key, rights] = step;
+    if (rights.length > 1) return leafOf(step);
+    const byKey = byRights.get(rights) ?? new Map<string, TreeHash>();
+    byRights.set(rights, byKey);
+    const known = byKey.get(key) ?? leafOf(step);
+    byKey.set(key, known);
+    return known;
+  };
 }
 
 export function hashOfIdentity({ provider, subject }: Identity): string {
@@ -36,7 +49,6 @@ export function accessRootOf({ outer, size }: { readonly outer: TreeHash; readon
 
 /** The access root of a policy. Takes time in proportion to what everybody holds. */
 export function accessRoot(policy: Policy): string {
-  const tree = makeTree();
-  for (const leaf of holderLeaves(policy)) tree.push(leafOf(leaf));
-  return accessRootOf({ outer: tree.root(), size: tree.size() });
+  const leaves = holderLeaves(policy);
+  return accessRootOf({ outer: rootOfAll(leaves.map(leafOf)), size: leaves.length });
 }

@@ -48,6 +48,28 @@ export function makeTree(from: Frontier = EMPTY): Tree {
   };
 }
 
+const HASH_BYTES = 32;
+
+/** The same root as of a tree that takes the leaves one by one, in a third of the time. */
+export function rootOfAll(leaves: readonly TreeHash[]): TreeHash {
+  if (leaves.length === 0) return makeTree().root();
+  const level = Buffer.alloc(HASH_BYTES * leaves.length);
+  leaves.forEach((leaf, i) => {
+    level.set(leaf, HASH_BYTES * i);
+  });
+  const pair = Buffer.concat([NODE, Buffer.alloc(2 * HASH_BYTES)]);
+  for (let count = leaves.length; count > 1; count = Math.ceil(count / 2)) {
+    for (let i = 0; i + 1 < count; i += 2) {
+      level.copy(pair, 1, HASH_BYTES * i, HASH_BYTES * (i + 2));
+      // Node hashes to a string faster than to a buffer.
+      level.write(hash('sha256', pair, 'binary'), (HASH_BYTES * i) / 2, 'latin1');
+    }
+    const last = HASH_BYTES * (count - 1);
+    if (count % 2 === 1) level.copy(level, last / 2, last, last + HASH_BYTES);
+  }
+  return level.subarray(0, HASH_BYTES);
+}
+
 /** The root over perfect trees that stand side by side. */
 function joined(roots: readonly TreeHash[]): TreeHash {
   const last = roots.at(-1);

@@ -11,9 +11,9 @@ import { compareTexts } from '../../model/order.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { type ScopeName, scopeNames } from '../../model/scope.js';
 import { NOTHING, sameTimeline, type Timeline } from '../../model/timeline.js';
-import { holdingsIn, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
-import { endOf, makeNodes, pathAt } from '../cells/nodes.js';
+import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { walkRights } from '../cells/walk.js';
 
 /** Scopes from an instant on (RFC 3339 in UTC); null: ever since. */
@@ -34,24 +34,24 @@ export interface Access {
 /** Who holds anything at any time, each once. Identities of one entry hold the same; several entries may. `policy` must be compiled. */
 export function* accessOfAll(policy: Policy): Iterable<Access> {
   const prepared = preparedTables(policy);
-  const rights = rightsOf(prepared);
-  const members = identitiesByClass(prepared.holders);
-  const { providers, identities } = prepared.tables;
-  for (let holder = 0; holder < prepared.holders.count; holder += 1) {
-    const steps = stepsOf(rights, principalsOfClass(prepared, holder));
+  const { holders, tables } = prepared;
+  const stepsOf = makeSteps(prepared);
+  const members = identitiesByClass(holders);
+  for (let holder = 0; holder < holders.count; holder += 1) {
+    const steps = stepsOf(principalsOfClass(prepared, holder));
     if (steps.length < 2) continue;
-    const found = Array.from(rowsOf(members, holder), (row) => ({
-      provider: providers[identities.provider[row] ?? 0] ?? '',
-      subject: identities.subject[row] ?? '',
+    const identities = Array.from(rowsOf(members, holder), (row) => ({
+      provider: tables.providers[tables.identities.provider[row] ?? 0] ?? '',
+      subject: tables.identities.subject[row] ?? '',
     }));
-    yield { identities: found, steps };
+    yield { identities, steps };
   }
 }
 
 /** One step, with the key `""` and no scopes, for an identity that never holds anything. `policy` must be compiled. */
 export function accessOf(policy: Policy, identity: Identity): readonly AccessStep[] {
   const prepared = preparedTables(policy);
-  return stepsOf(rightsOf(prepared), principalsOf(prepared, identity));
+  return makeSteps(prepared)(principalsOf(prepared, identity));
 }
 
 /** The key of a path among those of the steps. */
@@ -65,35 +65,67 @@ function preparedTables(policy: Policy): PreparedPolicy {
   return prepared;
 }
 
-/** A key from which on something else may be held. */
-interface Turn {
-  readonly key: string;
-  readonly held: Timeline;
+/** The keys at which rights can change, and the order of each: three for a node (at it, below it, after it). */
+interface Keys {
+  readonly sorted: readonly string[];
+  readonly rankOf: Int32Array;
 }
 
-function rightsOf(prepared: PreparedPolicy): Rights {
-  return makeRights(prepared, makeNodes(namedPaths(prepared)));
-}
+const KEYS_OF_NODE = 3;
 
-function stepsOf(rights: Rights, principals: Iterable<number>): readonly AccessStep[] {
-  const { nodes } = rights;
-  const places = [{ from: 0, until: nodes.paths.length }];
-  const holdings = holdingsIn(rights, principals, places);
-  const turns: Turn[] = [];
-  const around: { readonly end: number; readonly below: Timeline }[] = [];
-  walkRights({ nodes, places, sides: [holdings] }, (row, [at = NOTHING], [below = NOTHING]) => {
-    for (let top = around.at(-1); top !== undefined && top.end <= row; top = around.at(-1)) around.pop();
-    const key = accessKey(pathAt(nodes, row));
-    // No letter of a segment is before `!`, and `0` is the one after `/`: so these are all keys below the path, and all after them.
-    turns.push({ key, held: at }, { key: `${key}!`, held: below });
-    if (row > 0) turns.push({ key: `${key.slice(0, -1)}0`, held: around.at(-1)?.below ?? NOTHING });
-    around.push({ end: endOf(nodes, row), below });
+/** No letter of a segment is before `!`, and `0` is the one after `/`: so these begin all keys below a path, and all after it. */
+function keysOf({ paths }: Nodes): Keys {
+  const keys = paths.flatMap((path) => {
+    const key = accessKey(path);
+    return [key, `${key}!`, `${key.slice(0, -1)}0`];
   });
-  // Paths are in another order than their keys: `/a-b` is after `/a`, and `/a-b/` before `/a/`.
-  turns.sort((a, b) => compareTexts(a.key, b.key));
-  const steps: Turn[] = [{ key: '', held: NOTHING }];
-  for (const turn of turns) if (!sameTimeline(turn.held, steps.at(-1)?.held ?? NOTHING)) steps.push(turn);
-  return steps.map(({ key, held: rights }) => [key, toRights(rights)]);
+  // Paths are in another order than their keys: `/a-b` is after `/a`, and `/a-b/` before `/a/`. Keys are ASCII.
+  const order = Array.from(keys.keys()).sort((a, b) => ((keys[a] ?? '') < (keys[b] ?? '') ? -1 : 1));
+  const rankOf = new Int32Array(keys.length);
+  order.forEach((number, rank) => (rankOf[number] = rank));
+  return { sorted: order.map((number) => keys[number] ?? ''), rankOf };
+}
+
+/** The steps of whoever is or is in some principals. What most steps have in common is one object. */
+function makeSteps(prepared: PreparedPolicy): (principals: Iterable<number>) => readonly AccessStep[] {
+  const nodes = makeNodes(namedPaths(prepared));
+  const rights = makeRights(prepared, nodes);
+  const { sorted, rankOf } = keysOf(nodes);
+  const places = [{ from: 0, until: nodes.paths.length }];
+  const constants = new Map<number, readonly ScopesSince[]>();
+  const shown = (held: Timeline): readonly ScopesSince[] => {
+    const [scopes = 0] = held.values;
+    const known = held.values.length === 1 ? constants.get(scopes) : undefined;
+    const made = known ?? toRights(held);
+    if (held.values.length === 1) constants.set(scopes, made);
+    return made;
+  };
+  return (principals) => {
+    // By the rank of its key, what is held from there on.
+    const turns = new Map<number, Timeline>();
+    const around: { readonly end: number; readonly below: Timeline }[] = [];
+    const turn = (row: number, which: number, held: Timeline): void => {
+      turns.set(rankOf[KEYS_OF_NODE * row + which] ?? 0, held);
+    };
+    walkRights(
+      { nodes, places, sides: [holdingsIn(rights, principals, places)] },
+      (row, [at = NOTHING], [below = NOTHING]) => {
+        for (let top = around.at(-1); top !== undefined && top.end <= row; top = around.at(-1)) around.pop();
+        turn(row, 0, at);
+        turn(row, 1, below);
+        if (row > 0) turn(row, 2, around.at(-1)?.below ?? NOTHING);
+        around.push({ end: endOf(nodes, row), below });
+      },
+    );
+    const steps: AccessStep[] = [['', shown(NOTHING)]];
+    let before = NOTHING;
+    for (const rank of Int32Array.from(turns.keys()).sort()) {
+      const held = turns.get(rank) ?? NOTHING;
+      if (!sameTimeline(held, before)) steps.push([sorted[rank] ?? '', shown(held)]);
+      before = held;
+    }
+    return steps;
+  };
 }
 
 function toRights({ starts, values }: Timeline): readonly ScopesSince[] {

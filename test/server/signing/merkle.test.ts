@@ -1,7 +1,15 @@
 // The tree and its paths against the published vectors of RFC 6962 trees, and against the definition on small trees.
 import { expect, it } from '@jest/globals';
 import { checkpointText, parseCheckpoint, parseProof, proofText } from '../../../server/audit/checkpoint.js';
-import { leafHash, makeGrowth, makePath, makeTree, rootOfPath, type TreeHash } from '../../../server/signing/merkle.js';
+import {
+  leafHash,
+  makeGrowth,
+  makePath,
+  makeTree,
+  rootOfAll,
+  rootOfPath,
+  type TreeHash,
+} from '../../../server/signing/merkle.js';
 import { growsTo } from '../../support/witness.js';
 
 /** Leaves and roots of the trees of the first 0 to 8 of them, as published with the Certificate Transparency code. */
@@ -34,6 +42,16 @@ it('has the published roots', () => {
     roots.push(tree.root().toString('hex'));
   }
   expect(roots).toEqual(ROOTS);
+  expect(ROOTS.map((_, size) => rootOfAll(leaves.slice(0, size)).toString('hex'))).toEqual(ROOTS);
+});
+
+it('has the same root over all leaves at once', () => {
+  const many = Array.from({ length: 130 }, (_, n) => leafHash(`leaf ${String(n)}`));
+  const tree = makeTree();
+  for (const [i, leaf] of many.entries()) {
+    tree.push(leaf);
+    expect(rootOfAll(many.slice(0, i + 1))).toEqual(tree.root());
+  }
 });
 
 it('has the published paths', () => {
