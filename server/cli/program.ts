@@ -92,6 +92,8 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'calendar',
         'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
         async () => (await import('./commands/calendar.js')).defineCalendar,
+      ],
+      [
         'prove',
         'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
         async () => (await import('./commands/prove.js')).defineProve,

@@ -9,6 +9,7 @@ import { FAILING, POLICY } from './policies.js';
 import { expectPlain, type Ran, runIn } from './verb-table.js';
 
 const AS = ['--as', 'orcid:ana'];
+const PROVE = ['--identity', 'orcid:ana', '--scope', 'resource:read', '--namespace', '/'];
 const SIGN = ['--environment', 'production', '--generation', '1', '--expires', '2999-01-01T00:00:00Z'];
 const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
 
@@ -80,6 +81,11 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['diff', 'policy', 'damaged.json'], 8, { old: SIDE, ...DAMAGED }],
   [['calendar', 'none'], 2, NOTHING],
   [['calendar', 'damaged.json'], 8, DAMAGED],
+  [['prove', 'none', ...PROVE], 2, NOTHING],
+  [['prove', 'policy', '--scope', 'resource:read'], 2, NOTHING],
+  [['prove', 'damaged.json', ...PROVE], 8, DAMAGED],
+  [['check-proof', 'none', '--root', `sha256:${'0'.repeat(64)}`], 2, NOTHING],
+  [['check-proof', 'damaged.json', '--root', `sha256:${'0'.repeat(64)}`], 8, NOTHING],
   [['inspect', 'none'], 2, NOTHING],
   [['inspect', 'damaged.json'], 8, DAMAGED],
   [['init', 'policy'], 2, NOTHING],

@@ -13,7 +13,7 @@ import { migrate } from '../../server/db/migrate.js';
 import { call, openGateway, type Reply, type TestGateway } from '../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI } from '../support/run-cli.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const NO_ADMINS = ['--admin-listen', 'none', '--admin-socket', 'none'];
@@ -72,7 +72,7 @@ let db: Database;
 let key: string;
 
 async function open(config: DatabaseConfig): Promise<void> {
-  const patient = await openDatabase({ ...config, statementTimeout: 0 });
+  const patient = await openDatabase({ ...config, ...PATIENT, statementTimeout: 0 });
   await migrate(patient);
   await patient.close();
   db = await openDatabase(config);
