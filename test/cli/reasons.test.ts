@@ -6,8 +6,8 @@ import { type CliRun, runCli } from '../support/run-cli.js';
 import { fromRoot } from '../support/root.js';
 import { makeFolder } from '../support/temp-folder.js';
 
-const REASON = 'SOX-12 "until audit"\nthen\u2028over';
-const SHOWN = '"SOX-12 \\"until audit\\"\\nthen\\u{2028}over"';
+const REASON = 'SOX-12 "until audit"\nthen over';
+const SHOWN = '"SOX-12 \\"until audit\\"\\nthen over"';
 const FILES = {
   'policy.yaml': 'bailiwick: 1\nname: facility\nproviders:\n  orcid: {}\n',
   'roles.yaml':
@@ -66,7 +66,7 @@ test('are in the causes of a diff', async () => {
     `because grant \`audit-read\` to role audit was added (grants.yaml:2): ${SHOWN}; role audit: "Internal audit"\n`,
   );
   expect((await run('diff', 'without', 'folder', '--format', 'markdown')).stdout).toContain(
-    'grant `audit-read` added (`grants.yaml:2`): `SOX-12 "until audit"\\nthen\\u{2028}over`',
+    'grant `audit-read` added (`grants.yaml:2`): `SOX-12 "until audit"\\nthen over`',
   );
   expect((await run('diff', 'folder', 'fewer')).stdout).toContain(
     'because role leads was removed from role audit (roles.yaml:4): "Internal audit"\n',

@@ -17,6 +17,9 @@ const failure = (attempt: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
+/** Whoever asks for health waits this long for a connection of those that queries take. */
+const IMPATIENT = { acquireTimeout: 1_000 };
+
 describeOnStores('statements of requests', (store) => {
   it('give the rows that knex gives, each time', async () => {
     const { text, bindings } = EVERY_TYPE(3);
@@ -50,7 +53,7 @@ describeOnStores('statements of requests', (store) => {
   });
 
   it('leave keys and health alone when they take all connections, and those that wait at once when they go', async () => {
-    const narrow = await openDatabase({ ...store.config, maxConnections: 1, statementTimeout: 0 });
+    const narrow = await openDatabase({ ...store.config, ...IMPATIENT, maxConnections: 1, statementTimeout: 0 });
     const leaving = new AbortController();
     const { signal } = leaving;
     // On the embedded engine a transaction has the engine to itself: what comes meanwhile waits, and can still be withdrawn.
