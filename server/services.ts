@@ -6,14 +6,17 @@ import { makeRegistry } from './auth/authenticator.js';
 import {
   type AuthenticationSettings,
   makeAuthenticators,
+  openAnonymous,
   openRevocations,
   prepareIssuers,
+  warnOfNothingPublic,
   warnOfUndeclared,
 } from './auth/authenticators.js';
 import { makeFingerprinter } from './auth/fingerprint.js';
 import { makeKeyAuthenticators } from './auth/key-authenticator.js';
 import { makeLocalAuthenticator } from './auth/local-authenticator.js';
 import { makeSocketAuthenticator } from './auth/socket-authenticator.js';
+import type { RequestActor } from './auth/request-actor.js';
 import { makeActorResolver } from './auth/resolved-actors.js';
 import type { ConcurrencyLimits, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
@@ -50,7 +53,7 @@ import { makeRoutes } from './http/routes.js';
 import type { AuthzenSettings } from './http/routes/authzen.js';
 import type { CutReason } from './http/connection.js';
 import type { ConnectionFacts } from './http/connection-table.js';
-import { makeShares, makeStrangers } from './http/shares.js';
+import { makeCrowdShares, makeShares, makeStrangers } from './http/shares.js';
 import { SHARE_LIMITS } from './limits/http.js';
 import { makeProver } from './policy/open/prover.js';
 import { type Candidate, makeActivePolicy } from './policy/active/active-policy.js';
@@ -158,7 +161,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const { authzen = null, authentication = KEYS_ALONE, isLeaving = () => false } = options;
   const secrets = await readSecrets(db);
   const fingerprint = makeFingerprinter(secrets.fingerprint);
-  const keys = makeKeyAuthenticators({ db, fingerprint, log });
+  const nobody = mode.kind === 'local' ? null : (authentication.anonymous ?? null);
+  const keys = makeKeyAuthenticators({ db, fingerprint, log, anonymous: nobody });
   const metrics = makeMetrics();
   const policies = countReloads(
     metrics,
@@ -185,7 +189,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       : makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
     isRevoked,
   );
+  let anonymous: RequestActor | null = null;
   try {
+    anonymous = openAnonymous(nobody, policies.current().policy);
     await prepareIssuers(actors.issuers, policies.current().policy);
   } catch (error) {
     await revocations?.stop();
@@ -193,7 +199,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   }
   policies.subscribe(({ to }) => {
     warnOfUndeclared(actors.issuers, to.policy, log);
+    if (anonymous !== null) warnOfNothingPublic(anonymous, to.policy, { at: clock.now(), log });
   });
+  if (anonymous !== null) warnOfNothingPublic(anonymous, policies.current().policy, { at: clock.now(), log });
   const admins = makeRegistry([keys.admins], isRevoked);
   const watchers = makeRegistry([keys.watchers], isRevoked);
   const bySocket = {
@@ -224,6 +232,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,
+    anonymous,
     admins,
     watchers,
     bySocket,
@@ -241,6 +250,11 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: {
       actors: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.actorsUnreadBytes }),
       admins: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes }),
+      // All of them together leave the store to others: they have what two actors may have.
+      anonymous: makeCrowdShares(
+        makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.anonymousUnreadBytes }),
+        makeShares({ concurrency: 2 * concurrency.perActor, totalBytes: SHARE_LIMITS.anonymousUnreadBytes }),
+      ),
       strangers: makeStrangers(),
     },
     onCut: publishConnections(metrics, options.connections ?? null),
@@ -261,12 +275,14 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       cursorKey: secrets.cursor,
       readiness,
       authzen: mode.kind === 'local' ? null : authzen,
+      isPublic: anonymous !== null,
       ...(idempotency === undefined ? {} : { idempotency }),
     }),
     adminRoutes: makeAdminRoutes({
       db,
       fingerprint,
       nextId,
+      anonymous: nobody,
       policies,
       activator,
       shadow,

@@ -4,7 +4,7 @@ import type { NamespacePath } from './namespace.js';
 import { ALL_SCOPES, type ScopeSet } from './scope.js';
 
 /** `local` is the unrestricted single user; every other kind is decided by policy. */
-export type ActorKind = 'local' | 'key' | 'token' | 'certificate' | 'request';
+export type ActorKind = 'local' | 'key' | 'token' | 'certificate' | 'anonymous' | 'request';
 
 export interface Actor {
   readonly kind: ActorKind;

@@ -47,7 +47,7 @@ export const ACTOR_SCHEMA = Object.freeze({
   title: 'Actor',
   ...whole({
     id: text,
-    kind: { enum: ['key', 'token', 'certificate', 'local'] },
+    kind: { enum: ['key', 'token', 'certificate', 'local', 'anonymous'] },
     identities: { type: 'array', items: identity },
     credentialScopes: { type: 'array', items: scope },
     namespaceRestrictions: {
@@ -55,7 +55,11 @@ export const ACTOR_SCHEMA = Object.freeze({
       type: ['array', 'null'],
       items: namespacePath,
     },
-    credentialFingerprint: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    credentialFingerprint: {
+      description: 'Null if the request brings no credential.',
+      type: ['string', 'null'],
+      pattern: '^[0-9a-f]{64}$',
+    },
   }),
 });
 

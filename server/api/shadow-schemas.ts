@@ -95,7 +95,7 @@ const EXAMPLE = Object.freeze({
   type: 'object',
   required: ['actor', 'operation', 'access', 'at', 'times', 'change', 'live', 'shadow'],
   properties: {
-    actor: whole({ id: text, kind: text, fingerprint: text }),
+    actor: whole({ id: text, kind: text, fingerprint: { type: ['string', 'null'] } }),
     operation: text,
     access: {
       description: 'What was asked, as an audit event has it; of a copy `source` and `destination`.',

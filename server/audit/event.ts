@@ -117,7 +117,7 @@ declare const made: unique symbol;
 export interface AuditEvent {
   readonly access: AccessAsked | CopyAsked | null;
   readonly actor: EventActor;
-  /** The client's address, if nobody was authenticated. */
+  /** The client's address, if it brought no valid credential. */
   readonly address?: string;
   readonly cause?: AccessStep;
   /** The key that was made or revoked, without its secret. */

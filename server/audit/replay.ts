@@ -181,7 +181,7 @@ function actorOf({ kind, identities, credentialScopes, namespaceRestrictions }: 
   return { kind, identities: known, credentialScopes: scopeSetOf(credentialScopes), namespaceRestrictions };
 }
 
-const KINDS: ReadonlySet<string> = new Set<ActorKind>(['local', 'key', 'token', 'certificate']);
+const KINDS: ReadonlySet<string> = new Set<ActorKind>(['local', 'key', 'token', 'certificate', 'anonymous']);
 
 function isActorKind(kind: string): kind is ActorKind {
   return KINDS.has(kind);

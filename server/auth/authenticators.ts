@@ -1,12 +1,13 @@
 // Every way to authenticate that the settings open, and what must be right about it before the first request. To add
 // one, add its file, its settings and its line here.
-import type { Policy } from '../../engine/index.js';
+import { FAMILIES, formatIdentity, type Instant, type Policy, ROOT, visibility } from '../../engine/index.js';
 import type { Logger } from '../ports.js';
+import type { AnonymousSettings } from './anonymous.js';
 import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
 import { type CertificateSettings, makeCertificateAuthenticator } from './certificate-authenticator.js';
 import { type IntrospectionSettings, makeIntrospectionAuthenticator } from './introspection-authenticator.js';
 import { type AuthenticatorTools, type IssuerSettings, makeOidcAuthenticator } from './oidc-authenticator.js';
-import type { RequestActor } from './request-actor.js';
+import { actorWithoutCredential, type RequestActor } from './request-actor.js';
 import { type Revocations, RevocationsError, watchRevocations } from './revocations.js';
 
 /** The settings of authentication. */
@@ -16,6 +17,8 @@ export interface AuthenticationSettings {
   readonly introspection: readonly IntrospectionSettings[];
   /** Null if certificates do not authenticate anybody. */
   readonly mtls: CertificateSettings | null;
+  /** Defaults to null: everybody needs a credential. */
+  readonly anonymous?: AnonymousSettings | null;
   /** An absolute path; null if no file revokes credentials. */
   readonly revocationsFile: string | null;
 }
@@ -66,6 +69,35 @@ export class AuthenticationError extends Error {
   }
 }
 
+const SETTING_OF_ANONYMOUS = 'authentication.anonymous.identity';
+
+/** Null if everybody needs a credential. Throws `AuthenticationError`. */
+export function openAnonymous(settings: AnonymousSettings | null, policy: Policy): RequestActor | null {
+  if (settings === null) return null;
+  const { provider } = settings.identity;
+  if (!policy.providers.includes(provider))
+    throw new AuthenticationError([undeclared(SETTING_OF_ANONYMOUS, provider, policy)]);
+  return actorWithoutCredential(settings.identity);
+}
+
+/** Warns if a policy lets them see nothing, although the settings let them in. */
+export function warnOfNothingPublic(actor: RequestActor, policy: Policy, { at, log }: Warning): void {
+  const seen = FAMILIES.some(
+    (family) => visibility(policy, { actor, request: { family, context: ROOT, reach: 'subtree' }, at }).kind !== 'none',
+  );
+  if (seen) return;
+  const names = actor.identities.map(formatIdentity).join();
+  log.warn(
+    { setting: SETTING_OF_ANONYMOUS, policy: policy.name, snapshot: policy.digest },
+    `no grant of the policy lets \`${names}\` read a namespace, template or resource now, so whoever brings no credential finds nothing`,
+  );
+}
+
+interface Warning {
+  readonly at: Instant;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
 /**
  * Throws `AuthenticationError`. An issuer that cannot be reached is not an error: its credentials are refused until it
  * can be reached.
@@ -84,12 +116,16 @@ export function warnOfUndeclared(issuers: readonly CredentialIssuer[], policy: P
   }
 }
 
-function undeclaredProviders(issuers: readonly CredentialIssuer[], { providers, name }: Policy): readonly SetupFault[] {
+function undeclaredProviders(issuers: readonly CredentialIssuer[], policy: Policy): readonly SetupFault[] {
   return issuers
-    .filter(({ provider }) => !providers.includes(provider))
-    .map(({ setting, provider }) => ({
-      setting: `${setting}.provider`,
-      message: `the policy \`${name}\` does not declare the provider \`${provider}\``,
-      fix: `add \`${provider}: {}\` to \`providers\` in policy.yaml, or name another provider`,
-    }));
+    .filter(({ provider }) => !policy.providers.includes(provider))
+    .map(({ setting, provider }) => undeclared(`${setting}.provider`, provider, policy));
+}
+
+function undeclared(setting: string, provider: string, { name }: Policy): SetupFault {
+  return {
+    setting,
+    message: `the policy \`${name}\` does not declare the provider \`${provider}\``,
+    fix: `add \`${provider}: {}\` to \`providers\` in policy.yaml, or name another provider`,
+  };
 }

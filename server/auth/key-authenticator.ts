@@ -7,6 +7,7 @@ import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../ports.js';
 import { makeRecent } from '../recent.js';
 import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
+import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import { noteKeyUse, type StoredKey } from './api-keys.js';
 import { type Authenticator, type Credential, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -18,6 +19,8 @@ export interface KeyAuthenticatorOptions {
   readonly db: Database;
   readonly fingerprint: Fingerprinter;
   readonly log: Logger;
+  /** Who reads without a credential. Defaults to nobody. */
+  readonly anonymous?: AnonymousSettings | null;
 }
 
 export interface KeyAuthenticators {
@@ -41,6 +44,8 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     const kind = kindOf(stored);
     if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}`);
+    if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
+      throw notValid('misdirected', 'a key with the identity of whoever brings no credential');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;

@@ -12,6 +12,7 @@ import {
   subjectFault,
 } from '../../engine/index.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
+import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import type { NewKey } from './api-keys.js';
 
 /** The request as it was written. */
@@ -40,11 +41,12 @@ export interface KeyFault {
 export type KeyReading =
   { readonly ok: true; readonly key: NewKey } | { readonly ok: false; readonly faults: readonly KeyFault[] };
 
-export function readNewKey(request: KeyRequest, now: Instant): KeyReading {
+/** `anonymous` is who reads without a credential. */
+export function readNewKey(request: KeyRequest, now: Instant, anonymous: AnonymousSettings | null = null): KeyReading {
   const faults: KeyFault[] = [];
   const key: NewKey = {
     actor: readActor(request, faults),
-    identities: readIdentities(request, faults),
+    identities: readIdentities(request, anonymous, faults),
     scopes: readScopes(request, faults),
     restrictions: readRestrictions(request, faults),
     expires: readExpiry(request, now, faults),
@@ -74,6 +76,7 @@ const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
 
 function readIdentities(
   { identities, admin, decide, monitor, scopes, restrictions }: KeyRequest,
+  anonymous: AnonymousSettings | null,
   faults: KeyFault[],
 ): readonly Identity[] {
   const fault = (index: number | null, message: string): void => {
@@ -100,6 +103,8 @@ function readIdentities(
     const result = parseIdentity(text);
     if (result.ok) read.set(text, result.identity);
     else fault(index, SUBJECT_FAULTS.get(result.fault) ?? 'is not an identity');
+    if (result.ok && isAnonymous(result.identity, anonymous))
+      fault(index, 'is who reads without a credential (`authentication.anonymous`), so no key can have it');
   }
   return [...read.values()];
 }

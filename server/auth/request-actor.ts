@@ -1,12 +1,15 @@
 // The RequestActor: who a request comes from (docs/credentials.md "The actor"). It is frozen and made only here. Every
-// way to authenticate ends in one of the two functions of this file.
+// way to authenticate, and to do without, ends in one of the functions of this file.
 import {
   type Actor,
   ALL_SCOPES,
+  formatIdentity,
   type Identity,
   LOCAL_ACTOR,
   type NamespacePath,
   scopeNames,
+  SCOPES,
+  scopeSetOf,
   type ScopeSet,
 } from '../../engine/index.js';
 
@@ -14,14 +17,14 @@ declare const minted: unique symbol;
 
 /** Deeply frozen. The brand keeps every other file from making one. */
 export interface RequestActor extends Actor {
-  readonly kind: CredentialKind | 'local';
+  readonly kind: CredentialKind | 'local' | 'anonymous';
   /**
    * A stable name. For a key it is the name given with `--actor`, for other credentials their identity. Cursors and
    * idempotency keys belong to it.
    */
   readonly id: string;
-  /** Names the credential in the audit log without revealing it (fingerprint.ts). */
-  readonly credentialFingerprint: string;
+  /** Names the credential in the audit log without revealing it (fingerprint.ts); null if there is none. */
+  readonly credentialFingerprint: string | null;
   /** Whether it may ask what others may do, within its own scopes and restrictions. */
   readonly mayAsk: boolean;
   readonly [minted]: true;
@@ -53,6 +56,21 @@ export function actorOf(kind: CredentialKind, holder: CredentialHolder): Request
     mayAsk: holder.mayAsk === true,
   });
 }
+
+/** Whoever brings no credential. It reads and does nothing else, whatever the policy grants to the identity. */
+export function actorWithoutCredential({ provider, subject }: Identity): RequestActor {
+  return mint({
+    kind: 'anonymous',
+    id: formatIdentity({ provider, subject }),
+    identities: Object.freeze([Object.freeze({ provider, subject })]),
+    credentialScopes: READ_SCOPES,
+    namespaceRestrictions: null,
+    credentialFingerprint: null,
+    mayAsk: false,
+  });
+}
+
+const READ_SCOPES = scopeSetOf(SCOPES.filter((scope) => scope.endsWith(':read')));
 
 /** The unrestricted single user of local execution. */
 export function localActor(credentialFingerprint: string): RequestActor {

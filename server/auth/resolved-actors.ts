@@ -24,10 +24,11 @@ export function makeActorResolver(resolve: typeof resolveActor = resolveActor): 
       recent = makeRecent<Known>(Infinity, POLICY_LIMITS.resolvedActors);
       byPolicy.set(policy, recent);
     }
-    const known = recent.get(actor.credentialFingerprint);
+    const name = actor.credentialFingerprint ?? actor.kind;
+    const known = recent.get(name);
     if (known !== undefined && isSame(known.actor, actor)) return known.resolved;
     const resolved = resolve(policy, actor);
-    recent.put(actor.credentialFingerprint, { actor, resolved }, 0);
+    recent.put(name, { actor, resolved }, 0);
     return resolved;
   };
 }

@@ -2,6 +2,7 @@
 // file does not know how the commands are declared.
 import { formatInstant, type Instant, nearest, SCOPES } from '../../engine/index.js';
 import { eventCredential } from '../audit/event-key.js';
+import type { AnonymousSettings } from '../auth/anonymous.js';
 import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
 import { type Fingerprinter, makeFingerprinter } from '../auth/fingerprint.js';
 import { isKeyId } from '../auth/key-text.js';
@@ -46,7 +47,7 @@ export interface KeyFlags {
 }
 
 /** Throws `CliFailure` 2 with every fault. */
-export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
+export function readKeyFlags(flags: KeyFlags, now: Instant, anonymous: AnonymousSettings | null = null): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
     identities: flags.identity ?? [],
@@ -57,7 +58,7 @@ export function readKeyFlags(flags: KeyFlags, now: Instant): NewKey {
     decide: flags.decide === true,
     monitor: flags.monitor === true,
   };
-  const read = readNewKey(request, now);
+  const read = readNewKey(request, now, anonymous);
   if (read.ok) return read.key;
   const faults = read.faults.map((fault) => faultText(fault, request));
   const text = faults.map((fault) => escapeText(fault)).join('\n');
@@ -99,7 +100,11 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const policy = options.policy ?? config.policy;
   const asked = policy === null ? NOT_ASKED : await askNamed(io, policy, options);
   const own = options.person === undefined ? [] : identitiesOfPerson(options.person, { policy, asked });
-  const fields = readKeyFlags({ ...options, identity: [...own, ...(options.identity ?? [])] }, now);
+  const fields = readKeyFlags(
+    { ...options, identity: [...own, ...(options.identity ?? [])] },
+    now,
+    config.authentication.anonymous,
+  );
   const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
   const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;
   if (refusal !== null)

@@ -1,6 +1,17 @@
 // The settings of `authentication`: each way to authenticate that an operator can open, and the rules between them.
 import { group, list, optional, setting } from './setting.js';
-import { durationUpTo, FLAG, oneOf, OUTGOING_URL, PATH, PROVIDER, someOf, TEXT, TEXTS } from './value-types.js';
+import {
+  durationUpTo,
+  FLAG,
+  IDENTITY,
+  oneOf,
+  OUTGOING_URL,
+  PATH,
+  PROVIDER,
+  someOf,
+  TEXT,
+  TEXTS,
+} from './value-types.js';
 
 const PROVIDER_DOC =
   'provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`';
@@ -131,6 +142,14 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       required: true,
       example: 'san:uri',
       doc: 'where the certificate has the subject; it must have exactly one there',
+    }),
+  }),
+  anonymous: optional('callers without a credential: they read what the policy grants to one identity', {
+    identity: setting(IDENTITY, {
+      default: null,
+      required: true,
+      example: 'public:anyone',
+      doc: 'the identity that they are; its provider is declared by the policy and is that of no issuer',
     }),
   }),
   revocationsFile: setting(PATH, {

@@ -10,7 +10,7 @@ export interface Contradiction {
 }
 
 export function contradictionsOf({ authentication, audit, tls }: Config): readonly Contradiction[] {
-  const { oidc, introspection, mtls } = authentication;
+  const { oidc, introspection, mtls, anonymous } = authentication;
   const keyOf = (list: string, index: number, name: string): string =>
     `authentication.${list}.${String(index)}.${name}`;
   const issuers = oidc.map(({ issuer }, index) => ({ key: keyOf('oidc', index, 'issuer'), text: issuer }));
@@ -28,6 +28,13 @@ export function contradictionsOf({ authentication, audit, tls }: Config): readon
     }),
     // One provider has one issuer: otherwise either could vouch for the other's identities.
     ...repeated(providers, 'give each its own provider, and declare it in the policy'),
+    ...providers
+      .filter(({ text }) => text === anonymous?.identity.provider)
+      .map(({ key }) => ({
+        key: 'authentication.anonymous.identity',
+        message: `has the provider of \`${key}\`, which could vouch for it too`,
+        fix: 'declare a provider of its own in the policy, such as `public: {}`',
+      })),
     ...introspection.flatMap(({ tokenPrefix }, index) => {
       const others = introspection.filter((_, other) => other !== index).map((other) => other.tokenPrefix ?? '');
       if (!others.some((other) => (tokenPrefix ?? '').startsWith(other))) return [];

@@ -2,6 +2,7 @@
 // value. No message repeats what was given, because it may hold a password.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { GROUP_SUFFIX, type Identity, identityFaultText, parseIdentity } from '../../engine/index.js';
 import { reachedUrlFault } from '../outgoing.js';
 import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../vocabulary.js';
 
@@ -200,6 +201,16 @@ export const PROVIDER: ValueType<string> = textType('the name of a provider', (t
   return NAME_TEXT.test(text)
     ? { ok: true, value: text }
     : fault('must be the name of a provider that the policy declares, as in `orcid`');
+});
+
+/** An identity that is not a group. */
+export const IDENTITY: ValueType<Identity> = textType('an identity', (text) => {
+  const read = parseIdentity(text);
+  if (!read.ok) return fault(`must be an identity such as \`public:anyone\`: ${identityFaultText(read.fault)}`);
+  const { provider } = read.identity;
+  return provider.endsWith(GROUP_SUFFIX)
+    ? fault('must not be a group: only who has signed in is in one')
+    : { ok: true, value: Object.freeze(read.identity) };
 });
 
 /** Kept as it is. */

@@ -157,7 +157,7 @@ export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest
       status: problem.status,
       text,
       type: PROBLEM_TYPE,
-      headers: problemHeaders(problem),
+      headers: [...problemHeaders(problem), ...invitation(exchange, problem)],
       snapshot: problem.detail.snapshot,
     },
     currentDigest,
@@ -221,11 +221,19 @@ function problemHeaders(problem: ApiProblem): readonly string[] {
   ];
 }
 
+const CHALLENGE = 'Bearer realm="bailiwick"';
+
 /** `WWW-Authenticate` by problem code (RFC 6750). */
 const CHALLENGES: ReadonlyMap<string, string> = new Map([
-  ['auth.required', 'Bearer realm="bailiwick"'],
-  ['auth.invalid', 'Bearer realm="bailiwick", error="invalid_token"'],
+  ['auth.required', CHALLENGE],
+  ['auth.invalid', `${CHALLENGE}, error="invalid_token"`],
 ]);
+
+/** Tells whoever brought no credential that one may open what was refused (RFC 9110, 11.6.1). */
+function invitation({ actor }: Exchange, { status }: ApiProblem): readonly string[] {
+  const isRefused = actor?.kind === 'anonymous' && (status === 403 || status === 404);
+  return isRefused ? ['WWW-Authenticate', CHALLENGE] : [];
+}
 
 /** `Content-Type` and `Content-Length`, which come first. */
 const CONTENT_HEADERS = 4;

@@ -3,14 +3,13 @@
 // one place. Nothing here knows about sockets.
 import type { Instant } from '../../engine/index.js';
 import type { Registry } from '../auth/authenticator.js';
-import { bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Active, ActivePolicy } from '../policy/active/active-policy.js';
 import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
-import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';
+import { ApiProblem } from '../problem.js';
 import type { Attempts } from './attempts.js';
 import {
   type Answer,
@@ -29,7 +28,8 @@ import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
-import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
+import { asAnonymous, countedAs, identify, isBare, limitAddress } from './identify.js';
+import type { RateLimiter } from './rate-limit.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
@@ -43,6 +43,8 @@ import { toStoreProblem } from './store-problem.js';
 /** What every request needs, whichever door it comes through. */
 export interface Services {
   readonly actors: Registry<RequestActor>;
+  /** Who reads without a credential; null if everybody needs one. */
+  readonly anonymous: RequestActor | null;
   readonly admins: Registry<AdminActor>;
   /** Who may see what runs here: admins and monitoring. */
   readonly watchers: Registry<AdminActor | MonitorActor>;
@@ -51,7 +53,7 @@ export interface Services {
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
-  readonly shares: { readonly actors: Shares; readonly admins: Shares; readonly strangers: Strangers };
+  readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & { readonly strangers: Strangers };
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly beginSpan: BeginSpan;
@@ -110,10 +112,18 @@ export function refuseUnroutable(door: Door, incoming: Incoming, error: unknown)
   return finish(door, exchange, fail(door, exchange, new ApiProblem('route.not_found', { cause: error })));
 }
 
-/** The share of whoever was authenticated, and the name that it is counted under; null for a stranger. */
-function shareOf({ services }: Door, { actor }: Exchange): readonly [shares: Shares, name: string] | null {
+/** The share of the actor, and the name that it is counted under; null if there is no actor. */
+function shareOf({ services }: Door, exchange: Exchange): readonly [shares: Shares, name: string] | null {
+  const { actor } = exchange;
   if (actor === null) return null;
-  return ['credentialScopes' in actor ? services.shares.actors : services.shares.admins, actor.id];
+  const { actors, admins, anonymous } = services.shares;
+  const shares = !('credentialScopes' in actor) ? admins : actor.kind === 'anonymous' ? anonymous : actors;
+  return [shares, countedAs(actor, exchange)];
+}
+
+async function takeTurn(door: Door, exchange: Exchange): Promise<void> {
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  exchange.leave = (await shares?.enter(name, exchange.incoming)) ?? null;
 }
 
 /**
@@ -134,7 +144,8 @@ function finish(door: Door, exchange: Exchange, { status, headers, text, bytes }
   const taken = shares === null ? door.services.shares.strangers.hold(peer, bytes) : shares.hold(name, bytes);
   exchange.leave?.();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
-  const isLast = shares === null && !peer.isKnown && (status === 401 || status === 429);
+  const isStranger = shares === null || exchange.actor?.kind === 'anonymous';
+  const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
   return { status, headers, text, bytes, isLast, taken };
 }
 
@@ -187,13 +198,15 @@ function readPreflight(door: Door, routes: RoutesOfPath | null, exchange: Exchan
   checkTarget(incoming.url ?? '');
   door.guard(hostOf(headers), asked.origin);
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
-  limit(door.services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
+  limitAddress(door.services, exchange);
   readNoBody(headers);
   return allowed;
 }
 
-function withCors({ cors }: Door, { headers }: Exchange, reply: Reply): Reply {
-  const more = cors.headersFor(headers.get('origin'));
+function withCors({ cors, services }: Door, { headers }: Exchange, reply: Reply): Reply {
+  // What is read without a credential is never the answer to somebody who brings one, whatever a cache may do.
+  const varies = services.anonymous === null ? [] : ['Vary', 'Authorization'];
+  const more = [...varies, ...cors.headersFor(headers.get('origin'))];
   return more.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...more] };
 }
 
@@ -214,29 +227,27 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   exchange.route = route;
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
   if (route.access === 'public') {
-    limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
+    limitAddress(services, exchange);
     readQuery(target, route.input.query);
     readNoBody(headers);
     return route.answer();
   }
   if (route.access === 'status') {
     // A credential that is presented must be valid, even where none is needed.
-    const isBare = !headers.has('authorization') && incoming.peer.certificate === null;
-    if (door.showsStatus && isBare)
-      limit(services.limiters.perAddress, 'address', addressName(exchange.address), exchange);
-    else await identify(services.watchers, door, exchange);
+    if (door.showsStatus && isBare(exchange)) limitAddress(services, exchange);
+    else await identify(services.watchers, services, exchange);
     readQuery(target, route.input.query);
     readNoBody(headers);
     return route.answer({ at: exchange.at });
   }
   if (route.access === 'admin') {
-    const actor = await identify(services.admins, door, exchange);
-    exchange.leave = await services.shares.admins.enter(actor.id, incoming);
+    const actor = await identify(services.admins, services, exchange);
+    await takeTurn(door, exchange);
     return route.run(await callOf(route, { actor, target }, door, exchange));
   }
-  const actor = await identify(services.actors, door, exchange);
+  const actor = asAnonymous(services, route, exchange) ?? (await identify(services.actors, services, exchange));
   if (route.access === 'ask' && !actor.mayAsk) throw new ApiProblem('authz.asker');
-  exchange.leave = await services.shares.actors.enter(actor.id, incoming);
+  await takeTurn(door, exchange);
   const call = await callOf(route, { actor, target }, door, exchange);
   services.audit.check(route.access);
   return route.run({
@@ -278,56 +289,6 @@ function chooseRoute(routes: RoutesOfPath | null, method = ''): Exclude<Route, H
 /** Node leaves out the body of an answer to HEAD. */
 function allowedOf(routes: RoutesOfPath): readonly string[] {
   return [...routes.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-}
-
-/** Refusals of requests of which nobody knows who sent them. They count against the address. */
-const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid', 'auth.unavailable']);
-
-async function identify<Actor extends NonNullable<Exchange['actor']>>(
-  registry: Registry<Actor>,
-  { services }: Door,
-  exchange: Exchange,
-): Promise<Actor> {
-  const { limiters, audit } = services;
-  const { headers, incoming, at } = exchange;
-  const { peer } = incoming;
-  const address = addressName(exchange.address);
-  const evidence: Evidence = {
-    bearer: bearerToken(headers.get('authorization')),
-    certificate: peer.certificate,
-    address,
-    trace: exchange.span.headers,
-  };
-  const credential = registry.credentialOf(evidence);
-  const authenticate = async (): Promise<Actor> => {
-    try {
-      // A bad certificate is refused even with a good key: everything presented must hold.
-      if (peer.certificateFault !== null) throw notValid('unusable', `certificate: ${peer.certificateFault}`);
-      return await credential.authenticate(at);
-    } catch (error) {
-      // Only failures are counted here, so nobody is locked out because others fail from the same address.
-      if (error instanceof ApiProblem && UNPROVEN.has(error.code)) {
-        limit(limiters.unauthenticated, 'unauthenticated', address, null);
-      }
-      throw error;
-    }
-  };
-  // A credential that was valid before does not wait.
-  const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
-  exchange.actor = actor;
-  peer.noteKnown();
-  audit.authenticated(exchange);
-  limit(limiters.perAddress, 'address', address, exchange);
-  limit(limiters.perActor, 'actor', actor.id, exchange);
-  return actor;
-}
-
-/** Counts the request against a limit, and notes what is left for the answer's headers. */
-function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick<Exchange, 'quotas'> | null): void {
-  const wait = limiter.take(name);
-  if (wait > 0) throw tooMany(limiter, policy, wait);
-  const { quota } = limiter;
-  if (quota > 0) told?.quotas.push({ policy, quota, left: limiter.left(name) });
 }
 
 interface Known<Actor> {

@@ -163,7 +163,7 @@ function isQuery(judged: Judged | null): boolean {
 }
 
 function partsOf(exchange: Exchange, status: number, digest?: string): Omit<NewEvent, 'kind' | 'outcome'> {
-  const { actor, active, at, judged, requestId } = exchange;
+  const { actor, active, address, at, judged, requestId } = exchange;
   const asked = judged?.asked ?? null;
   const snapshot = asked?.snapshot ?? active?.policy.digest;
   return {
@@ -172,6 +172,7 @@ function partsOf(exchange: Exchange, status: number, digest?: string): Omit<NewE
     actor: actor === null ? ANONYMOUS : whoIs(actor),
     operation: judged?.operation ?? 'request',
     status,
+    ...(actor?.kind === 'anonymous' && address !== null ? { address } : {}),
     ...(snapshot === undefined ? {} : { snapshot }),
     ...(judged?.record === undefined ? {} : { records: [judged.record] }),
     ...(asked === null ? {} : { access: asked.access, ...cite(asked, at, digest) }),

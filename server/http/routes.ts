@@ -23,6 +23,8 @@ export interface RoutesOptions extends QueryRoutesOptions, Pick<HealthOptions, '
   readonly idempotency?: number;
   /** Proves what services ask about the policy in force. Defaults to one of its own. */
   readonly prover?: Prover;
+  /** Whether reading needs no credential. Defaults to no. */
+  readonly isPublic?: boolean;
   /** Defaults to null: nobody is answered in the words of AuthZEN. */
   readonly authzen?: AuthzenSettings | null;
 }
@@ -32,7 +34,7 @@ export function makeRoutes({ idempotency = COMMAND_LIMITS.idempotency, ...option
   const execute = makeExecutor({ db: options.db, keepFor: idempotency });
   const commands = makeCommandRoutes(execute);
   const tokens = makePageTokens(options.cursorKey);
-  const own = withDocuments([
+  const listed = [
     ...makeQueryRoutes(options),
     ...makeRecordRoutes(options.db),
     ...commands,
@@ -43,7 +45,8 @@ export function makeRoutes({ idempotency = COMMAND_LIMITS.idempotency, ...option
     ...makeAskRoutes({ prover, tokens }),
     ...makeHealthRoutes({ readiness: options.readiness, shows: 'result' }),
     problemsPage,
-  ]);
+  ];
+  const own = withDocuments(listed, { isPublic: options.isPublic === true });
   // The standard describes these, so the API's description does not.
   const { authzen = null } = options;
   return authzen === null ? own : [...own, ...makeAuthzenRoutes({ ...options, ...authzen, prover, tokens })];

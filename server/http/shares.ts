@@ -132,6 +132,26 @@ function overloaded(): ApiProblem {
 }
 
 /** Answers to those who have shown no valid credential. */
+/** Shares for many who are strangers to each other: each has its own, and all together have no more than `crowd`. */
+export function makeCrowdShares(each: Shares, crowd: Pick<Shares, 'enter'>): Shares {
+  return {
+    ...each,
+    enter: async (name, client) => {
+      const leave = await each.enter(name, client);
+      try {
+        const leaveCrowd = await crowd.enter('', client);
+        return () => {
+          leaveCrowd();
+          leave();
+        };
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+  };
+}
+
 export interface Strangers {
   /** Counts bytes of an answer. Call the result once, when the client has read it or never will. */
   readonly hold: (client: Pick<Peer, 'pace' | 'cut'>, bytes: number) => () => void;

@@ -85,12 +85,13 @@ export const SHARE_LIMITS = Object.freeze({
   /** How long each waits, in milliseconds. */
   patience: 5_000,
   /**
-   * Bytes of answers that are made but not read: of one actor; and of all actors, all admins and all strangers, each of
-   * these by themselves.
+   * Bytes of answers that are made but not read: of one actor; and of all actors, all admins, all who read without a
+   * credential and all strangers, each of these by themselves.
    */
   unreadBytes: 32 * 1024 * 1024,
   actorsUnreadBytes: 256 * 1024 * 1024,
   adminsUnreadBytes: 64 * 1024 * 1024,
+  anonymousUnreadBytes: 64 * 1024 * 1024,
   strangersUnreadBytes: 32 * 1024 * 1024,
   /** Seconds that a refused client is told to wait. */
   retryAfter: 1,

@@ -15,7 +15,7 @@ import { type Change, compare, type Divergence } from './compare.js';
  * and no credential.
  */
 export interface Example extends Divergence {
-  readonly actor: Pick<RequestActor, 'id' | 'kind'> & { readonly fingerprint: string };
+  readonly actor: Pick<RequestActor, 'id' | 'kind'> & { readonly fingerprint: string | null };
   readonly operation: Operation;
   readonly access: AccessAsked | CopyAsked;
   readonly at: Instant;

@@ -68,8 +68,9 @@ type Options = SettingFlags & { readonly format: Format };
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 async function serve(io: CliIo, options: Options): Promise<void> {
   const config = await configOf(io, options);
-  const { keys, oidc, introspection, mtls } = config.authentication;
-  if (!keys.enabled && oidc.length === 0 && introspection.length === 0 && mtls === null) {
+  const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
+  const isOpen = keys.enabled || mtls !== null || anonymous !== null;
+  if (!isOpen && oidc.length === 0 && introspection.length === 0) {
     throw new CliFailure(
       EXIT.usage,
       {

@@ -29,13 +29,18 @@ interface Components {
   readonly refusal: (refusal: Refusal) => Reference;
 }
 
-export function describeApi(routes: readonly Route[]): ApiDescription {
+export interface ApiManner {
+  /** Whether reading needs no credential. Defaults to no. */
+  readonly isPublic?: boolean;
+}
+
+export function describeApi(routes: readonly Route[], { isPublic = false }: ApiManner = {}): ApiDescription {
   const schemas = makeComponents();
   const responses = new Map<string, Response>();
   const refusal = makeRefusals(schemas, responses);
   const paths = new Map<string, ApiDescription['paths'][string]>();
   for (const route of routes) {
-    const operation = describeRoute(route, { schemas, refusal });
+    const operation = { ...describeRoute(route, { schemas, refusal }), security: securityOf(route, isPublic) };
     paths.set(route.path, { ...paths.get(route.path), [route.method.toLowerCase()]: operation });
   }
   const shown = JSON.stringify([...paths.values(), ...responses.values()]);
@@ -84,14 +89,19 @@ const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Objec
   status: [{}, { adminKey: [] }],
 });
 
-function describeRoute(route: Route, components: Components): Operation {
+function securityOf({ access }: Route, isPublic: boolean): Operation['security'] {
+  return isPublic && READS.has(access) ? [{}, ...SECURITY[access]] : SECURITY[access];
+}
+
+const READS: ReadonlySet<Route['access']> = new Set(['self', 'visibility', 'record']);
+
+function describeRoute(route: Route, components: Components): Omit<Operation, 'security'> {
   const { tag, about } = ACCESS[route.access];
   return {
     operationId: route.operationId,
     tags: [tag],
     summary: route.summary,
     description: about,
-    security: SECURITY[route.access],
     parameters: parametersOf(route),
     ...bodyOf(route, components),
     responses: answersOf(route, components),

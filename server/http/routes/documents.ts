@@ -1,13 +1,13 @@
 // The description of every route of the same listener, this one included: GET /openapi.json for programs, GET /docs for
 // people.
-import { describeApi } from '../openapi/document.js';
+import { type ApiManner, describeApi } from '../openapi/document.js';
 import { pageOf } from '../openapi/page.js';
 import type { PublicRoute, Route } from '../route.js';
 
 /** The given routes and the two that describe them all. */
-export function withDocuments(routes: readonly Route[]): readonly Route[] {
-  const text = once(() => JSON.stringify(describeApi(all)));
-  const html = once(() => pageOf(describeApi(all)));
+export function withDocuments(routes: readonly Route[], manner: ApiManner = {}): readonly Route[] {
+  const text = once(() => JSON.stringify(describeApi(all, manner)));
+  const html = once(() => pageOf(describeApi(all, manner)));
   const document: PublicRoute = {
     method: 'GET',
     path: '/openapi.json',

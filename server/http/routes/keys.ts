@@ -6,6 +6,7 @@ import { eventAdmin, type EventParts, makeEvent } from '../../audit/event.js';
 import { eventCredential } from '../../audit/event-key.js';
 import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
+import type { AnonymousSettings } from '../../auth/anonymous.js';
 import { createKey, listKeys, revokeKey } from '../../auth/api-keys.js';
 import type { Fingerprinter } from '../../auth/fingerprint.js';
 import { isKeyId } from '../../auth/key-text.js';
@@ -22,6 +23,8 @@ export interface KeyRoutesOptions {
   readonly db: Database;
   readonly fingerprint: Fingerprinter;
   readonly nextId: IdSource;
+  /** Who reads without a credential. Defaults to nobody. */
+  readonly anonymous?: AnonymousSettings | null;
 }
 
 const BODY: BodyInput<KeyBody> = {
@@ -33,7 +36,7 @@ const BODY: BodyInput<KeyBody> = {
 
 const REVOKE = '/admin/v1/keys/{id}/revoke';
 
-export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): readonly AdminRoute[] {
+export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesOptions): readonly AdminRoute[] {
   const eventOf = (
     { actor, at, requestId }: Call<AdminActor>,
     act: Pick<EventParts, 'operation' | 'key' | 'credential' | 'status'>,
@@ -63,7 +66,7 @@ export function makeKeyRoutes({ db, fingerprint, nextId }: KeyRoutesOptions): re
     output: { 201: { type: 'application/json', schema: NEW_KEY_SCHEMA } },
     run: async (call) => {
       if (!KEY_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
-      const read = readNewKey(requestOf(call.body), call.at);
+      const read = readNewKey(requestOf(call.body), call.at, anonymous);
       if (!read.ok) throw new ApiProblem('request.schema', { errors: read.faults.map(errorOf) });
       const { text, key } = await db.write(async (writing) => {
         const made = await createKey(writing, read.key, call.at);

@@ -64,7 +64,7 @@ const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
   const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: QueryPlan): VisibleSet =>
-    remember(`${actor.credentialFingerprint} ${family} ${reach} ${namespace}`, visible);
+    remember(`${actor.credentialFingerprint ?? actor.kind} ${family} ${reach} ${namespace}`, visible);
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',

@@ -164,7 +164,7 @@ describe('an active token', () => {
 
   it('has a fingerprint that names it', async () => {
     const authenticator = await open();
-    const printOf = async (bearer: string): Promise<string> =>
+    const printOf = async (bearer: string): Promise<string | null> =>
       (await actorOf(authenticator, bearer)).credentialFingerprint;
     expect(new Set([await printOf('a'), await printOf('b'), await printOf('a')]).size).toBe(2);
     say({ jti: 'one' });

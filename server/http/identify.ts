@@ -1,0 +1,90 @@
+// Who a request comes from: whoever its credential says, or, where the settings have it, whoever reads without one. Each
+// is counted against limits here, and nowhere else.
+import { bearerToken, type Evidence, notValid, type Registry } from '../auth/authenticator.js';
+import type { RequestActor } from '../auth/request-actor.js';
+import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';
+import type { Exchange } from './exchange.js';
+import type { Services } from './pipeline.js';
+import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
+import type { Route } from './route.js';
+
+/** Whether the request presents no credential at all, not even a bad one. */
+export function isBare({ headers, incoming: { peer } }: Exchange): boolean {
+  return !headers.has('authorization') && peer.certificate === null && peer.certificateFault === null;
+}
+
+/** What is done with a credential only. Whoever brings none gets 401, so that clients know to sign in. */
+const SIGNED_IN: ReadonlySet<Route['access']> = new Set(['command', 'ask']);
+
+/** The actor of a request without a credential; null if it needs one. */
+export function asAnonymous(
+  services: Pick<Services, 'limiters' | 'anonymous'>,
+  { access }: Route,
+  exchange: Exchange,
+): RequestActor | null {
+  const { anonymous, limiters } = services;
+  if (anonymous === null || !isBare(exchange) || SIGNED_IN.has(access)) return null;
+  exchange.actor = anonymous;
+  limitAddress(services, exchange);
+  limit(limiters.perActor, 'actor', countedAs(anonymous, exchange), exchange);
+  return anonymous;
+}
+
+/** The name that an actor's requests are counted under. Without a credential, each address is somebody else. */
+export function countedAs({ kind, id }: NonNullable<Exchange['actor']>, { address }: Exchange): string {
+  return kind === 'anonymous' ? `anonymous\n${addressName(address)}` : id;
+}
+
+export function limitAddress({ limiters }: Pick<Services, 'limiters'>, exchange: Exchange): void {
+  limit(limiters.perAddress, 'address', addressName(exchange.address), exchange);
+}
+
+/** Refusals of requests of which nobody knows who sent them. They count against the address. */
+const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid', 'auth.unavailable']);
+
+export async function identify<Actor extends NonNullable<Exchange['actor']>>(
+  registry: Registry<Actor>,
+  services: Pick<Services, 'limiters' | 'audit'>,
+  exchange: Exchange,
+): Promise<Actor> {
+  const { limiters, audit } = services;
+  const { headers, incoming, at } = exchange;
+  const { peer } = incoming;
+  const address = addressName(exchange.address);
+  const evidence: Evidence = {
+    bearer: bearerToken(headers.get('authorization')),
+    certificate: peer.certificate,
+    address,
+    trace: exchange.span.headers,
+  };
+  const credential = registry.credentialOf(evidence);
+  const authenticate = async (): Promise<Actor> => {
+    try {
+      // A bad certificate is refused even with a good key: everything presented must hold.
+      if (peer.certificateFault !== null) throw notValid('unusable', `certificate: ${peer.certificateFault}`);
+      return await credential.authenticate(at);
+    } catch (error) {
+      // Only failures are counted here, so nobody is locked out because others fail from the same address.
+      if (error instanceof ApiProblem && UNPROVEN.has(error.code)) {
+        limit(limiters.unauthenticated, 'unauthenticated', address, null);
+      }
+      throw error;
+    }
+  };
+  // A credential that was valid before does not wait.
+  const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
+  exchange.actor = actor;
+  peer.noteKnown();
+  audit.authenticated(exchange);
+  limitAddress(services, exchange);
+  limit(limiters.perActor, 'actor', countedAs(actor, exchange), exchange);
+  return actor;
+}
+
+/** Counts the request against a limit, and notes what is left for the answer's headers. */
+function limit(limiter: RateLimiter, policy: LimitName, name: string, told: Pick<Exchange, 'quotas'> | null): void {
+  const wait = limiter.take(name);
+  if (wait > 0) throw tooMany(limiter, policy, wait);
+  const { quota } = limiter;
+  if (quota > 0) told?.quotas.push({ policy, quota, left: limiter.left(name) });
+}
