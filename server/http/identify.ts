@@ -3,10 +3,28 @@
 import { bearerToken, type Evidence, notValid, type Registry } from '../auth/authenticator.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';
+import type { Attempts } from './attempts.js';
 import type { Exchange } from './exchange.js';
-import type { Services } from './pipeline.js';
 import { addressName, type RateLimiter, tooMany } from './rate-limit.js';
+import type { RequestAudit } from './request-audit.js';
 import type { Route } from './route.js';
+
+export interface Limiters {
+  readonly perActor: RateLimiter;
+  readonly perAddress: RateLimiter;
+  /** Failures of authentication, by address. */
+  readonly unauthenticated: RateLimiter;
+  /** Look-ups of credentials that were never right, by address. */
+  readonly attempts: Attempts;
+}
+
+/** What identifying needs of the services. */
+interface Identifying {
+  readonly limiters: Limiters;
+  readonly audit: RequestAudit;
+  /** Who reads without a credential; null if everybody needs one. */
+  readonly anonymous: RequestActor | null;
+}
 
 /** Whether the request presents no credential at all, not even a bad one. */
 export function isBare({ headers, incoming: { peer } }: Exchange): boolean {
@@ -18,7 +36,7 @@ const SIGNED_IN: ReadonlySet<Route['access']> = new Set(['command', 'ask']);
 
 /** The actor of a request without a credential; null if it needs one. */
 export function asAnonymous(
-  services: Pick<Services, 'limiters' | 'anonymous'>,
+  services: Pick<Identifying, 'limiters' | 'anonymous'>,
   { access }: Route,
   exchange: Exchange,
 ): RequestActor | null {
@@ -35,7 +53,7 @@ export function countedAs({ kind, id }: NonNullable<Exchange['actor']>, { addres
   return kind === 'anonymous' ? `anonymous\n${addressName(address)}` : id;
 }
 
-export function limitAddress({ limiters }: Pick<Services, 'limiters'>, exchange: Exchange): void {
+export function limitAddress({ limiters }: Pick<Identifying, 'limiters'>, exchange: Exchange): void {
   limit(limiters.perAddress, 'address', addressName(exchange.address), exchange);
 }
 
@@ -44,7 +62,7 @@ const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.inval
 
 export async function identify<Actor extends NonNullable<Exchange['actor']>>(
   registry: Registry<Actor>,
-  services: Pick<Services, 'limiters' | 'audit'>,
+  services: Pick<Identifying, 'limiters' | 'audit'>,
   exchange: Exchange,
 ): Promise<Actor> {
   const { limiters, audit } = services;

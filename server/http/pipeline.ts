@@ -10,7 +10,6 @@ import type { Active, ActivePolicy } from '../policy/active/active-policy.js';
 import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
 import type { Clock, IdSource } from '../ports.js';
 import { ApiProblem } from '../problem.js';
-import type { Attempts } from './attempts.js';
 import {
   type Answer,
   clientIdOf,
@@ -28,8 +27,7 @@ import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
-import { asAnonymous, countedAs, identify, isBare, limitAddress } from './identify.js';
-import type { RateLimiter } from './rate-limit.js';
+import { asAnonymous, countedAs, identify, isBare, limitAddress, type Limiters } from './identify.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
@@ -60,15 +58,6 @@ export interface Services {
   readonly observer: RequestObserver;
   readonly audit: RequestAudit;
   readonly shadow: Pick<LiveComparison, 'note'>;
-}
-
-export interface Limiters {
-  readonly perActor: RateLimiter;
-  readonly perAddress: RateLimiter;
-  /** Failures of authentication, by address. */
-  readonly unauthenticated: RateLimiter;
-  /** Look-ups of credentials that were never right, by address. */
-  readonly attempts: Attempts;
 }
 
 /** One way in: a listener, or calls within the process. */

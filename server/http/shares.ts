@@ -131,7 +131,6 @@ function overloaded(): ApiProblem {
   });
 }
 
-/** Answers to those who have shown no valid credential. */
 /** Shares for many who are strangers to each other: each has its own, and all together have no more than `crowd`. */
 export function makeCrowdShares(each: Shares, crowd: Pick<Shares, 'enter'>): Shares {
   return {
@@ -152,6 +151,7 @@ export function makeCrowdShares(each: Shares, crowd: Pick<Shares, 'enter'>): Sha
   };
 }
 
+/** Answers to those who have shown no valid credential. */
 export interface Strangers {
   /** Counts bytes of an answer. Call the result once, when the client has read it or never will. */
   readonly hold: (client: Pick<Peer, 'pace' | 'cut'>, bytes: number) => () => void;

@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rowsOf } from '../../../server/config/setting.js';
 import { ROWS, SETTINGS } from '../../../server/config/settings.js';
-import { ConfigError } from '../../../server/config/index.js';
-import { type Config, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
+import { type Config, ConfigError, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
 import { DATABASE_LIMITS } from '../../../server/limits/store.js';
 import { parseAddress, parseDuration } from '../../../server/config/value-types.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -27,6 +26,7 @@ async function faultsOf(sources: Partial<ConfigSources> & { readonly file?: stri
   return [];
 }
 
+const NO_ISSUERS = { oidc: [], introspection: [], mtls: null, anonymous: null, revocationsFile: null };
 const SNAPSHOT = {
   source: {
     ...{ directory: null, url: null, caFile: null, privateNetwork: false },
@@ -68,7 +68,7 @@ test('defaults', async () => {
     adminListen: { host: '127.0.0.1', port: 8081 },
     adminSocket: null,
     ...{ trustProxy: null, cors: { origins: null }, authzen: null },
-    authentication: { keys: { enabled: true }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
+    authentication: { ...NO_ISSUERS, keys: { enabled: true } },
     database: { ...DATABASE_LIMITS, acquireTimeout: null, waitAtStart: true },
     limits: {
       rate: { perActor: 0, perAddress: 0, unauthenticated: 50 },
@@ -132,7 +132,7 @@ test('the whole file', async () => {
     trustProxy: null,
     authzen: null,
     cors: { origins: ['https://a.example'] },
-    authentication: { keys: { enabled: false }, oidc: [], introspection: [], mtls: null, revocationsFile: null },
+    authentication: { ...NO_ISSUERS, keys: { enabled: false } },
     database: {
       maxConnections: 20,
       maxWriters: 4,
