@@ -18,7 +18,8 @@ import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
-import { readDocument, unreadDocument } from './source/read-document.js';
+import type { Words } from './source/context.js';
+import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { HEADER_FILE } from './source/shapes.js';
 import { acceptFiles, type SourceFile } from './source/accept-files.js';
 
@@ -44,7 +45,7 @@ export {
   lintPolicy,
 } from './lint/lint-policy.js';
 export type { FileOutline, PolicyGuardrail, PolicySet, PolicyTest } from './model/policy-set.js';
-export { scopePatterns } from './model/scope.js';
+export { scopePatterns } from './model/vocabulary.js';
 export { makeDiagnostic, sortDiagnostics } from './diagnostics/report.js';
 export {
   type Calendar,
@@ -134,9 +135,16 @@ export function readPolicy(
     limits,
     sink,
   );
+  const read = (file: SourceFile | UnreadFile, words?: Words): ReadDocument =>
+    file.bytes !== null && accepted.has(file)
+      ? readDocument(file, { limits, sink, ...(words === undefined ? {} : { words }) })
+      : unreadDocument(file.path);
+  // What scopes other files may name, this one says.
+  const head = sorted.find((file) => file.path === HEADER_FILE);
+  const header = head === undefined ? null : read(head);
+  const words = header === null ? undefined : wordsOf(header.document);
   for (const file of sorted) {
-    const { document, text } =
-      file.bytes !== null && accepted.has(file) ? readDocument(file, limits, sink) : unreadDocument(file.path);
+    const { document, text } = file === head && header !== null ? header : read(file, words);
     documents.push(document);
     sources.set(file.path, text);
   }

@@ -23,7 +23,7 @@ export { adopt, type LoadResult, type PackedPolicy, type PackResult } from './ev
 export { type Policy } from './evaluate/policy.js';
 export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
 export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
-export { unrestrictedPolicy } from './evaluate/unrestricted.js';
+export { unrestrictedLike, unrestrictedPolicy } from './evaluate/unrestricted.js';
 export { visibility, visibilityAs, type VisibilityInput } from './evaluate/visibility.js';
 export { type Actor, type ActorKind, LOCAL_ACTOR } from './model/actor.js';
 export type {
@@ -70,20 +70,31 @@ export {
 export { compareTexts } from './model/order.js';
 export {
   type Action,
-  ALL_SCOPES,
   FAMILIES,
   type Family,
+  familyOf,
   isFamily,
+  isRecordScope,
   isScopeName,
-  NO_SCOPES,
-  parseScopePattern,
-  scopeBit,
-  scopeNames,
+  type RecordScope,
+  SCOPE_PATTERN,
   SCOPES,
   type ScopeName,
-  type ScopeSet,
-  scopeSetOf,
 } from './model/scope.js';
+export { NO_SCOPES, scopeNames, type ScopeSet, scopeSetOf } from './model/scope-set.js';
+export {
+  ALL_SCOPES,
+  carriedByBoth,
+  carriedNames,
+  carriesAll,
+  type CarriedScopes,
+  carriesScope,
+  knowsScope,
+  type OwnFamily,
+  parseScopePattern,
+  type Vocabulary,
+  vocabularyOf,
+} from './model/vocabulary.js';
 export type { CheckSum, PolicyChecks } from './model/checks.js';
 export type { SnapshotCounts } from './model/tables.js';
 export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';

@@ -19,6 +19,8 @@ export const ENGINE_LIMITS = Object.freeze({
   fileDiagnostics: 500,
   codeDiagnostics: 100,
   providers: 1_000,
+  /** Scopes that a policy knows: the ten, and those of families that it declares. A set of them takes two words of the table. */
+  scopes: 64,
   roles: 1_000_000,
   /** Members of all roles together. */
   members: 5_000_000,

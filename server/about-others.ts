@@ -4,22 +4,20 @@
 import {
   type Actor,
   canonicalize,
+  carriedByBoth,
+  carriesScope,
   type Decision,
   decideAs,
-  type Family,
   type Instant,
-  isScopeName,
   isWithin,
   type NamespacePath,
+  type Policy,
   type RawRequest,
   type Request,
   resolveActor,
   type ResolvedActor,
-  scopeBit,
   type ScopeName,
-  scopeNames,
-  scopeSetOf,
-  unrestrictedPolicy,
+  unrestrictedLike,
   type Visibility,
 } from '../engine/index.js';
 
@@ -29,10 +27,13 @@ export type Asker = Pick<Actor, 'credentialScopes' | 'namespaceRestrictions'>;
 /** What an asker may ask about, as an actor who holds everything there. */
 export type Bounds = ResolvedActor;
 
-const EVERYTHING = unrestrictedPolicy();
+/** By policy: everything, in the scopes of that policy. */
+const everything = new WeakMap<Policy, Policy>();
 
-export function boundsOf({ credentialScopes, namespaceRestrictions }: Asker): Bounds {
-  return resolveActor(EVERYTHING, { kind: 'key', identities: [], credentialScopes, namespaceRestrictions });
+export function boundsOf({ credentialScopes, namespaceRestrictions }: Asker, policy: Policy): Bounds {
+  let all = everything.get(policy);
+  if (all === undefined) everything.set(policy, (all = unrestrictedLike(policy)));
+  return resolveActor(all, { kind: 'key', identities: [], credentialScopes, namespaceRestrictions });
 }
 
 /** `decide` is only called about what the asker may ask about. */
@@ -47,13 +48,14 @@ export function decideWithin(
   return own;
 }
 
-/** Null if a part is no path or no scope, so that nothing could be decided about it. */
-export function canonicalRequest(request: RawRequest): Request | null {
+/** Null if a part is no path or no scope of the policy, so that nothing could be decided about it. */
+export function canonicalRequest(request: RawRequest, { scopes }: Pick<Policy, 'scopes'>): Request | null {
   switch (request.kind) {
     case 'access': {
       const [target, context] = [canonicalize(request.target), canonicalize(request.context ?? request.target)];
-      if (!target.ok || !context.ok || !isScopeName(request.scope)) return null;
-      return { kind: 'access', scope: request.scope, context: context.path, target: target.path };
+      const scope = scopes.find((known) => known === request.scope);
+      if (!target.ok || !context.ok || scope === undefined) return null;
+      return { kind: 'access', scope, context: context.path, target: target.path };
     }
     case 'create-namespace': {
       const named = canonicalize(request.namespace);
@@ -69,22 +71,20 @@ export function canonicalRequest(request: RawRequest): Request | null {
 
 /** The subject with no more than the asker may ask about. */
 export function narrowed(asker: Asker, subject: Actor): Actor {
-  const credentialScopes = scopeSetOf(
-    scopeNames(subject.credentialScopes).filter((scope) => (asker.credentialScopes & scopeBit(scope)) !== 0),
-  );
+  const credentialScopes = carriedByBoth(asker.credentialScopes, subject.credentialScopes);
   const [own, others] = [asker.namespaceRestrictions, subject.namespaceRestrictions];
   const namespaceRestrictions = own === null ? others : others === null ? own : meet(own, others);
   return { ...subject, credentialScopes, namespaceRestrictions };
 }
 
-/** `see` is only called for a family that the asker may ask about. */
-export function seeWithin(asker: Asker, family: Family, see: () => Visibility): Visibility {
-  if (mayAskOf(asker, `${family}:read`)) return see();
+/** `see` is only called for a scope that the asker may ask about. */
+export function seeWithin(asker: Asker, scope: ScopeName, see: () => Visibility): Visibility {
+  if (mayAskOf(asker, scope)) return see();
   return { kind: 'none', step: 'credential_scope' };
 }
 
 export function mayAskOf({ credentialScopes }: Asker, scope: ScopeName): boolean {
-  return (credentialScopes & scopeBit(scope)) !== 0;
+  return carriesScope(credentialScopes, scope);
 }
 
 /** Whether the asker may ask about this very namespace. */

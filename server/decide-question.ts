@@ -2,12 +2,12 @@
 // texts are paths or scopes, so that a bad one is denied with its step. The command line and the gateway share this.
 import {
   type Identity,
-  isScopeName,
   makeIdentity,
   nearest,
   parseIdentity,
   type RawActor,
   type RawRequest,
+  type ScopeName,
 } from '../engine/index.js';
 import { isObject, pointerTo } from './json.js';
 
@@ -31,12 +31,12 @@ export class QuestionFault extends Error {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Throws `QuestionFault`. */
-export function readQuestion({ actor, request }: Fields): Question {
-  return { actor: decodeActor(actor), request: decodeRequest(request) };
+/** `scopes` are those that the policy knows. Throws `QuestionFault`. */
+export function readQuestion({ actor, request }: Fields, scopes: readonly ScopeName[]): Question {
+  return { actor: decodeActor(actor, scopes), request: decodeRequest(request) };
 }
 
-export function decodeActor(value: unknown): RawActor {
+export function decodeActor(value: unknown, scopes: readonly ScopeName[]): RawActor {
   if (value === 'local') return { kind: 'local' };
   if (!isObject(value)) throw fault('/actor', 'must be an object, or `"local"`');
   const actor = fields(value, '/actor', ['identities', 'credentialScopes', 'namespaceRestrictions']);
@@ -46,7 +46,7 @@ export function decodeActor(value: unknown): RawActor {
     identities: list(actor['identities'], '/actor/identities').map((item, i) =>
       decodeIdentity(item, pointerTo('/actor/identities', i)),
     ),
-    credentialScopes: decodeScopes(actor['credentialScopes']),
+    credentialScopes: decodeScopes(actor['credentialScopes'], scopes),
     namespaceRestrictions:
       restrictions === null
         ? null
@@ -67,12 +67,13 @@ function decodeIdentity(value: unknown, pointer: string): Identity {
   return result.identity;
 }
 
-/** Absent means all ten. Null is malformed, because nothing empty may ever mean all. */
-function decodeScopes(value: unknown): readonly string[] | null {
+/** Absent means all. Null is malformed, because nothing empty may ever mean all. */
+function decodeScopes(value: unknown, scopes: readonly ScopeName[]): readonly string[] | null {
   if (value === undefined) return null;
   return list(value, '/actor/credentialScopes').map((item, i) => {
-    if (!isScopeName(item)) throw fault(pointerTo('/actor/credentialScopes', i), 'is not a scope');
-    return item;
+    const scope = scopes.find((known) => known === item);
+    if (scope === undefined) throw fault(pointerTo('/actor/credentialScopes', i), 'is not a scope');
+    return scope;
   });
 }
 

@@ -9,14 +9,17 @@ import { invariant } from '../model/invariant.js';
 import { narrowMembers } from '../model/narrow-members.js';
 import type { Place, PolicySet } from '../model/policy-set.js';
 import { lineOf } from '../model/span.js';
-import type {
-  GrantColumns,
-  IdentityColumns,
-  MemberColumns,
-  PolicyTables,
-  RoleColumns,
-  TextColumn,
+import { NO_SCOPES, type ScopeSet } from '../model/scope-set.js';
+import {
+  type GrantColumns,
+  type IdentityColumns,
+  makeScopeColumn,
+  type MemberColumns,
+  type PolicyTables,
+  type RoleColumns,
+  type TextColumn,
 } from '../model/tables.js';
+import { vocabularyOf } from '../model/vocabulary.js';
 import { compileNamespaces } from './namespaces.js';
 import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
 
@@ -61,6 +64,7 @@ function numberPolicy(policy: PolicySet): CompiledTables {
     namespaces: namespaces.columns,
     grants: grantColumns(policy, columns),
     exclusive: pairRows(principals.ofExclusive),
+    vocabulary: vocabularyOf(policy),
   };
   const narrowed = narrowMembers(stated, ENGINE_LIMITS.grants);
   // Whoever has a window holds nothing where there are too many rows, until compiling says so.
@@ -220,7 +224,7 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
   const columns = {
     principal: new Int32Array(count),
     namespace: new Int32Array(count),
-    scopes: new Uint16Array(count),
+    scopes: new Array<ScopeSet>(count).fill(NO_SCOPES),
     inherit: new Uint8Array(count),
     notBefore: new Float64Array(count),
     expires: new Float64Array(count),
@@ -243,7 +247,7 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
     policy.grants.map((grant) => grant.reason),
     grants.rows,
   );
-  return { id: grants.texts, ...columns, reason };
+  return { id: grants.texts, ...columns, scopes: makeScopeColumn(columns.scopes), reason };
 }
 
 function textColumn(texts: readonly (string | null)[], rows: Int32Array): TextColumn {

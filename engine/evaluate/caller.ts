@@ -8,7 +8,7 @@ const ACTOR =
 export function requireActor(actor: unknown): void {
   if (isLocal(actor)) return;
   if (!isRequester(actor)) throw new TypeError(ACTOR);
-  if (typeof actor.credentialScopes !== 'number')
+  if (typeof actor.credentialScopes !== 'number' && typeof actor.credentialScopes !== 'string')
     throw new TypeError('credentialScopes of an actor must be a set of scopes, such as ALL_SCOPES');
 }
 
@@ -17,7 +17,7 @@ export function requireRawActor(actor: unknown): void {
   if (isLocal(actor)) return;
   if (!isRequester(actor)) throw new TypeError(ACTOR);
   if (actor.credentialScopes !== null && !Array.isArray(actor.credentialScopes))
-    throw new TypeError('credentialScopes of an actor must be a list of scopes, or null for all ten');
+    throw new TypeError('credentialScopes of an actor must be a list of scopes, or null for all');
 }
 
 export function requireIdentity(identity: unknown): void {

@@ -4,26 +4,28 @@ import type { Instant } from '../model/instant.js';
 import { invariant } from '../model/invariant.js';
 import { type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import type { ScopeSet } from '../model/scope.js';
+import type { ScopeName } from '../model/scope.js';
 import { addGrants } from '../table/cite.js';
 import { placeOf } from '../table/locate.js';
+import { bitOf } from '../table/scope-numbers.js';
 import { groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
 interface Wanted {
   readonly target: NamespacePath;
-  /** Finds grants that carry any of these. */
-  readonly scopes: ScopeSet;
+  /** Finds grants that carry it. */
+  readonly scope: ScopeName;
   readonly at: Instant;
 }
 
 /** The rows of the grants in force that count at the target, sorted, which is also by id. */
-export function findGrants(policy: Policy, principals: Int32Array, { target, scopes, at }: Wanted): readonly number[] {
+export function findGrants(policy: Policy, principals: Int32Array, { target, scope, at }: Wanted): readonly number[] {
   const table = groundOf(policy);
   invariant(table !== UNRESTRICTED, 'only a compiled policy has grants');
   const marks = makeMarks();
   const path = scanNamespace(target, marks);
   invariant(path !== null, 'a namespace is a path');
-  const search = { wanted: { place: placeOf(table, path, marks), scopes, at }, rows: [] };
+  const bit = bitOf(scope, table.ownIndex);
+  const search = { wanted: { place: placeOf(table, path, marks), ...bit, at }, rows: [] };
   for (const principal of principals) addGrants(table, table.runStart[principal] ?? 0, search);
   return search.rows.sort((a, b) => a - b);
 }

@@ -3,7 +3,10 @@ import type { Actor } from '../model/actor.js';
 import type { GrantRef } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
-import { ALL_SCOPES, scopeBit, type ScopeName, scopeNames } from '../model/scope.js';
+import type { ScopeName } from '../model/scope.js';
+import { RECORD_SCOPE_SET, scopeNames } from '../model/scope-set.js';
+import { compareTexts } from '../model/order.js';
+import { bitOf, WORD_BITS } from '../table/scope-numbers.js';
 import { citedGrants } from './decide.js';
 import { ASKED, judgeScopes } from './judge-request.js';
 import type { Policy } from './policy.js';
@@ -33,10 +36,25 @@ export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldS
 }
 
 function heldBy(asker: Asker, { namespace, at }: Place): readonly HeldScope[] {
-  const bits = judgeScopes(asker, namespace, at);
-  const held = scopeNames(ALL_SCOPES).filter((scope) => (bits & scopeBit(scope)) !== 0);
-  return held.map((scope) => {
-    ASKED.scopes = scopeBit(scope);
-    return { scope, grants: citedGrants(asker) };
+  const isLong = RECORD_SCOPES.length + asker.own.size > WORD_BITS;
+  const held = [
+    judgeScopes(asker, namespace, { at, word: 0 }),
+    isLong ? judgeScopes(asker, namespace, { at, word: 1 }) : 0,
+  ];
+  return scopesOf(asker).flatMap((scope) => {
+    const { scopes, word } = bitOf(scope, asker.own);
+    if (((held[word] ?? 0) & scopes) === 0) return [];
+    ASKED.scopes = scopes;
+    ASKED.word = word;
+    return [{ scope, grants: citedGrants(asker) }];
   });
+}
+
+const RECORD_SCOPES = scopeNames(RECORD_SCOPE_SET);
+
+/** All scopes that the policy knows, sorted. */
+function scopesOf({ own }: Asker): readonly ScopeName[] {
+  if (own.size === 0) return RECORD_SCOPES;
+  // The cast is safe: these are scopes of declared families.
+  return [...RECORD_SCOPES, ...([...own.keys()] as readonly ScopeName[])].sort(compareTexts);
 }

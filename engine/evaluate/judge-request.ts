@@ -5,10 +5,12 @@ import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { ALL_SCOPES, NO_SCOPES, READS_FROM_BELOW, scopeBit, scopeBitOf } from '../model/scope.js';
+import { readsFromBelow, SCOPES } from '../model/scope.js';
+import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
+import { bitOf, WORD_BITS } from '../table/scope-numbers.js';
 import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
@@ -25,7 +27,7 @@ export type Verdict = 'allow' | Step;
 export type AccessVerdict = 'allow' | AccessStep;
 
 /** What the last judged access asked the table, and where. `decide` cites grants from this. */
-export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, at: 0 };
+export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, word: 0, at: 0 };
 
 const TARGET = makeMarks();
 const OTHER = makeMarks();
@@ -40,11 +42,20 @@ export function judgeAccess(
   const context =
     request.context === undefined || request.context === target ? path : scanNamespace(request.context, OTHER);
   if (path === null || context === null) return 'canonicalize';
-  ASKED.scopes = scopeBitOf(scope);
-  if (ASKED.scopes === 0) return 'unknown_scope';
+  ASKED.scopes = recordBitOf(scope);
+  ASKED.word = 0;
+  if (ASKED.scopes === 0 && !askOwn(asker, scope)) return 'unknown_scope';
   const verdict = judgeTarget(asker, path, at);
   if (verdict !== 'allow') return verdict;
-  return isRelated(ASKED.scopes, context, path) ? 'allow' : 'target_relationship';
+  return isRelated(scope, context, path) ? 'allow' : 'target_relationship';
+}
+
+/** False if the policy declares no such scope. */
+function askOwn({ own }: Asker, scope: string): boolean {
+  const { scopes, word } = bitOf(scope, own);
+  ASKED.scopes = scopes;
+  ASKED.word = word;
+  return scopes !== 0;
 }
 
 /** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */
@@ -58,7 +69,7 @@ function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVe
     ASKED.place = placeOf(ground, target, TARGET);
     if (!isHeld(asker)) return 'no_matching_grant';
   }
-  return carries(asker, ASKED.scopes) ? 'allow' : 'credential_scope';
+  return carries(asker, ASKED) ? 'allow' : 'credential_scope';
 }
 
 function isHeld(asker: Asker): boolean {
@@ -71,8 +82,8 @@ function isHeld(asker: Asker): boolean {
  * Step 6: for records that can be read from namespaces below, the target may be above the context. For process runs and
  * writes, target and context must be the same.
  */
-export function isRelated(scopes: number, context: NamespacePath, target: NamespacePath): boolean {
-  return target === context || ((scopes & READS_FROM_BELOW) !== 0 && isWithin(context, target));
+export function isRelated(scope: string, context: NamespacePath, target: NamespacePath): boolean {
+  return target === context || (readsFromBelow(scope) && isWithin(context, target));
 }
 
 /** The root cannot be created; any other namespace needs `namespace:write` at its parent. */
@@ -82,9 +93,9 @@ export function judgeCreation(asker: Asker, namespace: string, at: Instant): Acc
   return parent === null ? 'canonicalize' : judgeOwn(asker, { scope: NAMESPACE_WRITE, path: parent }, at);
 }
 
-const NAMESPACE_WRITE = scopeBit('namespace:write');
-export const SOURCE_READ = scopeBit('resource:read');
-export const DESTINATION_WRITE = scopeBit('resource:write');
+const NAMESPACE_WRITE = recordBitOf('namespace:write');
+export const SOURCE_READ = recordBitOf('resource:read');
+export const DESTINATION_WRITE = recordBitOf('resource:write');
 
 /** Judges an access with the target as its context, so step 6 always passes. */
 export function judgeOwn(
@@ -93,25 +104,37 @@ export function judgeOwn(
   at: Instant,
 ): AccessVerdict {
   ASKED.scopes = own.scope;
+  ASKED.word = 0;
   const path = scanNamespace(own.path, TARGET);
   return path === null ? 'canonicalize' : judgeTarget(asker, path, at);
 }
 
-/** All scopes that pass steps 2 to 5 at a path, as bits. */
-export function judgeScopes(asker: Asker, namespace: NamespacePath, at: Instant): number {
+/** All scopes that pass steps 2 to 5 at a path, as bits of one word of a set. */
+export function judgeScopes(
+  asker: Asker,
+  namespace: NamespacePath,
+  { at, word }: { at: Instant; word: number },
+): number {
   const { count, ground, runs } = asker;
   requireTime(at);
-  const carried = asker.local ? ALL_SCOPES : asker.scopes;
+  const carried = (asker.local ? -1 : word === 0 ? asker.low : asker.high) & knownIn(asker, word);
   const path = scanNamespace(namespace, TARGET);
-  if (path === null || asker.excluded !== null || !passesRestriction(asker, path)) return NO_SCOPES;
+  if (path === null || asker.excluded !== null || !passesRestriction(asker, path)) return 0;
   if (ground === UNRESTRICTED) return carried;
   ASKED.at = at;
   ASKED.scopes = carried;
+  ASKED.word = word;
   ASKED.place = placeOf(ground, path, TARGET);
-  let held: number = NO_SCOPES;
+  let held = 0;
   // A time that is not an instant denies everything.
   if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, runs[i] ?? 0, ASKED);
   return held;
+}
+
+/** The bits of a word that stand for scopes of the policy. */
+function knownIn({ own }: Asker, word: number): number {
+  const count = Math.min(Math.max(SCOPES.length + own.size - word * WORD_BITS, 0), WORD_BITS);
+  return count === WORD_BITS ? -1 : (1 << count) - 1;
 }
 
 /** Both sides of a copy must be paths before either is judged. */

@@ -25,8 +25,9 @@ export function packDecoded(decoded: DecodeResult): PackResult {
 
 function packSnapshot({ tables, holders, checks, digest, decisions, format }: VerifiedSnapshot): PackedPolicy {
   const { name, providers } = tables;
+  const { families } = tables.vocabulary;
   return {
-    facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), providers, checks },
+    facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks },
     table: buildTable(tables, holders, digest),
   };
 }

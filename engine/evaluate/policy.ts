@@ -1,9 +1,12 @@
 // A loaded policy as callers hold it: facts to read, and nothing of what it uses to decide.
 import type { PolicyChecks } from '../model/checks.js';
 import { invariant } from '../model/invariant.js';
+import type { ScopeName } from '../model/scope.js';
 import type { SnapshotCounts } from '../model/tables.js';
+import { type OwnFamily, vocabularyOf } from '../model/vocabulary.js';
 import { type BuiltTable, openBuilt } from '../table/build.js';
 import type { DecisionTable } from '../table/columns.js';
+import { indexOwn } from '../table/scope-numbers.js';
 import { type LoadedTables, preparePolicy, type PreparedPolicy } from './prepare.js';
 
 declare const brand: unique symbol;
@@ -20,13 +23,17 @@ export interface Policy {
   /** The format of the snapshot file. */
   readonly format: number;
   readonly counts: SnapshotCounts;
+  /** The families that the policy declares beside the five of records, sorted by name. */
+  readonly families: readonly OwnFamily[];
+  /** Every scope that the policy knows, sorted: the ten, and those of its families. */
+  readonly scopes: readonly ScopeName[];
   /** Sorted: the providers that the policy declares, and those of the groups that it names. */
   readonly providers: readonly string[];
   /** What it was compiled under; null if the file does not say (format 1) and for the unrestricted policy. */
   readonly checks: PolicyChecks | null;
 }
 
-export type PolicyFacts = Omit<Policy, typeof brand>;
+export type PolicyFacts = Omit<Policy, typeof brand | 'scopes'>;
 
 /** Takes the place of a table for the unrestricted policy, which needs no grants. */
 export const UNRESTRICTED = Symbol('unrestricted');
@@ -37,6 +44,7 @@ export type Ground = DecisionTable | typeof UNRESTRICTED;
 // Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an
 // object that merely looks like a handle has nothing.
 const grounds = new WeakMap<Policy, Ground>();
+const ownScopes = new WeakMap<Policy, ReadonlyMap<string, number>>();
 const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
@@ -48,7 +56,10 @@ export interface CompiledParts {
 
 export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNRESTRICTED): Policy {
   const own = { counts: Object.freeze({ ...facts.counts }), providers: Object.freeze([...facts.providers]) };
-  const policy = Object.freeze({ ...facts, ...own }) as Policy;
+  const { families, own: declared, scopes } = vocabularyOf(facts);
+  const words = { families: deepFrozen(families), scopes: Object.freeze([...scopes]) };
+  const policy = Object.freeze({ ...facts, ...own, ...words }) as Policy;
+  ownScopes.set(policy, indexOwn(declared));
   if (parts === UNRESTRICTED) {
     grounds.set(policy, UNRESTRICTED);
   } else {
@@ -56,6 +67,19 @@ export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNR
     if (parts.source !== null) loaded.set(policy, parts.source);
   }
   return policy;
+}
+
+function deepFrozen(families: readonly OwnFamily[]): readonly OwnFamily[] {
+  return Object.freeze(
+    families.map((family) => Object.freeze({ ...family, actions: Object.freeze([...family.actions]) })),
+  );
+}
+
+/** The places of scopes of declared families among the bits of a set. */
+export function ownScopesOf(policy: Policy): ReadonlyMap<string, number> {
+  const own = ownScopes.get(policy);
+  invariant(own !== undefined, 'a policy handle comes from loading');
+  return own;
 }
 
 export function groundOf(policy: Policy): Ground {

@@ -6,13 +6,15 @@ import { formatIdentity, type Identity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
 import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { ALL_SCOPES, NO_SCOPES, scopeBitOf, type ScopeSet } from '../model/scope.js';
+import { ALL_SCOPES, carriesAll, type CarriedScopes } from '../model/vocabulary.js';
 import { type DecisionTable, EXCLUSIVE } from '../table/columns.js';
 import { holdingsOf, identityOf, recordOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
+import { NO_SCOPES, recordBitOf } from '../model/scope-set.js';
+import { bitOf, bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
 import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
-import { type Ground, groundOf, type Policy, UNRESTRICTED } from './policy.js';
+import { type Ground, groundOf, ownScopesOf, type Policy, UNRESTRICTED } from './policy.js';
 
 /** An actor as somebody typed it. */
 export type RawActor =
@@ -20,7 +22,7 @@ export type RawActor =
   | {
       readonly kind: 'request';
       readonly identities: readonly Identity[];
-      /** Null means all ten. A string that is not a scope carries nothing. */
+      /** Null means every scope that the policy knows. A string that is none of them carries nothing. */
       readonly credentialScopes: readonly string[] | null;
       /** Null means no restriction; an empty list allows nothing. */
       readonly namespaceRestrictions: readonly string[] | null;
@@ -37,8 +39,12 @@ export interface Asker {
   excluded: readonly [string, string] | null;
   /** What they hold together; null for an actor that is not kept. */
   merged: MergedSteps | null;
-  scopes: ScopeSet;
-  /** The scopes of an actor as typed, read only if a decision gets to them; null if `scopes` has them. */
+  /** What the credential carries, as the two words of a set. */
+  low: number;
+  high: number;
+  /** The places of scopes of declared families among these bits. */
+  own: ReadonlyMap<string, number>;
+  /** The scopes of an actor as typed, read only if a decision gets to them; null if `low` and `high` have them. */
   typedScopes: readonly string[] | null;
   restrictions: readonly NamespacePath[] | null;
 }
@@ -82,7 +88,9 @@ const ASKER: Asker = {
   count: 0,
   excluded: null,
   merged: null,
-  scopes: NO_SCOPES,
+  low: 0,
+  high: 0,
+  own: new Map<string, number>(),
   typedScopes: null,
   restrictions: null,
 };
@@ -91,7 +99,8 @@ export function askFor(policy: Policy, actor: Actor): Asker {
   requireActor(actor);
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
-  ASKER.scopes = actor.credentialScopes;
+  ASKER.own = ownScopesOf(policy);
+  carry(actor.credentialScopes);
   ASKER.typedScopes = null;
   ASKER.restrictions = ASKER.local ? null : actor.namespaceRestrictions;
   addPrincipals(actor.identities);
@@ -103,7 +112,9 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   requireRawActor(actor);
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
+  ASKER.own = ownScopesOf(policy);
   if (actor.kind === 'local') {
+    carry(ALL_SCOPES);
     ASKER.typedScopes = null;
     ASKER.restrictions = null;
     ASKER.count = 0;
@@ -113,10 +124,22 @@ export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   ASKER.restrictions = canonicalRestrictions(actor.namespaceRestrictions);
   if (ASKER.restrictions === null && actor.namespaceRestrictions !== null) return null;
   // With typed scopes it has none of these, so that whoever overlooks the typed ones denies.
-  ASKER.scopes = actor.credentialScopes === null ? ALL_SCOPES : NO_SCOPES;
+  carry(actor.credentialScopes === null ? ALL_SCOPES : NO_SCOPES);
   ASKER.typedScopes = actor.credentialScopes;
   addPrincipals(actor.identities);
   return ASKER;
+}
+
+function carry(carried: CarriedScopes): void {
+  if (carriesAll(carried)) {
+    ASKER.low = -1;
+    ASKER.high = -1;
+  } else if (typeof carried === 'number') {
+    ASKER.low = carried;
+    ASKER.high = 0;
+  } else {
+    [ASKER.low, ASKER.high] = bitsOfSet(carried, ASKER.own);
+  }
 }
 
 /** The local actor needs no table, but it does need a policy that exists. */
@@ -186,10 +209,18 @@ export function passesRestriction({ local, restrictions }: Asker, target: Namesp
   return false;
 }
 
-/** Step 5: the credential carries one of the scopes. */
-export function carries({ local, scopes, typedScopes }: Asker, wanted: number): boolean {
+/** Step 5: the credential carries the scope. */
+export function carries({ local, low, high, own, typedScopes }: Asker, { scopes, word }: ScopeBit): boolean {
   if (local) return true;
-  if (typedScopes === null) return (scopes & wanted) !== 0;
-  for (const text of typedScopes) if ((scopeBitOf(text) & wanted) !== 0) return true;
+  if (typedScopes === null) return ((word === 0 ? low : high) & scopes) !== 0;
+  for (const text of typedScopes) {
+    const record = recordBitOf(text);
+    if (record !== 0) {
+      if (word === 0 && (record & scopes) !== 0) return true;
+    } else if (own.size > 0) {
+      const typed = bitOf(text, own);
+      if (typed.word === word && (typed.scopes & scopes) !== 0) return true;
+    }
+  }
   return false;
 }

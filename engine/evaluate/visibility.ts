@@ -7,16 +7,17 @@ import { invariant } from '../model/invariant.js';
 import { comparePaths, isWithin, lineageOf, type NamespacePath, ROOT, scanNamespace } from '../model/namespace.js';
 import { firstFrom } from '../model/row-lists.js';
 import { makeMarks } from '../model/scan-path.js';
-import { scopeBit, type ScopeName } from '../model/scope.js';
+import { scopeOf } from '../model/scope.js';
 import { type DecisionTable, GRANT, INHERITED, ROW } from '../table/columns.js';
 import { firstEntry, isInForce, isInheritedAt, listEnd } from '../table/judge.js';
 import { pathOf, placeOfRow, rowOf } from '../table/locate.js';
-import { SCOPE_BITS } from '../table/steps.js';
+import { bitOf, type ScopeBit, wordOf } from '../table/scope-numbers.js';
+import { SET_BITS, setAt } from '../table/steps.js';
 import { refuseReach } from './caller.js';
 import { type AccessVerdict, judgeAccess } from './judge-request.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
 import { beginTurn, endTurn } from './turn.js';
-import { type Asker, askerOf, askFor, type ResolvedActor } from './resolve-actor.js';
+import { type Asker, askerOf, askFor, carries, type ResolvedActor } from './resolve-actor.js';
 
 export interface VisibilityInput {
   readonly actor: Actor;
@@ -51,14 +52,14 @@ interface Found {
 
 function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const { family, context } = request;
-  const scope: ScopeName = `${family}:read`;
-  const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context }, at);
+  const scope = scopeOf(family, request.action ?? 'read');
+  const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context } as const, at);
   // Without types a caller can pass any text as a family or a context.
   if (atContext === 'unknown_scope' || atContext === 'canonicalize' || atContext === 'exclusive')
     return { kind: 'none', step: atContext };
   // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
-  const scopes = scopeBit(scope);
-  const carries = asker.local || (asker.scopes & scopes) !== 0;
+  const bit = bitOf(scope, asker.own);
+  const isCarried = carries(asker, bit);
   const found: Found = { exact: [], subtrees: [] };
   // Process runs are only ever seen from their own namespace, whatever the reach.
   const reach = family === 'process-run' ? 'exact' : request.reach;
@@ -67,11 +68,12 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
       if (atContext === 'allow') found.exact.push(context);
       break;
     case 'lineage':
-      for (const target of carries ? lineageOf(context) : [])
+      for (const target of isCarried ? lineageOf(context) : [])
         if (judgeAccess(asker, { kind: 'access', scope, context, target }, at) === 'allow') found.exact.push(target);
       break;
     case 'subtree':
-      for (const root of carries ? restrictedRoots(asker, context) : []) addSubtree(asker, { root, scopes, at }, found);
+      for (const root of isCarried ? restrictedRoots(asker, context) : [])
+        addSubtree(asker, { root, ...bit, at }, found);
       break;
     default:
       refuseReach(reach);
@@ -100,16 +102,15 @@ function restrictedRoots(actor: Asker, context: NamespacePath): readonly Namespa
   return roots;
 }
 
-interface Subtree {
+interface Subtree extends ScopeBit {
   readonly root: NamespacePath;
-  readonly scopes: number;
   readonly at: Instant;
 }
 
 const MARKS = makeMarks();
 
 /** Adds the whole subtree if an inherited grant reaches its root, otherwise what the grants within it open. */
-function addSubtree({ ground, runs, count }: Asker, { root, scopes, at }: Subtree, found: Found): void {
+function addSubtree({ ground, runs, count }: Asker, { root, scopes, word, at }: Subtree, found: Found): void {
   // Nor is a restriction a path then.
   if (scanNamespace(root, MARKS) === null) return;
   if (ground === UNRESTRICTED) {
@@ -119,21 +120,25 @@ function addSubtree({ ground, runs, count }: Asker, { root, scopes, at }: Subtre
   const row = rowOf(ground, root, MARKS);
   const place = placeOfRow(ground, row);
   const held = runs.subarray(0, count);
-  const isOpen = held.some((run) => isInheritedAt(ground, run, { place, scopes, at }));
+  const isOpen = held.some((run) => isInheritedAt(ground, run, { place, scopes, word, at }));
   if (isOpen) found.subtrees.push(root);
   // A grant at the root itself that is not inherited is among those of its row.
-  else if (row >= 0) addGrantsWithin(ground, held, { row, scopes, at }, found);
+  else if (row >= 0) addGrantsWithin(ground, held, { row, scopes, word, at }, found);
 }
 
-interface Within {
+interface Within extends ScopeBit {
   readonly row: number;
-  readonly scopes: number;
   readonly at: Instant;
 }
 
 /** The rows of a subtree are consecutive, and so are a principal's entries for grants in that subtree. */
-function addGrantsWithin(table: DecisionTable, held: Int32Array, { row, scopes, at }: Within, found: Found): void {
-  const { list, listNode, nodeRow, rows, runs } = table;
+function addGrantsWithin(
+  table: DecisionTable,
+  held: Int32Array,
+  { row, scopes, word, at }: Within,
+  found: Found,
+): void {
+  const { list, listNode, listSets, nodeRow, rows, runs, sets } = table;
   const end = rows[ROW.words * row + ROW.end] ?? 0;
   const first = firstFrom(nodeRow.length, (node) => (nodeRow[node] ?? 0) >= row);
   // An opening is encoded as twice the row of its namespace, plus one if it counts only there. Sorting thus puts inherited openings
@@ -142,10 +147,9 @@ function addGrantsWithin(table: DecisionTable, held: Int32Array, { row, scopes, 
   for (const run of held) {
     const to = listEnd(runs, run);
     for (let entry = firstEntry(table, run, first); entry < to; entry += 1) {
-      const own = listNode[entry] ?? 0;
-      const namespace = nodeRow[own >> SCOPE_BITS] ?? 0;
+      const namespace = nodeRow[(listNode[entry] ?? 0) >>> SET_BITS] ?? 0;
       if (namespace >= end) break;
-      if ((own & scopes) === 0 || !isInForce(table, entry, at)) continue;
+      if ((wordOf(sets, setAt(listSets, entry), word) & scopes) === 0 || !isInForce(table, entry, at)) continue;
       openings.push(namespace * 2 + (((list[GRANT.words * entry + GRANT.end] ?? 0) & INHERITED) === 0 ? 1 : 0));
     }
   }

@@ -19,7 +19,7 @@ export type Formatting =
 /** Refuses a file that `check` could not read. Whether its names are declared anywhere does not matter here. */
 export function formatFile(file: SourceFile, limits: EngineLimits = ENGINE_LIMITS): Formatting {
   const sink = makeSink(limits);
-  const { text } = readDocument(file, limits, sink);
+  const { text } = readDocument(file, { limits, sink });
   if (sink.failed()) return { ok: false, diagnostics: sink.diagnostics() };
   const root = treeOf(text, limits);
   // A file with only comments has nothing to lay out.

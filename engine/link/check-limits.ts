@@ -6,6 +6,7 @@ import type { PolicyDocument } from '../model/document.js';
 import { countPairs } from '../model/exclusions.js';
 import { pastNamespaces } from '../model/namespace.js';
 import type { Sink } from '../diagnostics/report.js';
+import { SCOPES } from '../model/scope.js';
 import type { Span } from '../model/span.js';
 import { findingAt } from './places.js';
 
@@ -13,13 +14,31 @@ interface Counted {
   /** What is counted; the kind if that is left out. */
   readonly words?: string;
   readonly kind:
-    'providers' | 'exclusive' | 'roles' | 'members' | 'people' | 'grants' | 'tests' | 'expectations' | 'guardrails';
+    | 'providers'
+    | 'scopes'
+    | 'exclusive'
+    | 'roles'
+    | 'members'
+    | 'people'
+    | 'grants'
+    | 'tests'
+    | 'expectations'
+    | 'guardrails';
   /** The declarations, each with the number that it counts as; 1 if that is left out. */
   readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
 }
 
 const COUNTED: readonly Counted[] = [
   { kind: 'providers', of: ({ header }) => (header?.providers ?? []).map(({ name }) => [name]) },
+  {
+    kind: 'scopes',
+    words: 'scopes: the ten, and `read`, `write` and the actions of each family that it declares',
+    of: ({ header }) =>
+      (header?.families ?? []).map(({ name, actions }, i) => [
+        name,
+        (i === 0 ? SCOPES.length : 0) + 2 + (actions?.length ?? 0),
+      ]),
+  },
   {
     kind: 'exclusive',
     words: 'pairs of exclusive identities: a list of `exclusive` has a pair for each two of its identities',

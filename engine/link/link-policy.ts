@@ -9,7 +9,8 @@ import type {
   StatedScopes,
 } from '../model/document.js';
 import type { Place, PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../model/policy-set.js';
-import { NO_SCOPES, type ScopeSet } from '../model/scope.js';
+import { declaredFamilies } from '../model/vocabulary.js';
+import { NO_SCOPES, type ScopeSet } from '../model/scope-set.js';
 import type { Sink } from '../diagnostics/report.js';
 import { isWithin } from '../model/namespace.js';
 import { checkLimits } from './check-limits.js';
@@ -38,7 +39,9 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const name = header?.name ?? null;
   if (sink.failed() || header === null || name === null) return null;
   const providers = header.providers.map((provider) => ({ ...provider, name: provider.name.value }));
-  return { name: name.value, providers, exclusive, folders, roles, people, grants, tests, guardrails };
+  const families = declaredFamilies(header.families);
+  const own = families.length === 0 ? {} : { families };
+  return { name: name.value, providers, exclusive, folders, ...own, roles, people, grants, tests, guardrails };
 }
 
 function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {

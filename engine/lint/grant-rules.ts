@@ -3,7 +3,9 @@ import { formatIdentity } from '../model/identity.js';
 import { formatInstant, windowOf } from '../model/instant.js';
 import type { PolicyGrant, PolicyMember } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
-import { FAMILIES, hasScope } from '../model/scope.js';
+import { vocabularyOf } from '../model/vocabulary.js';
+import { isScopeName, scopeOf } from '../model/scope.js';
+import { hasScope } from '../model/scope-set.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
 
@@ -30,7 +32,10 @@ export function findUnreachableGrants(world: LintWorld, context: LintContext): v
 export function findWritesAtRoot(world: LintWorld, context: LintContext): void {
   for (const grant of world.set.grants) {
     if (grant.namespace !== ROOT) continue;
-    const families = FAMILIES.filter((family) => hasScope(grant.scopes, `${family}:write`));
+    const families = vocabularyOf(world.set).familyNames.filter((family) => {
+      const write = scopeOf(family, 'write');
+      return isScopeName(write) && hasScope(grant.scopes, write);
+    });
     if (families.length === 0) continue;
     context.report({
       code: 'LINT_WRITE_AT_ROOT',

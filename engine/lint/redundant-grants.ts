@@ -4,7 +4,8 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
-import { combine, during, isNothing, type Piece, unionOf } from '../model/timeline.js';
+import { haveCommon, NO_SCOPES, scopesWithout, type ScopeSet, unionScopes } from '../model/scope-set.js';
+import { during, isNothing, type Piece, unionOf, without } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { firstFrom, listRows } from '../model/row-lists.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
@@ -198,24 +199,25 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
   const best = preferred.size > 0 ? 2 : isOfMany ? 1 : 0;
   let whole = -1;
-  let scopes = 0;
+  let scopes: ScopeSet = NO_SCOPES;
   forEachHeld(search, { holder, place }, (other) => {
     const candidate = grants[other];
     if (candidate === undefined || other === wanted.index || idle[other] === 1) return true;
-    if (among?.has(other) === false || (candidate.scopes & wanted.value) === 0) return true;
+    if (among?.has(other) === false || !haveCommon(candidate.scopes, wanted.value)) return true;
     const [from, until] = [search.from[other] ?? 0, search.until[other] ?? 0];
     if (from >= wanted.until || until <= wanted.from) return true;
-    const isWhole = (wanted.value & ~candidate.scopes) === 0 && from <= wanted.from && until >= wanted.until;
+    const isWhole =
+      scopesWithout(wanted.value, candidate.scopes) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
     if (isWhole) {
       if (whole < 0 || rank(other) > rank(whole)) whole = other;
     } else if (whole < 0) {
       partly.push(other);
-      scopes |= candidate.scopes;
+      scopes = unionScopes(scopes, candidate.scopes);
     }
     return whole < 0 || rank(whole) < best;
   });
   if (whole >= 0) return [whole];
-  if ((wanted.value & ~scopes) !== 0 || !coversAll(search, partly, wanted)) return null;
+  if (scopesWithout(wanted.value, scopes) !== NO_SCOPES || !coversAll(search, partly, wanted)) return null;
   return withoutSpared(search, partly, wanted);
 }
 
@@ -262,12 +264,12 @@ function placeIn(
 }
 
 function pieceOf({ world, from, until }: Search, grant: number): Piece {
-  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: world.set.grants[grant]?.scopes ?? 0 };
+  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: world.set.grants[grant]?.scopes ?? NO_SCOPES };
 }
 
 function coversAll(search: Search, candidates: readonly number[], wanted: Piece): boolean {
   const pieces = candidates.map((candidate) => pieceOf(search, candidate));
-  return isNothing(combine(during(wanted), unionOf(pieces), (a, b) => a & ~b));
+  return isNothing(without(during(wanted), unionOf(pieces)));
 }
 
 /** Removes grants from a cover until each remaining grant is needed. */

@@ -3,10 +3,19 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { formatInstant, instantOf, windowOf } from '../model/instant.js';
 import { addTo, remember } from '../model/group.js';
-import { FAMILIES, type Family, scopeBit, type ScopeSet } from '../model/scope.js';
+import { isScopeName, scopeOf } from '../model/scope.js';
+import {
+  commonScopes,
+  haveCommon,
+  NO_SCOPES,
+  scopeBit,
+  type ScopeSet,
+  scopesWithout,
+  unionScopes,
+  uniteScopes,
+} from '../model/scope-set.js';
 import { pathOfRow } from '../model/namespace-tree.js';
 import {
-  combine,
   constant,
   during,
   either,
@@ -18,26 +27,38 @@ import {
   sameTimeline,
   type Timeline,
   unionOf,
+  without,
 } from '../model/timeline.js';
 import { listOf } from './grant-rules.js';
+import { vocabularyOf } from '../model/vocabulary.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
-const BITS = FAMILIES.map((family) => ({
-  family,
-  read: scopeBit(`${family}:read`),
-  write: scopeBit(`${family}:write`),
-}));
-const READS = BITS.reduce((bits, { read }) => bits | read, 0);
+/** The scopes of a family that this rule is about. */
+interface Readable {
+  readonly family: string;
+  readonly read: ScopeSet;
+  readonly write: ScopeSet;
+}
+
+function familiesOf({ set }: LintWorld): readonly Readable[] {
+  const setOf = (scope: string): ScopeSet => (isScopeName(scope) ? scopeBit(scope) : NO_SCOPES);
+  return vocabularyOf(set).familyNames.map((family) => ({
+    family,
+    read: setOf(scopeOf(family, 'read')),
+    write: setOf(scopeOf(family, 'write')),
+  }));
+}
 
 export function findUnreadWrites(world: LintWorld, context: LintContext): void {
-  const readers = makeReaders(world);
+  const families = familiesOf(world);
+  const readers = makeReaders(world, uniteScopes(families.map(({ read }) => read)));
   for (let index = world.set.grants.length - 1; index >= 0; index -= 1) {
     const grant = world.set.grants[index];
     if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
-    let left = readsOf(grant.scopes);
-    if (left === 0) continue;
+    let left = readsOf(families, grant.scopes);
+    if (left === NO_SCOPES) continue;
     const whole = { ...windowOf(grant), value: left };
     for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
       const unread = readers.unreadIn(place, during(whole));
@@ -46,23 +67,23 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
         return;
       }
       if (isNothing(unread)) continue;
-      const told = new Map<string, { readonly ever: string; readonly families: Family[] }>();
-      for (const part of BITS) {
-        const own = mapTimeline(unread, (bits) => bits & left & part.read);
+      const told = new Map<string, { readonly ever: string; readonly families: string[] }>();
+      for (const part of families) {
+        const own = mapTimeline(unread, (scopes) => commonScopes(scopes, commonScopes(left, part.read)));
         if (isNothing(own)) continue;
-        left &= ~part.read;
+        left = scopesWithout(left, part.read);
         const [where, when] = [whereText(world, readers, { place, unread: own }), whenText(piecesOf(own), whole)];
         const scene = `${where}${when}`;
         const alike = told.get(scene);
         if (alike === undefined) told.set(scene, { ever: when === '' ? 'ever ' : '', families: [part.family] });
         else alike.families.push(part.family);
       }
-      for (const [scene, { ever, families }] of told) {
+      for (const [scene, { ever, families: unreadHere }] of told) {
         context.report({
           code: 'LINT_WRITE_UNREAD',
           place: placed(grant.place),
-          message: `\`${grant.id}\` allows writing ${listOf(families)} records that nobody may ${ever}read ${scene}`,
-          help: `grant ${families.map((family) => `\`${family}:read\``).join(', ')} to somebody there`,
+          message: `\`${grant.id}\` allows writing ${listOf(unreadHere)} records that nobody may ${ever}read ${scene}`,
+          help: `grant ${unreadHere.map((family) => `\`${family}:read\``).join(', ')} to somebody there`,
         });
       }
     }
@@ -70,60 +91,61 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
 }
 
 /** The read scopes of the families that these scopes allow writing. */
-function readsOf(scopes: ScopeSet): number {
-  let reads = 0;
-  for (const { read, write } of BITS) if ((scopes & write) !== 0) reads |= read;
-  return reads;
+function readsOf(families: readonly Readable[], scopes: ScopeSet): ScopeSet {
+  return uniteScopes(families.filter(({ write }) => haveCommon(scopes, write)).map(({ read }) => read));
 }
 
 interface Readers {
-  /** The part of the wanted reads, as bits of scopes, that nobody has in a namespace class. */
+  /** The part of the wanted reads that nobody has in a namespace class. */
   readonly unreadIn: (place: NamespaceClass, wanted: Timeline) => Timeline;
   /** The number of steps through timelines so far. */
   readonly steps: () => number;
 }
 
-function makeReaders(world: LintWorld): Readers {
+function makeReaders(world: LintWorld, allReads: ScopeSet): Readers {
   const { tree } = world;
-  const inherited = makeReads(tree.parent.length);
-  const exact = makeReads(tree.parent.length);
+  const inherited = makeReads();
+  const exact = makeReads();
   world.set.grants.forEach((grant, index) => {
-    const value = grant.scopes & READS;
-    if (value === 0 || !isReachable(world, world.principals[index] ?? 0)) return;
+    const value = commonScopes(grant.scopes, allReads);
+    if (value === NO_SCOPES || !isReachable(world, world.principals[index] ?? 0)) return;
     (grant.inherit ? inherited : exact).add(world.nodes[index] ?? 0, { ...windowOf(grant), value });
   });
   let steps = 0;
-  const without = (wanted: Timeline, reads: Timeline): Timeline => {
+  const unreadBy = (wanted: Timeline, reads: Timeline): Timeline => {
     if (reads === NOTHING) return wanted;
     steps += wanted.values.length + reads.values.length;
-    return combine(wanted, reads, (want, read) => want & ~read);
+    return without(wanted, reads);
   };
   return {
     // Starts at the nearest node, which mostly has all that is wanted.
     unreadIn: ({ node: own, extent }, wanted) => {
-      let left = extent === 'exact' ? without(wanted, exact.at(own)) : wanted;
+      let left = extent === 'exact' ? unreadBy(wanted, exact.at(own)) : wanted;
       for (let node = own; node >= 0 && !isNothing(left); node = tree.parent[node] ?? -1)
-        left = without(left, inherited.at(node));
+        left = unreadBy(left, inherited.at(node));
       return left;
     },
     steps: () => steps,
   };
 }
 
-/** By row, what its grants let anybody read. Most grants hold forever, and their bits need no timeline. */
-function makeReads(count: number): {
+/** By row, what its grants let anybody read. Most grants hold forever, and their scopes need no timeline. */
+function makeReads(): {
   readonly add: (row: number, piece: Piece) => void;
   readonly at: (row: number) => Timeline;
 } {
-  const always = new Int32Array(count);
+  const always = new Map<number, ScopeSet>();
   const windows = new Map<number, Piece[]>();
-  const timelineOf = remember((row: number) => either(constant(always[row] ?? 0), unionOf(windows.get(row) ?? [])));
+  const timelineOf = remember((row: number) =>
+    either(constant(always.get(row) ?? NO_SCOPES), unionOf(windows.get(row) ?? [])),
+  );
   return {
     add: (row, piece) => {
-      if (piece.from === -Infinity && piece.until === Infinity) always[row] = (always[row] ?? 0) | piece.value;
+      if (piece.from === -Infinity && piece.until === Infinity)
+        always.set(row, unionScopes(always.get(row) ?? NO_SCOPES, piece.value));
       else addTo(windows, row, piece);
     },
-    at: (row) => (windows.has(row) ? timelineOf(row) : constant(always[row] ?? 0)),
+    at: (row) => (windows.has(row) ? timelineOf(row) : constant(always.get(row) ?? NO_SCOPES)),
   };
 }
 

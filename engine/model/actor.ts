@@ -1,7 +1,7 @@
 // Who asks: the part that a decision depends on. The gateway's RequestActor adds an id and a fingerprint to this.
 import type { Identity } from './identity.js';
 import type { NamespacePath } from './namespace.js';
-import { ALL_SCOPES, type ScopeSet } from './scope.js';
+import { ALL_SCOPES, type CarriedScopes } from './vocabulary.js';
 
 /** `local` is the unrestricted single user; every other kind is decided by policy. */
 export type ActorKind = 'local' | 'key' | 'token' | 'certificate' | 'anonymous' | 'request';
@@ -9,8 +9,8 @@ export type ActorKind = 'local' | 'key' | 'token' | 'certificate' | 'anonymous' 
 export interface Actor {
   readonly kind: ActorKind;
   readonly identities: readonly Identity[];
-  /** The scopes that the credential carries; the empty set carries nothing. */
-  readonly credentialScopes: ScopeSet;
+  /** `ALL_SCOPES` for a credential that is not narrowed; the empty set carries nothing. */
+  readonly credentialScopes: CarriedScopes;
   /** Null means unrestricted. An empty list allows nothing. */
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }

@@ -1,6 +1,6 @@
 // What the engine is asked and what it answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
 import type { NamespacePath } from './namespace.js';
-import type { Family, ScopeName } from './scope.js';
+import type { ScopeName } from './scope.js';
 
 /** May a scope be used on a record that lives at `target`, from `context`? */
 export interface Access {
@@ -56,7 +56,10 @@ export type Decision =
 export type Reach = 'lineage' | 'exact' | 'subtree';
 
 export interface VisibilityRequest {
-  readonly family: Family;
+  /** One of the five, or one that the policy declares. */
+  readonly family: string;
+  /** `read` by default. Any other action is possible at the context itself, and in reach `subtree` at and below it. */
+  readonly action?: string | undefined;
   readonly context: NamespacePath;
   readonly reach: Reach;
 }

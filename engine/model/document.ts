@@ -3,8 +3,10 @@
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';
-import type { Family, ScopeName, ScopeSet } from './scope.js';
+import type { ScopeName } from './scope.js';
+import type { ScopeSet } from './scope-set.js';
 import type { LineTable, Located, Span } from './span.js';
+import type { CarriedScopes } from './vocabulary.js';
 
 export type IdentityReference = Located<Identity> & { readonly kind: 'identity' };
 export type RoleReference = Located<string> & { readonly kind: 'role' };
@@ -21,12 +23,23 @@ export interface ProviderDeclaration {
   readonly description: string | null;
 }
 
+/** A family of the policy's own. */
+export interface FamilyDeclaration {
+  readonly name: Located<string>;
+  /** Sorted; null if one of them could not be read. */
+  readonly actions: readonly string[] | null;
+  readonly description: string | null;
+}
+
 /** The content of `policy.yaml`. */
 export interface PolicyHeader {
   readonly name: Located<string> | null;
   readonly providers: readonly ProviderDeclaration[];
   readonly exclusive: readonly ExclusiveDeclaration[];
   readonly folders: readonly FolderDeclaration[];
+  readonly families: readonly FamilyDeclaration[];
+  /** Whether families or actions may have been lost, so that an unknown one is no mistake of its own. */
+  readonly hidesFamilies: boolean;
 }
 
 /** A delegated folder. */
@@ -74,7 +87,7 @@ export interface AccessExpectation extends Span {
 }
 
 export interface VisibilityExpectation extends Span {
-  readonly family: Family;
+  readonly family: string;
   readonly context: NamespacePath;
   readonly namespaces: readonly NamespacePath[];
 }
@@ -82,7 +95,7 @@ export interface VisibilityExpectation extends Span {
 export interface TestDeclaration {
   readonly name: Located<string> | null;
   readonly identities: readonly IdentityReference[];
-  readonly credentialScopes: ScopeSet;
+  readonly credentialScopes: CarriedScopes;
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
   readonly at: Instant | null;
   readonly allow: readonly AccessExpectation[];

@@ -3,7 +3,14 @@
 import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
-import type { GrantColumns, MemberColumns, PolicyTables, TextColumn } from './tables.js';
+import { NO_SCOPES } from './scope-set.js';
+import {
+  type GrantColumns,
+  makeScopeColumn,
+  type MemberColumns,
+  type PolicyTables,
+  type TextColumn,
+} from './tables.js';
 
 /** Between the id of a grant and what tells apart the rows that were narrowed from it. No id has it. */
 const MARK = '\0';
@@ -74,7 +81,7 @@ function pickedColumns(
 ): Omit<GrantColumns, 'id' | 'principal' | 'notBefore' | 'expires'> {
   return {
     namespace: picked.map((row) => namespace[row] ?? 0),
-    scopes: Uint16Array.from(picked, (row) => scopes[row] ?? 0),
+    scopes: makeScopeColumn(Array.from(picked, (row) => scopes[row] ?? NO_SCOPES)),
     inherit: Uint8Array.from(picked, (row) => inherit[row] ?? 0),
     file: picked.map((row) => file[row] ?? 0),
     line: picked.map((row) => line[row] ?? 0),

@@ -3,7 +3,9 @@ import type { LineTable, Range, Span } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
 import type { NamespacePath } from './namespace.js';
-import type { ScopeName, ScopeSet } from './scope.js';
+import type { ScopeName } from './scope.js';
+import type { ScopeSet } from './scope-set.js';
+import type { CarriedScopes, OwnFamily } from './vocabulary.js';
 
 /**
  * Where something is declared; null in a policy built in memory. Lines and columns are computed only when they are
@@ -58,7 +60,7 @@ export interface ExpectedAccess {
 
 /** One `sees` line: the exact lineage visibility of a family from a context. */
 export interface ExpectedVisibility {
-  readonly family: 'namespace' | 'resource-template' | 'resource' | 'process-template' | 'process-run';
+  readonly family: string;
   readonly context: NamespacePath;
   readonly namespaces: readonly NamespacePath[];
   readonly place: Place | null;
@@ -67,7 +69,7 @@ export interface ExpectedVisibility {
 export interface PolicyTest {
   readonly name: string;
   readonly identities: readonly Identity[];
-  readonly credentialScopes: ScopeSet;
+  readonly credentialScopes: CarriedScopes;
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
   /** Null if it must hold in every interval of time (docs/language.md "Tests"). */
   readonly at: Instant | null;
@@ -160,6 +162,8 @@ export interface PolicySet {
   readonly providers: readonly PolicyProvider[];
   readonly exclusive: readonly PolicyExclusive[];
   readonly folders: readonly PolicyFolder[];
+  /** Families that it declares beside the five of records. Absent means none. */
+  readonly families?: readonly OwnFamily[];
   readonly roles: readonly PolicyRole[];
   /** The identities that guardrails treat as one person. An identity that is not listed is a person of its own. */
   readonly people: readonly PolicyPerson[];

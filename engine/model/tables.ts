@@ -5,6 +5,8 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
+import type { ScopeSet } from './scope-set.js';
+import type { Vocabulary } from './vocabulary.js';
 
 export interface PlaceColumns {
   /** The row of its file plus one; 0 for a row that was built in memory. */
@@ -56,12 +58,21 @@ export interface NamespaceColumns {
   readonly segment: Int32Array;
 }
 
+/** A set for each row. Sets of the ten alone are numbers, and stand in a column of them. */
+export type ScopeColumn = ArrayLike<ScopeSet>;
+
+export function makeScopeColumn(sets: ArrayLike<ScopeSet>): ScopeColumn {
+  for (let row = 0; row < sets.length; row += 1) if (typeof sets[row] === 'string') return Array.from(sets);
+  // The cast is safe: all of them are numbers.
+  return Uint16Array.from(sets as ArrayLike<number>) as ArrayLike<number> as ScopeColumn;
+}
+
 /** Sorted by id. Of a row that was narrowed for a member, `statedId` has the id of its grant. */
 export interface GrantColumns extends PlaceColumns {
   readonly id: readonly string[];
   readonly principal: Int32Array;
   readonly namespace: Int32Array;
-  readonly scopes: Uint16Array;
+  readonly scopes: ScopeColumn;
   /** 1, or 0 for a grant that counts at its own namespace only. */
   readonly inherit: Uint8Array;
   /** Milliseconds since 1970; -Infinity where open. */
@@ -84,6 +95,7 @@ export interface PolicyTables {
   readonly grants: GrantColumns;
   /** Identity rows of which no actor may have both. */
   readonly exclusive: RowPairs;
+  readonly vocabulary: Vocabulary;
   /** Absent where no member has a window. */
   readonly narrowed?: Narrowed;
 }

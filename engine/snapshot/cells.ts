@@ -6,7 +6,7 @@
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
 import { listRows, rowsOf } from '../model/row-lists.js';
-import { ALL_SCOPES } from '../model/scope.js';
+import { NO_SCOPES, RECORD_SCOPE_SET } from '../model/scope-set.js';
 import type { PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
 import { makeMarks, mark, takeMarked } from './marks.js';
@@ -50,7 +50,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const classLists = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
   const holdersOf = (principal: number): Int32Array => rowsOf(classLists, principal);
   const timelineOf = (grant: number): TimelineNumber =>
-    timelines.during(grants.scopes[grant] ?? 0, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
+    timelines.during(grants.scopes[grant] ?? NO_SCOPES, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
   const rule = makeBelowRule({ tables, timelines, grantsAt, holdersOf, timelineOf });
 
   const inherited = new Int32Array(holders.count);
@@ -66,13 +66,13 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   /** Gives rights to each of the classes. Only this loop runs for every row of the expanded policy. */
   const giveAll = (to: Int32Array, more: Rights): void => {
     const { at: moreAt, below: moreBelow } = more;
-    const isStatic = moreAt <= ALL_SCOPES && moreBelow <= ALL_SCOPES;
+    const isStatic = moreAt <= RECORD_SCOPE_SET && moreBelow <= RECORD_SCOPE_SET;
     for (let i = 0; i < to.length; i += 1) {
       const holder = to[i] ?? 0;
       if (mark(given, holder)) heldAt[holder] = heldBelow[holder] = inherited[holder] ?? NEVER;
       const oldAt = heldAt[holder] ?? NEVER;
       const oldBelow = heldBelow[holder] ?? NEVER;
-      if (isStatic && oldAt <= ALL_SCOPES && oldBelow <= ALL_SCOPES) {
+      if (isStatic && oldAt <= RECORD_SCOPE_SET && oldBelow <= RECORD_SCOPE_SET) {
         heldAt[holder] = oldAt | moreAt;
         heldBelow[holder] = oldBelow | moreBelow;
       } else {
@@ -94,7 +94,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
       const timeline = timelineOf(grant);
       const principal = grants.principal[grant] ?? 0;
       const more = { at: timeline, below: grants.inherit[grant] === 1 ? timeline : NEVER };
-      if (timeline > ALL_SCOPES) gather((timed ??= new Map<number, Windows>()), principal, more);
+      if (timeline > RECORD_SCOPE_SET) gather((timed ??= new Map<number, Windows>()), principal, more);
       else giveAll(holdersOf(principal), more);
     }
     if (timed !== null) applyTimed(timed);

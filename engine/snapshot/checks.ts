@@ -6,7 +6,8 @@ import { formatIdentity, type Identity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import type { Audience, ExpectedAccess, GuardrailRule, Parties, PolicySet, PolicyTest } from '../model/policy-set.js';
-import { scopeNames, type ScopeSet } from '../model/scope.js';
+import { scopeNames, type ScopeSet } from '../model/scope-set.js';
+import { carriedNames, type Vocabulary, vocabularyOf } from '../model/vocabulary.js';
 import { snapshotJson } from './canonical.js';
 import { digestOfParts } from './hash.js';
 import { makeResolve, type Resolve } from './resolve-parties.js';
@@ -30,7 +31,7 @@ export function checkForms(set: PolicySet): CheckForms {
     exclusive: exclusiveForms(set),
     guardrails: sorted(set.guardrails, ({ id, rule }) => ({ name: id, form: ruleForm(rule, resolve) })),
     people: sorted(set.people, ({ name, identities }) => ({ name, form: textsOf(identities) })),
-    tests: sorted(set.tests, (test) => ({ name: test.name, form: testForm(test) })),
+    tests: sorted(set.tests, (test) => ({ name: test.name, form: testForm(test, vocabularyOf(set)) })),
   };
 }
 
@@ -116,13 +117,13 @@ function audienceForm({ providers, roles, identities }: Audience): object {
   return { providers: names(providers), roles: names(roles), identities: names(textsOf(identities)) };
 }
 
-function testForm(test: PolicyTest): object {
+function testForm(test: PolicyTest, vocabulary: Vocabulary): object {
   const accesses = (expected: readonly ExpectedAccess[]): readonly string[] =>
     expected.map(({ scope, namespace }) => `${scope} ${namespace}`).sort(compareTexts);
   const sees = test.sees.map(({ family, context, namespaces }) => [`${family} ${context}`, [...namespaces].sort()]);
   return {
     identities: textsOf(test.identities),
-    credentialScopes: scopesOf(test.credentialScopes),
+    credentialScopes: carriedNames(test.credentialScopes, vocabulary),
     namespaceRestrictions: test.namespaceRestrictions === null ? null : [...test.namespaceRestrictions].sort(),
     at: test.at,
     allow: accesses(test.allow),

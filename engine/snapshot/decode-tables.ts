@@ -5,14 +5,18 @@ import { GROUP_SUFFIX, isName, subjectFault } from '../model/identity.js';
 import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
-import { ALL_SCOPES } from '../model/scope.js';
+import { RECORD_SCOPE_SET, type ScopeSet } from '../model/scope-set.js';
+import type { Vocabulary } from '../model/vocabulary.js';
 import { narrowMembers } from '../model/narrow-members.js';
-import type { PolicyTables, TextColumn, WindowColumns } from '../model/tables.js';
+import { makeScopeColumn, type PolicyTables, type TextColumn, type WindowColumns } from '../model/tables.js';
+import { FIRST_SET, readFamilies } from './family-columns.js';
 import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 import { nestingFault } from './nesting-fault.js';
 
 /** The tables, or what is wrong with them as `field: reason`. */
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
+  const words = familiesOf(body, limits.scopes);
+  if (typeof words === 'string') return words;
   return (
     sizeFault(body, limits) ??
     digestsFault(body) ??
@@ -20,17 +24,30 @@ export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTa
     identityFault(body) ??
     memberFault(body) ??
     namespaceFault(body) ??
-    grantFault(body) ??
+    grantFault(body, words) ??
     textColumnFault(body) ??
     exclusiveFault(body, limits.exclusive) ??
     usageFault(body) ??
     nestingFault(body, limits.roleDepth) ??
-    narrowMembers(toTables(body), limits.grants) ??
+    narrowMembers(toTables(body, words), limits.grants) ??
     'grants: more than the limit, narrowed for members with a window'
   );
 }
 
-function toTables(body: SnapshotBody): PolicyTables {
+interface Words {
+  readonly vocabulary: Vocabulary;
+  readonly sets: readonly ScopeSet[];
+}
+
+function familiesOf({ families }: SnapshotBody, limit: number): Words | string {
+  if (families !== undefined && !areTexts(families.description, families.name.length))
+    return 'families.description: not rows of families and texts';
+  const textsOf = (texts: SparseTexts): ReadonlyMap<number, string> =>
+    new Map(toRows(texts.row).map((row, i) => [row, texts.text[i] ?? '']));
+  return readFamilies(families, textsOf, limit);
+}
+
+function toTables(body: SnapshotBody, { vocabulary, sets }: Words): PolicyTables {
   const { exclusive, grants, identities, members, namespaces, roles } = body;
   const count = grants.id.length;
   const inherit = new Uint8Array(count).fill(1);
@@ -66,7 +83,8 @@ function toTables(body: SnapshotBody): PolicyTables {
       id: grants.id,
       principal: Int32Array.from(grants.principal),
       namespace: Int32Array.from(grants.namespace),
-      scopes: Uint16Array.from(grants.scopes),
+      // The cast is safe: a number up to that of all ten is a set of them.
+      scopes: makeScopeColumn(grants.scopes.map((number) => sets[number - FIRST_SET] ?? (number as ScopeSet))),
       inherit,
       notBefore,
       expires,
@@ -74,6 +92,7 @@ function toTables(body: SnapshotBody): PolicyTables {
       line: Int32Array.from(grants.line),
       reason: expandTexts(grants.reason),
     },
+    vocabulary,
     exclusive: { first: Int32Array.from(exclusive?.first ?? []), second: Int32Array.from(exclusive?.second ?? []) },
   };
 }
@@ -215,7 +234,7 @@ function namespaceFault({ namespaces, segments }: SnapshotBody): string | null {
   return null;
 }
 
-function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBody): string | null {
+function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBody, { sets }: Words): string | null {
   const count = grants.id.length;
   const principals = roles.name.length + identities.subject.length;
   const rows = namespaces.segment.length + 1;
@@ -224,9 +243,14 @@ function grantFault({ files, grants, identities, namespaces, roles }: SnapshotBo
   }
   if (grants.namespace.length !== count || grants.namespace.some((row) => row >= rows))
     return 'grants.namespace: no such namespace';
-  if (grants.scopes.length !== count || grants.scopes.some((scopes) => scopes < 1 || scopes > ALL_SCOPES)) {
+  if (
+    grants.scopes.length !== count ||
+    grants.scopes.some((scopes) => scopes < 1 || scopes > RECORD_SCOPE_SET + sets.length)
+  ) {
     return 'grants.scopes: not a set of scopes';
   }
+  if (!usesAll([grants.scopes.filter((number) => number >= FIRST_SET)], FIRST_SET + sets.length, FIRST_SET))
+    return 'families.sets: one that nothing names';
   if (!areDistances(grants.exact, count)) return 'grants.exact: not rows of grants';
   if (!isSparse(grants.notBefore, count) || grants.notBefore.at.includes(FIRST_INSTANT))
     return 'grants.notBefore: not rows of grants and instants';

@@ -8,7 +8,13 @@ import type { PolicyTables } from '../model/tables.js';
 import { noChecks } from './checks.js';
 import { decodeTables } from './decode-tables.js';
 import { deepFreeze } from './deep-freeze.js';
-import { FIELDS_OF_FORMAT, SNAPSHOT_FORMAT, type SnapshotBody, type SnapshotDocument } from './document.js';
+import {
+  FIELDS_OF_FORMAT,
+  FIELDS_WITH_FAMILIES,
+  SNAPSHOT_FORMAT,
+  type SnapshotBody,
+  type SnapshotDocument,
+} from './document.js';
 import { type Digest, digestOf } from './hash.js';
 import { shapeFault } from './shape.js';
 
@@ -73,7 +79,8 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   if (typeof text !== 'string') return { ok: false, fault: text };
   const parsed = parseJson(text);
   const format = formatOf(parsed);
-  const fields = FIELDS_OF_FORMAT.get(format ?? SNAPSHOT_FORMAT);
+  const hasFamilies = format === SNAPSHOT_FORMAT && fieldOf(fieldOf(parsed, 'snapshot'), 'families') !== undefined;
+  const fields = hasFamilies ? FIELDS_WITH_FAMILIES : FIELDS_OF_FORMAT.get(format ?? SNAPSHOT_FORMAT);
   if (fields === undefined) {
     const reads = [...FIELDS_OF_FORMAT.keys()].join(' and ');
     return refuse('snapshot.format', `the file has format ${String(format)}, this program reads formats ${reads}`);

@@ -41,7 +41,7 @@ export function digestCells(
       const below = tree.take(row);
       if (own.length + below.length === 0 && row > 0) return;
       const digest = namespaceDigest(own, below);
-      if (row === 0) root.digest = withExclusive(tables)(digest);
+      if (row === 0) root.digest = withFamilies(tables)(withExclusive(tables)(digest));
       else tree.put(row, digest);
     },
   });
@@ -60,7 +60,7 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
   const held = makeHeldGroups(cells, sets);
   const group = makeGrouping(holders.count);
   const tree = makeTree(tables);
-  const withPairs = withExclusive(tables);
+  const [withPairs, withWords] = [withExclusive(tables), withFamilies(tables)];
   const digests: Digest[] = [];
   const open: { readonly changes: readonly string[]; readonly rights: readonly string[] }[] = [];
   cells.walk({
@@ -75,7 +75,7 @@ export function digestNamespaces(tables: PolicyTables, holders: HolderClasses): 
       held.leave();
       const { changes, rights } = open.pop() ?? { changes: [], rights: [] };
       const below = tree.take(row);
-      digests[row] = withPairs(namespaceDigest(rights, below));
+      digests[row] = withWords(withPairs(namespaceDigest(rights, below)));
       if (changes.length + below.length > 0) tree.put(row, namespaceDigest(changes, below));
     },
   });
@@ -101,6 +101,15 @@ function withExclusive({
     });
   const pairs = Array.from(first, (row, i) => JSON.stringify([textOf(row), textOf(second[i] ?? 0)]));
   return (cells) => digestOfParts([`["bailiwick.exclusive",1,"${cells}",[`, pairs, ']]']);
+}
+
+/**
+ * A scope that a policy knows is refused for another reason than one that it does not know, even where nobody holds it. A policy
+ * without families of its own has the digest of its cells and pairs alone.
+ */
+function withFamilies({ vocabulary: { own } }: PolicyTables): (decided: Digest) => Digest {
+  if (own.length === 0) return (decided) => decided;
+  return (decided) => digestOfParts([`["bailiwick.scopes",1,"${decided}",`, [JSON.stringify(own)], ']']);
 }
 
 /** Keeps the digests of children until their parent takes them, as `[segment, digest]` in path order. */

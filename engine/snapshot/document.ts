@@ -17,6 +17,25 @@ export interface SparseTexts {
   readonly text: readonly string[];
 }
 
+/** Families that a policy declares, and sets of scopes with some of theirs. */
+export interface FamilyColumns {
+  /** Of each family after the other, sorted; `read` and `write` are not stated. */
+  readonly action: readonly string[];
+  readonly description: SparseTexts;
+  /** Sorted. */
+  readonly name: readonly string[];
+  /** How many of the actions belong to each family. */
+  readonly perFamily: readonly number[];
+  /** Sets that grants name, sorted by their parts; `own` has the places of scopes in the sorted list of those of all families. */
+  readonly sets: {
+    readonly own: readonly number[];
+    /** How many of `own` belong to each set; at least one. */
+    readonly perSet: readonly number[];
+    /** The bits of the ten. */
+    readonly record: readonly number[];
+  };
+}
+
 /** Keys stand in code unit order, as they do in the file. */
 export interface SnapshotBody {
   /** Absent in format 1. Format 2 has guardrails, people and tests. */
@@ -25,6 +44,8 @@ export interface SnapshotBody {
   readonly decisions: string;
   /** Pairs of identity rows of which no actor may have both. Absent before format 3, like all texts for people. */
   readonly exclusive?: { readonly first: readonly number[]; readonly second: readonly number[] };
+  /** Families beside the five. Absent if there are none, and before format 3. */
+  readonly families?: FamilyColumns;
   readonly files: readonly string[];
   readonly format: number;
   readonly grants: {
@@ -40,7 +61,7 @@ export interface SnapshotBody {
     /** The row of a role, or the number of roles plus the row of an identity. */
     readonly principal: readonly number[];
     readonly reason?: SparseTexts;
-    /** Bits in the order of families, read before write. */
+    /** Bits in the order of families, read before write; or 1,024 more than a row of `families.sets`. */
     readonly scopes: readonly number[];
   };
   readonly identities: {
@@ -118,6 +139,13 @@ export const SNAPSHOT_FIELDS = {
     },
     decisions: sealed('text'),
     exclusive: { first: decided('counts'), second: decided('counts') },
+    families: {
+      action: decided('texts'),
+      description: SPARSE_TEXTS,
+      name: decided('texts'),
+      perFamily: decided('counts'),
+      sets: { own: decided('counts'), perSet: decided('counts'), record: decided('counts') },
+    },
     files: sealed('texts'),
     format: sealed('count'),
     grants: {
@@ -149,7 +177,8 @@ export const SNAPSHOT_FIELDS = {
   },
 } as const satisfies FieldTable;
 
-const { exclusive: _exclusive, ...REST } = SNAPSHOT_FIELDS.snapshot;
+const { families: _families, ...WITHOUT_FAMILIES } = SNAPSHOT_FIELDS.snapshot;
+const { exclusive: _exclusive, ...REST } = WITHOUT_FAMILIES;
 const { reason: _reason, ...GRANTS } = REST.grants;
 const { description: _description, ...ROLES } = REST.roles;
 const { expires: _expires, notBefore: _notBefore, ...MEMBERS } = REST.members;
@@ -161,8 +190,11 @@ const { checks: _checks, ...FORMAT_1 } = FORMAT_2;
 export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number, FieldTable>([
   [1, { ...SNAPSHOT_FIELDS, snapshot: FORMAT_1 }],
   [2, { ...SNAPSHOT_FIELDS, snapshot: FORMAT_2 }],
-  [SNAPSHOT_FORMAT, SNAPSHOT_FIELDS],
+  [SNAPSHOT_FORMAT, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_FAMILIES }],
 ]);
+
+/** Of a file of the present format that has `families`. */
+export const FIELDS_WITH_FAMILIES: FieldTable = SNAPSHOT_FIELDS;
 
 export function isField(entry: Field | FieldTable): entry is Field {
   return typeof entry.holds === 'string';

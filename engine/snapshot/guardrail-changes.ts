@@ -5,7 +5,7 @@ import { durationText } from '../model/duration.js';
 import { formatIdentity } from '../model/identity.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
-import { scopeNames, type ScopeSet } from '../model/scope.js';
+import { scopeNames, type ScopeSet } from '../model/scope-set.js';
 import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js';
 
 /** Of a guardrail or a delegated folder. */

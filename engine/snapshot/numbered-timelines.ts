@@ -1,11 +1,11 @@
 // Rights over all of time, as numbers. The instants of a timeline divide time into intervals, and each interval has a set of
 // scopes. Equal timelines have equal numbers, so comparing rights means comparing integers.
 import { invariant } from '../model/invariant.js';
-import { ALL_SCOPES, type ScopeSet } from '../model/scope.js';
+import { commonScopes, NO_SCOPES, partsOf, RECORD_SCOPE_SET, type ScopeSet, unionScopes } from '../model/scope-set.js';
 import { combine, constant, during, type Timeline, unite } from '../model/timeline.js';
 import { digestOf } from './hash.js';
 
-/** Stands for a timeline. A number up to `ALL_SCOPES` means these scopes at all times; 0 means nothing at any time. */
+/** Stands for a timeline. A number up to `RECORD_SCOPE_SET` means these of the ten scopes at all times; 0 means nothing at any time. */
 export type TimelineNumber = number;
 
 export const NEVER: TimelineNumber = 0;
@@ -13,7 +13,7 @@ export const NEVER: TimelineNumber = 0;
 export interface Timelines {
   /** True past the limit. Timelines made from then on are `NEVER` and must not be read. */
   readonly isFull: () => boolean;
-  readonly during: (scopes: ScopeSet | number, notBefore: number, expires: number) => TimelineNumber;
+  readonly during: (scopes: ScopeSet, notBefore: number, expires: number) => TimelineNumber;
   readonly union: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
   /** The union of a whole list. Intermediate unions are not kept, so memory grows only in proportion to the list. */
   readonly unionOf: (list: readonly TimelineNumber[]) => TimelineNumber;
@@ -31,7 +31,7 @@ const SHORT = 1024;
 /** `limit` bounds the intervals of all different timelines plus the remembered results of operations. */
 export function makeTimelines(limit: number): Timelines {
   const timelines: Timeline[] = [];
-  for (let scopes = 0; scopes <= ALL_SCOPES; scopes += 1) timelines.push(constant(scopes));
+  for (let scopes = 0; scopes <= RECORD_SCOPE_SET; scopes += 1) timelines.push(constant(scopes as ScopeSet));
   const texts = timelines.map(textOf);
   let kept = 0;
   const isFull = (): boolean => kept > limit;
@@ -44,7 +44,8 @@ export function makeTimelines(limit: number): Timelines {
   };
 
   const numberOf = (wanted: Timeline): TimelineNumber => {
-    if (wanted.values.length === 1) return wanted.values[0] ?? NEVER;
+    const [only = NEVER] = wanted.values;
+    if (wanted.values.length === 1 && typeof only === 'number') return only;
     const text = textOf(wanted);
     const key = shortKey(text);
     const known = numbers.get(key);
@@ -59,7 +60,7 @@ export function makeTimelines(limit: number): Timelines {
   };
 
   const remembering = (
-    operation: (x: number, y: number) => number,
+    operation: (x: ScopeSet, y: ScopeSet) => ScopeSet,
   ): ((a: TimelineNumber, b: TimelineNumber) => TimelineNumber) => {
     // Indexed by the second operand, which comes from a grant and so has few values. The keys of each map stay small integers.
     const memory: (Map<TimelineNumber, TimelineNumber> | undefined)[] = [];
@@ -76,10 +77,10 @@ export function makeTimelines(limit: number): Timelines {
     };
   };
 
-  const rememberedUnion = remembering((x, y) => x | y);
-  const intersection = remembering((x, y) => x & y);
+  const rememberedUnion = remembering(unionScopes);
+  const intersection = remembering(commonScopes);
   const union = (a: TimelineNumber, b: TimelineNumber): TimelineNumber =>
-    a <= ALL_SCOPES && b <= ALL_SCOPES ? a | b : a === NEVER ? b : rememberedUnion(a, b);
+    a <= RECORD_SCOPE_SET && b <= RECORD_SCOPE_SET ? a | b : a === NEVER ? b : rememberedUnion(a, b);
 
   const unions = new Map<string, TimelineNumber>();
   const unionOf = (list: readonly TimelineNumber[]): TimelineNumber => {
@@ -100,7 +101,7 @@ export function makeTimelines(limit: number): Timelines {
     during: (scopes, notBefore, expires) => numberOf(during({ from: notBefore, until: expires, value: scopes })),
     union,
     unionOf,
-    intersection: (a, b) => (a <= ALL_SCOPES && b <= ALL_SCOPES ? a & b : intersection(a, b)),
+    intersection: (a, b) => (a <= RECORD_SCOPE_SET && b <= RECORD_SCOPE_SET ? a & b : intersection(a, b)),
     intervals: (timeline) => timelineOf(timeline).values.length,
     text: (timeline) => {
       const found = texts[timeline];
@@ -116,6 +117,13 @@ function shortKey(text: string): string {
 }
 
 function textOf({ starts, values }: Timeline): string {
-  const pairs = starts.map((from, i) => `[${i === 0 ? 'null' : String(from)},${String(values[i])}]`);
+  const pairs = starts.map((from, i) => `[${i === 0 ? 'null' : String(from)},${scopesText(values[i] ?? NO_SCOPES)}]`);
   return `[${pairs.join()}]`;
+}
+
+/** A number for scopes of the ten. With others it is a list: that number, then their names, whatever their order in a policy. */
+function scopesText(scopes: ScopeSet): string {
+  if (typeof scopes === 'number') return String(scopes);
+  const { record, own } = partsOf(scopes);
+  return JSON.stringify([record, ...own]);
 }

@@ -1,5 +1,5 @@
 // Texts of the normal form: what holders may do at a namespace and below it, for those whose rights differ from what they inherit.
-import { ALL_SCOPES } from '../model/scope.js';
+import { RECORD_SCOPE_SET } from '../model/scope-set.js';
 import type { Rights, RowChanges } from './cells.js';
 import type { Digest } from './hash.js';
 import type { HolderSets } from './holder-sets.js';
@@ -49,7 +49,7 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
   const numberOf = new Int32Array(classCount);
   const grouped = new Int32Array(classCount);
   // The group number by rights, for rights that are the same at the row and below it. Other pairs are few and go into a map.
-  const simple = new Int32Array(ALL_SCOPES + 1).fill(-1);
+  const simple = new Int32Array(RECORD_SCOPE_SET + 1).fill(-1);
   return ({ count, classes, at, below }) => {
     const groups: SizedGroup[] = [];
     const pairs = new Map<number, number>();
@@ -60,7 +60,7 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
       const inherits = below[i] ?? NEVER;
       // Neighbouring classes, such as members of one role, mostly have the same rights.
       if (i === 0 || own !== at[i - 1] || inherits !== below[i - 1]) {
-        const isSimple = own === inherits && own <= ALL_SCOPES;
+        const isSimple = own === inherits && own <= RECORD_SCOPE_SET;
         const key = isSimple ? own : pairKey({ at: own, below: inherits });
         number = (isSimple ? simple[own] : pairs.get(key)) ?? -1;
         if (number < 0) {
@@ -74,7 +74,7 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
       const group = groups[number];
       if (group !== undefined) group.size += 1;
     }
-    for (const { at: own } of groups) if (own <= ALL_SCOPES) simple[own] = -1;
+    for (const { at: own } of groups) if (own <= RECORD_SCOPE_SET) simple[own] = -1;
     if (groups.length > 1) sortByNumber(classes, { count, numberOf, groups, to: grouped });
     const all = groups.length > 1 ? grouped : classes;
     const held: RightsGroup[] = [];

@@ -3,6 +3,7 @@ import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { EngineLimits } from '../limits.js';
 import type { Finding, Sink } from '../diagnostics/report.js';
 import { rangeOf, type LineTable, type Span, visibleSpan } from '../model/span.js';
+import { RECORD_VOCABULARY, type Vocabulary } from '../model/vocabulary.js';
 import type { SourceFault } from './tree.js';
 
 export interface FileContext {
@@ -12,7 +13,18 @@ export interface FileContext {
   readonly lines: LineTable;
   readonly limits: EngineLimits;
   readonly sink: Sink;
+  readonly words: Words;
 }
+
+/** The scopes that may stand in a file. */
+export interface Words {
+  readonly vocabulary: Vocabulary;
+  /** Whether the policy may declare others that could not be read. Those are not reported as unknown. */
+  readonly hidesOthers: boolean;
+}
+
+/** Where `policy.yaml` has not been read. */
+export const UNKNOWN_WORDS: Words = { vocabulary: RECORD_VOCABULARY, hidesOthers: true };
 
 export function reportFault(context: FileContext, fault: SourceFault): void {
   context.sink.add(findingOf(context.file, context, fault));

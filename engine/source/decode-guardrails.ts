@@ -2,7 +2,7 @@
 import type { CountedPlace, GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
 import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
-import type { ScopeSet } from '../model/scope.js';
+import type { ScopeSet } from '../model/scope-set.js';
 import { refuse, type FileContext } from './context.js';
 import { PARTIES, partiesOf, someProviders } from './decode-parties.js';
 import { firstLine, isNull, itemsOf, readWord, refuseNull, type Reader } from './fields.js';

@@ -1,7 +1,9 @@
 // The section `tests` (docs/language.md "Tests").
 import type { AccessExpectation, TestDeclaration, VisibilityExpectation } from '../model/document.js';
 import { parseIdentity } from '../model/identity.js';
-import { ALL_SCOPES, FAMILIES, isFamily, isScopeName, parseScopePattern, SCOPES } from '../model/scope.js';
+import { isName } from '../model/identity.js';
+import { isOwnScope, type ScopeName } from '../model/scope.js';
+import { ALL_SCOPES, knowsScope, parseScopePattern } from '../model/vocabulary.js';
 import { refuse, type FileContext } from './context.js';
 import { entriesOf, firstLine, itemsOf, readFreeText, readWord, textsOf } from './fields.js';
 import { CREDENTIAL_SCOPES, refuseScope, unionOf } from './scope-values.js';
@@ -14,7 +16,7 @@ const ACTOR = shape(
   'an actor',
   {
     identities: [IDENTITIES, 'All identities that the credential proves.'],
-    credentialScopes: [CREDENTIAL_SCOPES, 'What the credential carries. Without it, all ten scopes.'],
+    credentialScopes: [CREDENTIAL_SCOPES, 'What the credential carries. Without it, every scope.'],
     namespaceRestrictions: [NAMESPACES, 'Where the credential reaches. Without it, everywhere.'],
   },
   { required: ['identities'] },
@@ -102,8 +104,10 @@ function readAccess(context: FileContext, written: TextNode): AccessExpectation 
   if (parts === null) return null;
   const { head } = parts;
   const namespace = namespaceOf(context, parts.path, `\`${parts.path.text}\``);
-  if (!isScopeName(head.text)) {
-    if (parseScopePattern(head.text) === null) return refuseScope(context, head, SCOPES);
+  const scope = scopeIn(context, head.text);
+  if (scope === null) {
+    const { vocabulary } = context.words;
+    if (parseScopePattern(head.text, vocabulary) === null) return refuseScope(context, head, vocabulary.scopes);
     return refuse(context, 'SCOPE_NOT_SINGLE', {
       at: head,
       message: `\`${head.text}\` stands for several scopes`,
@@ -111,7 +115,13 @@ function readAccess(context: FileContext, written: TextNode): AccessExpectation 
     });
   }
   if (namespace === null) return null;
-  return { scope: head.text, namespace: namespace.value, start: written.start, end: written.end };
+  return { scope, namespace: namespace.value, start: written.start, end: written.end };
+}
+
+/** A scope that the policy knows, or may know. */
+function scopeIn({ words }: FileContext, text: string): ScopeName | null {
+  if (knowsScope(words.vocabulary, text)) return text;
+  return words.hidesOthers && isOwnScope(text) ? text : null;
 }
 
 function readSeen(context: FileContext, { key, value: places }: Entry): VisibilityExpectation | null {
@@ -119,9 +129,11 @@ function readSeen(context: FileContext, { key, value: places }: Entry): Visibili
   const namespaces = NAMESPACES.read(context, places, `\`${key.text}\``);
   if (parts === null) return null;
   const { head, path } = parts;
-  const family = isFamily(head.text) ? head.text : null;
+  const { vocabulary, hidesOthers } = context.words;
+  const known = vocabulary.familyNames;
+  const family = known.includes(head.text) || (hidesOthers && isName(head.text)) ? head.text : null;
   if (family === null) {
-    const help = nearestHelp(head.text, FAMILIES) ?? `families are ${FAMILIES.map((name) => `\`${name}\``).join(', ')}`;
+    const help = nearestHelp(head.text, known) ?? `families are ${known.map((name) => `\`${name}\``).join(', ')}`;
     refuse(context, 'TEST_EXPECTATION', { at: head, message: `\`${head.text}\` is not a family`, help });
   }
   const namespace = namespaceOf(context, path, `\`${path.text}\``);

@@ -2,10 +2,11 @@
 // files say about each other. After a fault, reading continues with what is left, so that one run finds all mistakes.
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
+import { declaredFamilies, makeVocabulary } from '../model/vocabulary.js';
 import type { Sink } from '../diagnostics/report.js';
 import { lineTableOf } from '../model/span.js';
 import { nameRefusal, type SourceFile } from './accept-files.js';
-import { refuse, reportFault, type FileContext } from './context.js';
+import { refuse, reportFault, type FileContext, UNKNOWN_WORDS, type Words } from './context.js';
 import { withoutInvisible } from './invisible.js';
 import { withoutConflicts } from './merge-conflicts.js';
 import { withoutMisindented } from './misindented.js';
@@ -22,9 +23,13 @@ export interface ReadDocument {
   readonly text: string;
 }
 
-export function readDocument(file: SourceFile, limits: EngineLimits, sink: Sink): ReadDocument {
+/** `words` are those of the policy; `policy.yaml` itself needs none. */
+export function readDocument(
+  file: SourceFile,
+  { limits, sink, words = UNKNOWN_WORDS }: { limits: EngineLimits; sink: Sink; words?: Words },
+): ReadDocument {
   const { text, faults } = decodeText(file.bytes);
-  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink };
+  const context: FileContext = { file: file.path, text, lines: lineTableOf(text), limits, sink, words };
   for (const fault of faults) reportFault(context, fault);
   const isHeader = file.path === HEADER_FILE;
   const tree = treeOf(context, faults, isHeader ? HEADER : SECTIONS);
@@ -87,9 +92,21 @@ type Said = Pick<PolicyDocument, 'complete'> & Partial<PolicyDocument>;
 
 function readHeader(context: FileContext, node: Node | null): Said {
   const header = node === null ? null : readMapping(context, node, HEADER);
-  const { name = null, providers, exclusive, folders } = header?.values ?? {};
+  const { name = null, providers, exclusive, folders, families } = header?.values ?? {};
   const complete = header?.mayHaveLost === false && declaresAll(entryOf(header, 'providers'));
-  return { header: { name, providers: providers ?? [], exclusive: exclusive ?? [], folders: folders ?? [] }, complete };
+  const hidesFamilies =
+    header?.mayHaveLost !== false || families === null || (families ?? []).some(({ actions }) => actions === null);
+  return {
+    header: {
+      name,
+      providers: providers ?? [],
+      exclusive: exclusive ?? [],
+      folders: folders ?? [],
+      families: families ?? [],
+      hidesFamilies,
+    },
+    complete,
+  };
 }
 
 function readSections(context: FileContext, node: Node | null): Said {
@@ -132,4 +149,10 @@ function declaresAll(entry: Entry | undefined): boolean {
   if (entry.value.kind !== 'mapping' || isPartial(entry)) return false;
   // A space in a name probably means that a colon is missing before it, so another name was meant.
   return !entry.value.entries.some(({ key }) => key.text.includes(' '));
+}
+
+/** What files may name, by what `policy.yaml` declares. */
+export function wordsOf({ header }: PolicyDocument): Words {
+  if (header === null) return UNKNOWN_WORDS;
+  return { vocabulary: makeVocabulary(declaredFamilies(header.families)), hidesOthers: header.hidesFamilies };
 }

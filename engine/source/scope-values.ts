@@ -1,27 +1,25 @@
 // Scopes and the patterns for them: `<family>:*`, `*:read`, `*:write`, and in guardrails also `*-template` as the family
 // (docs/language.md "Scope patterns"). There are no other wildcards.
-import { NO_SCOPES, parseScopePattern, unionScopes, type ScopeSet } from '../model/scope.js';
+import { isFamily, isOwnScope, scopeOf as nameOf } from '../model/scope.js';
+import { NO_SCOPES, scopeBit, type ScopeSet, unionScopes } from '../model/scope-set.js';
 import type { Located } from '../model/span.js';
+import { parseScopePattern, type Vocabulary } from '../model/vocabulary.js';
+import { isName } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import { firstLine, isNull, readWord, refuseNull, textsOf, type Reader } from './fields.js';
-import { list, text, value } from './shape.js';
-import { SCOPE_PATTERNS } from './texts.js';
+import { list, text, value, type Value } from './shape.js';
+import { TEMPLATE_PATTERNS } from './texts.js';
 import type { Written } from './tree.js';
 import { nearestHelp } from './values.js';
 
-type PatternSyntax = keyof typeof SCOPE_PATTERNS;
+type PatternSyntax = 'scope-pattern' | 'guardrail-pattern';
 
-const SETS: Readonly<Record<PatternSyntax, ReadonlyMap<string, ScopeSet>>> = {
-  'scope-pattern': setsOf('scope-pattern'),
-  'guardrail-pattern': setsOf('guardrail-pattern'),
-};
-
-function setsOf(syntax: PatternSyntax): ReadonlyMap<string, ScopeSet> {
-  return new Map(SCOPE_PATTERNS[syntax].map((pattern) => [pattern, unionOf(wordsOf(pattern).map(parseScopePattern))]));
-}
+/** What `*-template:read` and the like stand for: two families of records. */
+const OF_TEMPLATES: ReadonlyMap<string, ScopeSet> = new Map(
+  TEMPLATE_PATTERNS.map((pattern) => [pattern, unionOf(wordsOf(pattern).map((word) => parseScopePattern(word)))]),
+);
 
 function wordsOf(pattern: string): readonly string[] {
-  if (!pattern.startsWith('*-')) return [pattern];
   return ['resource', 'process'].map((family) => pattern.replace('*', family));
 }
 
@@ -29,22 +27,56 @@ export function unionOf(sets: readonly (ScopeSet | null)[]): ScopeSet {
   return sets.reduce<ScopeSet>((union, set) => unionScopes(union, set ?? NO_SCOPES), NO_SCOPES);
 }
 
+function setOf(context: FileContext, written: string, syntax: PatternSyntax): ScopeSet | null {
+  const { vocabulary, hidesOthers } = context.words;
+  const known = parseScopePattern(written, vocabulary);
+  if (known !== null) return known;
+  const ofTemplates = syntax === 'guardrail-pattern' ? OF_TEMPLATES.get(written) : undefined;
+  if (ofTemplates !== undefined) return ofTemplates;
+  return hidesOthers ? hiddenSet(written) : null;
+}
+
+/** Of a family that could not be read. It stands for some scopes, but which they are is not known, nor used. */
+function hiddenSet(written: string): ScopeSet | null {
+  const [family = '', action = '', more] = written.split(':');
+  if (more !== undefined || isFamily(family) || !isName(family)) return null;
+  const scope = nameOf(family, action === '*' ? 'read' : action);
+  return isOwnScope(scope) ? scopeBit(scope) : null;
+}
+
 function scopeOf(context: FileContext, written: Written, syntax: PatternSyntax): ScopeSet | null {
-  return SETS[syntax].get(written.text) ?? refuseScope(context, written, SETS[syntax].keys());
+  const set = setOf(context, written.text, syntax);
+  if (set !== null) return set;
+  const words = [...context.words.vocabulary.patterns.keys()];
+  return refuseScope(context, written, syntax === 'scope-pattern' ? words : [...words, ...TEMPLATE_PATTERNS]);
 }
 
 /** `words` are the scopes and patterns that are allowed here. */
 export function refuseScope(context: FileContext, written: Written, words: Iterable<string>): null {
   const scope = written.text;
-  if (SETS['guardrail-pattern'].has(scope) && !SETS['scope-pattern'].has(scope)) {
+  if (OF_TEMPLATES.has(scope)) {
     const [one, other] = wordsOf(scope);
     const [message, help] = [`\`${scope}\` is for guardrails only`, `write \`${one ?? ''}\` and \`${other ?? ''}\``];
     return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: written, message, help });
   }
-  const help =
-    nearestHelp(scope, words) ??
-    'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
+  const help = nearestHelp(scope, words) ?? scopeHelp(scope, context.words.vocabulary);
   return refuse(context, 'SCOPE_UNKNOWN', { at: written, message: `\`${scope}\` is not a scope`, help });
+}
+
+function scopeHelp(scope: string, { families }: Vocabulary): string {
+  const [name = '', action = ''] = scope.split(':');
+  const family = families.find((one) => one.name === name);
+  if (family !== undefined) {
+    const all = ['read', 'write', ...family.actions].map((one) => `\`${nameOf(name, one)}\``).join(', ');
+    return `the scopes of the family are ${all}`;
+  }
+  if (isOwnScope(scope) && action !== '')
+    return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${name}: ${actionsHelp(action)} }\` would`;
+  return 'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
+}
+
+function actionsHelp(action: string): string {
+  return action === 'read' || action === 'write' ? '{}' : `{ actions: [${action}] }`;
 }
 
 const readTexts = textsOf('a scope', readWord);
@@ -52,7 +84,7 @@ const readTexts = textsOf('a scope', readWord);
 /** Each scope or pattern of a list by itself. Repeated texts are refused, but patterns may overlap. Null if one is wrong. */
 function readEach(syntax: PatternSyntax): Reader<readonly ScopeSet[]> {
   return (context, node, what) => {
-    if (node.kind === 'text' && !isNull(node) && !SETS[syntax].has(node.text)) {
+    if (node.kind === 'text' && !isNull(node) && setOf(context, node.text, syntax) === null) {
       const message = `${what} must be a list, and this is text`;
       const help = 'write a list of scopes, such as `[resource:read]` or `["*:read"]`';
       return refuse(context, 'VALUE_NOT_LIST', { at: firstLine(context, node), message, help });
@@ -86,7 +118,7 @@ export const STATED_SCOPES = value(list(text('scope-pattern'), 1), readUnion('sc
 export const CREDENTIAL_SCOPES = value(list(text('scope-pattern')), readEach('scope-pattern'));
 
 /** One scope or pattern of a guardrail. */
-export const PATTERN = value(text('guardrail-pattern'), (context, node) => {
+export const PATTERN: Value<ScopeSet> = value(text('guardrail-pattern'), (context, node) => {
   const written = readWord(context, node, 'a scope');
   return written === null ? null : scopeOf(context, written, 'guardrail-pattern');
 });

@@ -4,6 +4,7 @@ import type { ProviderDeclaration } from '../model/document.js';
 import { GROUP_SUFFIX } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import { EXCLUSIVE } from './decode-exclusive.js';
+import { FAMILIES_SECTION } from './decode-families.js';
 import { FOLDERS } from './decode-folders.js';
 import { GRANTS } from './decode-grants.js';
 import { GUARDRAILS } from './decode-guardrails.js';
@@ -44,6 +45,7 @@ const HEADER_ROWS = {
   bailiwick: [VERSION, 'The version of the policy language.'],
   name: [NAME, 'The name of the policy.'],
   providers: [PROVIDERS, 'Where identities come from: only declared providers can be named.'],
+  families: [FAMILIES_SECTION, 'Families of your own, beside the five of records, and what can be done with each.'],
   folders: [FOLDERS, 'Delegated folders: what their files may decide about.'],
   exclusive: [EXCLUSIVE, 'Identities of which no actor may have two, in lists.'],
 } as const;

@@ -35,16 +35,36 @@ export const EVERY_TOP_LEVEL = 'every-top-level';
 
 const PATTERNS: readonly string[] = [...SCOPES, ...FAMILIES.map((family) => `${family}:*`), '*:read', '*:write'];
 
+/** Two families of records at once. */
+export const TEMPLATE_PATTERNS: readonly string[] = ['read', 'write', '*'].map((action) => `*-template:${action}`);
+
 /** Scopes and the patterns for them, by the syntax that allows them: `*-template` is for guardrails only. */
-export const SCOPE_PATTERNS = {
+const SCOPE_PATTERNS = {
   'scope-pattern': PATTERNS,
-  'guardrail-pattern': [...PATTERNS, ...['read', 'write', '*'].map((action) => `*-template:${action}`)],
+  'guardrail-pattern': [...PATTERNS, ...TEMPLATE_PATTERNS],
 } as const;
+
+/** Of a family that `policy.yaml` may declare; only reading the policy tells whether it does. */
+const OWN_FAMILY = `(?!(?:${FAMILIES.join('|')})[: ])${NAME}`;
+
+function patternSchema(syntax: keyof typeof SCOPE_PATTERNS): JsonSchema {
+  const own = {
+    type: 'string',
+    pattern: `^${OWN_FAMILY}:(?:${NAME}|\\*)$`,
+    description: 'a scope of a family that `policy.yaml` declares',
+  };
+  return { anyOf: [{ enum: SCOPE_PATTERNS[syntax] }, own] };
+}
 
 export const TEXTS = {
   name: matches('a name', `^${NAME}$`, NAME_WORDS),
   'role-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
   'person-name': matches('names', `^${FORBIDDEN}${NAME}$`, NAME_WORDS),
+  'family-name': matches(
+    'names',
+    `^${FORBIDDEN}(?!(?:${FAMILIES.join('|')})$)${NAME}$`,
+    `${NAME_WORDS}; not one of the five`,
+  ),
   provider: matches('names', `^${FORBIDDEN}(?!.*-group$)${NAME}$`, 'a name that does not end in `-group`'),
   folder: matches('folders', FOLDER_PATTERN, 'a folder beside `policy.yaml`, or below one: `teams/amx`'),
   /** `link/` checks whether it is declared. */
@@ -58,16 +78,16 @@ export const TEXTS = {
       anyOf: [{ const: EVERY_TOP_LEVEL }, { type: 'string', pattern: `^${NAMESPACE}`, description: 'a namespace' }],
     },
   },
-  'scope-pattern': { takes: 'scope pattern', schema: { enum: SCOPE_PATTERNS['scope-pattern'] } },
-  'guardrail-pattern': { takes: 'scope pattern', schema: { enum: SCOPE_PATTERNS['guardrail-pattern'] } },
+  'scope-pattern': { takes: 'scope pattern', schema: patternSchema('scope-pattern') },
+  'guardrail-pattern': { takes: 'scope pattern', schema: patternSchema('guardrail-pattern') },
   access: matches(
     'a scope and a namespace',
-    `^(?:${SCOPES.join('|')}) ${NAMESPACE}`,
+    `^(?:${SCOPES.join('|')}|${OWN_FAMILY}:${NAME}) ${NAMESPACE}`,
     'a scope, a space and a namespace',
   ),
   'family-place': matches(
     'a family and a context',
-    `^(?:${FAMILIES.join('|')}) ${NAMESPACE}`,
+    `^(?:${FAMILIES.join('|')}|${OWN_FAMILY}) ${NAMESPACE}`,
     'a family, a space and a namespace',
   ),
   instant: matches('an instant with offset', `^${INSTANT}$`, 'RFC 3339 with an offset: `2026-12-01T00:00:00Z`'),

@@ -42,7 +42,11 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
   const byNamespace = listRows(grants.namespace, namespaces.parent.length);
   const byPrincipal = listRows(grants.principal, principals, byNamespace.rows);
   const nodes = findNodes(tables);
-  const { runs, runStart, listNode, list, windowGrant } = makeRuns(tables, byPrincipal, nodes);
+  const { runs, runUpper, runStart, listNode, listUpper, list, sets, windowGrant } = makeRuns(
+    tables,
+    byPrincipal,
+    nodes,
+  );
   const sizes: TableSizes = {
     rows: namespaces.parent.length,
     nodes: nodes.before.at(-1) ?? 0,
@@ -52,6 +56,9 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
     identitySlots: slotCount(subjects.length),
     principals,
     runWords: runs.length,
+    runUpper: runUpper.length,
+    listUpper: listUpper.length,
+    setWords: sets.length,
     grants: grants.id.length,
     windows: windowGrant.length,
     pairs: tables.exclusive.first.length,
@@ -67,12 +74,16 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
   const identities = putIdentities(tables, { holders, runStart }, { columns, starts });
   columns.runStart.set(runStart);
   columns.runs.set(runs);
+  columns.runUpper.set(runUpper);
   columns.listNode.set(listNode);
+  columns.listUpper.set(listUpper);
+  columns.sets.set(sets);
   columns.list.set(list);
   columns.grantFile.set(grants.file);
   columns.grantLine.set(grants.line);
   putIds(ids, columns);
-  return { buffer, sizes, starts: { paths, identities }, texts: { providers: tables.providers, files: tables.files } };
+  const texts = { providers: tables.providers, files: tables.files, ownScopes: tables.vocabulary.own };
+  return { buffer, sizes, starts: { paths, identities }, texts };
 }
 
 /** Opens a table that was built here or in another thread. */

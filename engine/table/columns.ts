@@ -8,6 +8,8 @@
 import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { type Kept, makeKept } from './kept.js';
+import { indexOwn } from './scope-numbers.js';
+import type { SetColumn } from './steps.js';
 
 /** The lengths of the columns. With these and the buffer, the table can be read. */
 export interface TableSizes {
@@ -19,6 +21,11 @@ export interface TableSizes {
   readonly identitySlots: number;
   readonly principals: number;
   readonly runWords: number;
+  /** 0 unless numbers of sets need more than the ten bits of a step; so for `listUpper`. */
+  readonly runUpper: number;
+  readonly listUpper: number;
+  /** Two words for each set of scopes; 0 if sets are their own bits. */
+  readonly setWords: number;
   readonly grants: number;
   readonly windows: number;
   readonly pairs: number;
@@ -35,6 +42,8 @@ export interface TableStarts {
 export interface TableTexts {
   readonly providers: readonly string[];
   readonly files: readonly string[];
+  /** Scopes of declared families, sorted. */
+  readonly ownScopes: readonly string[];
 }
 
 /** The entry of a row of the trie in `rows`: four words. */
@@ -96,16 +105,20 @@ export interface TableColumns {
   /** The index of each principal's run; 0 is an empty run. */
   readonly runStart: Int32Array;
   /**
-   * A run for each principal with grants. Its first word is `entry << 10 | scopes`: the first of its entries in `list`,
+   * A run for each principal with grants. Its first word is `entry << 10 | set`: the first of its entries in `list`,
    * which end where those of the next run begin, and all scopes that they carry. Then follows what the principal holds
-   * where, as step functions (steps.ts).
+   * where, as step functions (steps.ts). `runUpper` has the upper bits of its sets.
    */
   readonly runs: Int32Array;
+  readonly runUpper: Uint16Array;
   /**
-   * Grants by principal, and by node within a principal: `node << 10 | scopes`. Apart from the other fields, because it
-   * is searched.
+   * Grants by principal, and by node within a principal: `node << 10 | set`. Apart from the other fields, because it
+   * is searched. `listUpper` has the upper bits of its sets.
    */
   readonly listNode: Int32Array;
+  readonly listUpper: Uint16Array;
+  /** What the numbers of sets mean (scope-numbers.ts). */
+  readonly sets: Int32Array;
   readonly list: Int32Array;
 
   readonly grantFile: Int32Array;
@@ -129,6 +142,7 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
   };
   const doubles = (length: number): Float64Array => new Float64Array(...take(length, 8));
   const words = (length: number): Int32Array => new Int32Array(...take(length, 4));
+  const halves = (length: number): Uint16Array => new Uint16Array(...take(length, 2));
   const octets = (length: number): Uint8Array => new Uint8Array(...take(length, 1));
   const columns = {
     windowFrom: doubles(sizes.windows),
@@ -148,6 +162,9 @@ export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { c
     grantFile: words(sizes.grants),
     grantLine: words(sizes.grants),
     idStart: words(sizes.grants + 1),
+    sets: words(sizes.setWords),
+    runUpper: halves(sizes.runUpper),
+    listUpper: halves(sizes.listUpper),
     idBytes: octets(sizes.idBytes),
     segmentBytes: octets(sizes.segmentBytes),
   };
@@ -158,6 +175,11 @@ const EMPTY = new ArrayBuffer(0);
 
 /** The columns of one loaded policy, with its few texts and what recent answers contained. */
 export interface DecisionTable extends TableColumns {
+  /** Of runs and of the list, in the form that searches take. */
+  readonly runSets: SetColumn;
+  readonly listSets: SetColumn;
+  /** The bits of scopes of declared families. */
+  readonly ownIndex: ReadonlyMap<string, number>;
   readonly starts: TableStarts;
   readonly texts: TableTexts;
   readonly refs: Kept<GrantRef>;
@@ -169,5 +191,14 @@ export function openTable(
   { starts, texts }: { readonly starts: TableStarts; readonly texts: TableTexts },
 ): DecisionTable {
   const rows = columns.rows.length / ROW.words;
-  return { ...columns, starts, texts, refs: makeKept(columns.grantFile.length), paths: makeKept(rows) };
+  return {
+    ...columns,
+    runSets: { words: columns.runs, upper: columns.runUpper },
+    listSets: { words: columns.listNode, upper: columns.listUpper },
+    ownIndex: indexOwn(texts.ownScopes),
+    starts,
+    texts,
+    refs: makeKept(columns.grantFile.length),
+    paths: makeKept(rows),
+  };
 }

@@ -1,42 +1,53 @@
 // Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? This
 // allocates nothing.
 import { type DecisionTable, GRANT, INHERITED, WINDOWED } from './columns.js';
-import { lastUpTo, SCOPE_BITS, scopesAt, stepsEnd, windowedHead } from './steps.js';
+import { type SetWords, wordOf } from './scope-numbers.js';
+import { heldAt, lastUpTo, SET_BITS, setAt, type SetColumn, stepsEnd, windowedHead } from './steps.js';
 
 /** A question to the table. */
 export interface Wanted {
   readonly place: number;
-  /** Any of these. */
+  /** Any of these, as bits of one word of a set. */
   readonly scopes: number;
+  /** Which word that is; 0 in a policy of the ten scopes. */
+  readonly word: number;
   readonly at: number;
 }
 
 /** Whether a grant of the run's principal that is in force carries one of the scopes at the place. */
 export function isHeldBy(table: DecisionTable, run: number, wanted: Wanted): boolean {
-  const { runs } = table;
-  if (((runs[run] ?? 0) & wanted.scopes) === 0) return false;
-  if ((scopesAt(runs, run + 1, wanted.place) & wanted.scopes) !== 0) return true;
-  return mayBeHeld(runs, run + 1, wanted) && nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0;
+  const { runSets, sets } = table;
+  const { scopes, word } = wanted;
+  if ((wordOf(sets, setAt(runSets, run), word) & scopes) === 0) return false;
+  if ((wordOf(sets, heldAt(runSets, run + 1, wanted.place), word) & scopes) !== 0) return true;
+  return (
+    mayBeHeld(runSets, sets, { head: run + 1, wanted }) &&
+    nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0
+  );
 }
 
 /** Whether one of the scopes is held there at some time. Only the grants tell whether that is now. */
-export function mayBeHeld(words: Int32Array, head: number, { place, scopes }: Wanted): boolean {
-  const windowed = windowedHead(words, head);
-  return windowed >= 0 && (scopesAt(words, windowed, place) & scopes) !== 0;
+export function mayBeHeld(
+  column: SetColumn,
+  sets: SetWords,
+  { head, wanted }: { head: number; wanted: Wanted },
+): boolean {
+  const windowed = windowedHead(column.words, head);
+  return windowed >= 0 && (wordOf(sets, heldAt(column, windowed, wanted.place), wanted.word) & wanted.scopes) !== 0;
 }
 
-/** All scopes that grants of the run's principal carry at the place and that are in force. */
-export function heldBy(table: DecisionTable, run: number, { place, scopes, at }: Wanted): number {
-  const { list, listNode, runs } = table;
-  let held = scopesAt(runs, run + 1, place) & scopes;
+/** Those of the wanted scopes that grants of the run's principal carry at the place and that are in force. */
+export function heldBy(table: DecisionTable, run: number, { place, scopes, word, at }: Wanted): number {
+  const { list, listSets, runs, runSets, sets } = table;
+  let held = wordOf(sets, heldAt(runSets, run + 1, place), word) & scopes;
   // For scopes that are held at some time, each grant in force accounts for all that it carries.
   const windowed = windowedHead(runs, run + 1);
-  let open = windowed < 0 ? 0 : scopesAt(runs, windowed, place) & scopes & ~held;
+  let open = windowed < 0 ? 0 : wordOf(sets, heldAt(runSets, windowed, place), word) & scopes & ~held;
   let from = open === 0 ? -1 : lastGrant(table, run, place);
   while (open !== 0 && from >= 0) {
-    const entry = nextGrant(table, { place, scopes: open, at }, from);
+    const entry = nextGrant(table, { place, scopes: open, word, at }, from);
     if (entry < 0) break;
-    held |= (listNode[entry] ?? 0) & open;
+    held |= wordOf(sets, setAt(listSets, entry), word) & open;
     open &= ~held;
     from = list[GRANT.words * entry + GRANT.outer] ?? -1;
   }
@@ -45,27 +56,26 @@ export function heldBy(table: DecisionTable, run: number, { place, scopes, at }:
 
 /** The first of the principal's entries in `list` at a node of at least this number, or the end of its entries. */
 export function firstEntry({ listNode, runs }: DecisionTable, run: number, node: number): number {
-  return lastUpTo(listNode, node - 1, { first: (runs[run] ?? 0) >> SCOPE_BITS, end: listEnd(runs, run) }) + 1;
+  return lastUpTo(listNode, node - 1, { first: (runs[run] ?? 0) >> SET_BITS, end: listEnd(runs, run) }) + 1;
 }
 
 export function listEnd(runs: Int32Array, run: number): number {
-  return (runs[stepsEnd(runs, run + 1)] ?? 0) >> SCOPE_BITS;
+  return (runs[stepsEnd(runs, run + 1)] ?? 0) >> SET_BITS;
 }
 
 /** Where the search for the principal's grants at a place begins: its last grant at a node up to that place, or -1. */
 export function lastGrant(table: DecisionTable, run: number, place: number): number {
   const end = firstEntry(table, run, (place >> 1) + 1);
-  return end === (table.runs[run] ?? 0) >> SCOPE_BITS ? -1 : end - 1;
+  return end === (table.runs[run] ?? 0) >> SET_BITS ? -1 : end - 1;
 }
 
 /** The first wanted grant in `list`, going outwards from `from`; -1 if there is none. */
-export function nextGrant(table: DecisionTable, { place, scopes, at }: Wanted, from: number): number {
-  const { list, listNode } = table;
+export function nextGrant(table: DecisionTable, { place, scopes, word, at }: Wanted, from: number): number {
+  const { list, listNode, listSets, sets } = table;
   for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
-    const own = listNode[entry] ?? 0;
     const end = list[GRANT.words * entry + GRANT.end] ?? 0;
-    if ((own & scopes) === 0 || place >> 1 >= end >> 2) continue;
-    if ((end & INHERITED) === 0 && place !== 2 * (own >> SCOPE_BITS)) continue;
+    if ((wordOf(sets, setAt(listSets, entry), word) & scopes) === 0 || place >> 1 >= end >> 2) continue;
+    if ((end & INHERITED) === 0 && place !== 2 * ((listNode[entry] ?? 0) >>> SET_BITS)) continue;
     if (isInForce(table, entry, at)) return entry;
   }
   return -1;

@@ -1,5 +1,5 @@
 // What the admin listener takes and answers, as JSON Schemas: health, status and API keys.
-import { ALL_SCOPES, scopeNames } from '../../engine/index.js';
+import { SCOPE_PATTERN } from '../../engine/index.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { digest } from './answer-schemas.js';
 import { bodyShape } from './body-shape.js';
@@ -186,7 +186,7 @@ export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(
   }),
 );
 
-const scopes = schema({ type: 'array', maxItems: 100, items: { enum: scopeNames(ALL_SCOPES) } });
+const scopes = schema({ type: 'array', maxItems: 100, items: { type: 'string', pattern: SCOPE_PATTERN } });
 
 const KEY_BODY = schema({
   title: 'NewKey',

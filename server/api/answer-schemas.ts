@@ -1,5 +1,5 @@
 // What the routes answer, as JSON Schemas. The API's description shows them, and tests check every answer against them.
-import { scopeNames, ALL_SCOPES } from '../../engine/index.js';
+import { SCOPE_PATTERN } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { PROBLEMS } from '../problem.js';
 import { familyName, namespacePath, reachName, SELECTED_RECORD } from './record-schema.js';
@@ -13,7 +13,13 @@ export const digest = schema({
   pattern: '^sha256:[0-9a-f]{64}$',
 });
 export const identity = schema({ title: 'Identity', ...whole({ provider: text, subject: text }) });
-export const scope = schema({ title: 'Scope', enum: scopeNames(ALL_SCOPES) });
+/** One of the ten, or one of a family that the policy declares. */
+export const scope = schema({
+  title: 'Scope',
+  description: 'One of the ten scopes of records, or a scope of a family that the policy declares.',
+  type: 'string',
+  pattern: SCOPE_PATTERN,
+});
 
 const ASKED = Object.freeze({
   family: familyName,

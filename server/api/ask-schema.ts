@@ -6,6 +6,7 @@ import {
   canonicalize,
   isScopeName,
   pathFaultText,
+  type Policy,
   type RawActor,
   scopeSetOf,
 } from '../../engine/index.js';
@@ -24,7 +25,7 @@ const text = schema({ type: 'string' });
 export const SUBJECT = schema({
   title: 'Subject',
   description:
-    'Who is asked about. Without `credentialScopes` all ten scopes, without `namespaceRestrictions` everywhere.',
+    'Who is asked about. Without `credentialScopes` every scope of the policy, without `namespaceRestrictions` everywhere.',
   type: 'object',
   required: ['identities'],
   properties: {
@@ -106,10 +107,10 @@ export const DECIDED_SCHEMA = schema({
 });
 
 /** Throws a problem with the fault of an actor at `/actor`. */
-export function readSubject(actor: unknown): Actor {
+export function readSubject(actor: unknown, { scopes }: Pick<Policy, 'scopes'>): Actor {
   try {
     if (actor === 'local') throw new QuestionFault('/actor', NO_LOCAL);
-    return canonicalActor(decodeActor(actor));
+    return canonicalActor(decodeActor(actor, scopes));
   } catch (error) {
     if (!(error instanceof QuestionFault)) throw error;
     const { pointer, message } = error;
@@ -133,12 +134,16 @@ function canonicalActor(actor: RawActor): Actor {
 }
 
 /** Throws a problem with the first fault of each question. With `only`, questions of other kinds are faults, too. */
-export function readQuestions(items: readonly unknown[], only?: 'access'): readonly Question[] {
+export function readQuestions(
+  items: readonly unknown[],
+  { scopes }: Pick<Policy, 'scopes'>,
+  only?: 'access',
+): readonly Question[] {
   const errors: ProblemError[] = [];
   const questions = items.flatMap((item, index): readonly Question[] => {
     try {
       if (isObject(item) && item['actor'] === 'local') throw new QuestionFault('/actor', NO_LOCAL);
-      const question = readQuestion(fields(item, '', ['actor', 'request']));
+      const question = readQuestion(fields(item, '', ['actor', 'request']), scopes);
       if (only !== undefined && question.request.kind !== only) throw new QuestionFault('/request/kind', ONLY_ACCESS);
       return [question];
     } catch (error) {

@@ -4,7 +4,7 @@ import { ASK_LIMITS } from '../limits/http.js';
 import { digest, identity, scope } from './answer-schemas.js';
 import { SUBJECT } from './ask-schema.js';
 import { type BodyShape, bodyShape } from './body-shape.js';
-import { familyName, instant, namespacePath, reachName } from './record-schema.js';
+import { instant, namespacePath, reachName } from './record-schema.js';
 import { schema, type TypeOf, whole } from './schema.js';
 
 const text = schema({ type: 'string' });
@@ -42,7 +42,7 @@ const VISIBLE = schema({
   title: 'VisibleTo',
   type: 'object' as const,
   required: ['actor', 'family', 'namespace'],
-  properties: { actor: SUBJECT, family: familyName, namespace: text, reach: reachName, page },
+  properties: { actor: SUBJECT, family: text, action: text, namespace: text, reach: reachName, page },
   additionalProperties: false,
 });
 

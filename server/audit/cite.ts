@@ -2,12 +2,12 @@
 // visible. Recording and replay both use this file, so they agree to the byte.
 import {
   type AccessStep,
-  type Decision,
   decideAs,
-  type Family,
+  type Decision,
   type GrantRef,
   type Instant,
   type NamespacePath,
+  type Policy,
   type RawActor,
   type RawRequest,
   type Request,
@@ -52,15 +52,15 @@ export interface Told {
 /** One decision that an asker was told. Nothing was decided where a part of the question is no path or no scope. */
 export function toldDecision(
   operation: Told['operation'],
-  { subject, request }: { readonly subject: RawActor; readonly request: RawRequest },
+  { subject, request, policy }: { readonly subject: RawActor; readonly request: RawRequest; readonly policy: Policy },
   decision: Decision,
 ): Told {
   // A restriction of the subject that is no path also ends at the first step, and the event does not have its text.
   const isRead = decision.decision === 'allow' || decision.step !== 'canonicalize';
-  const asked = isRead ? canonicalRequest(request) : null;
+  const asked = isRead ? canonicalRequest(request, policy) : null;
   return {
     operation,
-    subject: eventSubject(subject),
+    subject: eventSubject(subject, policy),
     decision,
     ...(asked === null ? {} : { access: askedOf(asked) }),
   };
@@ -87,8 +87,9 @@ export function cite({ access, resolved, visibility }: Asked, at: Instant, diges
   const { reach } = access;
   if (reach !== undefined) {
     const { family, context } = access;
-    const visible = visibility ?? visibilityAs(resolved, { request: { family, context, reach }, at });
-    return citeVisibility(resolved, { family, visible, at, digest });
+    const action = access.scope.slice(family.length + 1);
+    const visible = visibility ?? visibilityAs(resolved, { request: { family, action, context, reach }, at });
+    return citeVisibility(resolved, { scope: access.scope, visible, at, digest });
   }
   return { decision: decideAs(resolved, { request: requestOf(access), at }) };
 }
@@ -103,7 +104,7 @@ export function requestOf(access: AccessAsked | CopyAsked): Request {
 }
 
 interface Seen {
-  readonly family: Family;
+  readonly scope: ScopeName;
   readonly visible: Visibility;
   readonly at: Instant;
   readonly digest: string | undefined;
@@ -113,12 +114,12 @@ interface Seen {
  * The grants of each part of the visible set. If it has more than `AUDIT_LIMITS.citedParts` parts, only the first ones
  * count.
  */
-function citeVisibility(actor: ResolvedActor, { family, visible, at, digest }: Seen): Cited {
+function citeVisibility(actor: ResolvedActor, { scope, visible, at, digest }: Seen): Cited {
   if (visible.kind === 'none') return { decision: { decision: 'deny', step: visible.step } };
   const parts = visible.kind === 'all' ? [ROOT] : [...visible.exact, ...visible.subtrees];
   const grants: GrantRef[] = [];
   for (const target of parts.slice(0, AUDIT_LIMITS.citedParts)) {
-    const decision = decideAt(actor, { scope: `${family}:read`, target }, at);
+    const decision = decideAt(actor, { scope, target }, at);
     if (decision.decision === 'allow') grants.push(...decision.grants);
   }
   return { decision: { decision: 'allow', grants }, visibility: digest ?? visibilityDigest(visible) };

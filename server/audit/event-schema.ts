@@ -1,14 +1,15 @@
 // The shape of an event in a log and in the outbox, as JSON Schema. Readers of both validate against it. Later releases
 // may add members.
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { FAMILIES, SCOPES } from '../../engine/index.js';
+import { SCOPE_PATTERN } from '../../engine/index.js';
 import type { AccessAsked, AuditEvent, CopyAsked } from './event.js';
 
 const text = { type: 'string' };
 const texts = { type: 'array', items: text };
 const textOrNull = { type: ['string', 'null'] };
 const count = { type: 'integer', minimum: 0 };
-const family = { enum: FAMILIES };
+const family = { type: 'string' };
+const scope = { type: 'string', pattern: SCOPE_PATTERN };
 
 const ACCESS = {
   type: 'object',
@@ -18,7 +19,7 @@ const ACCESS = {
     creates: text,
     family,
     reach: { enum: ['lineage', 'exact', 'subtree'] },
-    scope: { enum: SCOPES },
+    scope,
     target: text,
   },
 };
@@ -44,7 +45,7 @@ export const EVENT_SCHEMA = Object.freeze({
       type: 'object',
       required: ['credentialScopes', 'fingerprint', 'id', 'identities', 'kind', 'namespaceRestrictions'],
       properties: {
-        credentialScopes: { type: 'array', items: { enum: SCOPES } },
+        credentialScopes: { type: 'array', items: scope },
         fingerprint: textOrNull,
         id: text,
         identities: texts,
@@ -80,7 +81,7 @@ export const EVENT_SCHEMA = Object.freeze({
       type: 'object',
       required: ['credentialScopes', 'identities', 'namespaceRestrictions'],
       properties: {
-        credentialScopes: { type: 'array', items: { enum: SCOPES } },
+        credentialScopes: { type: 'array', items: scope },
         identities: texts,
         namespaceRestrictions: { type: ['array', 'null'], items: text },
       },

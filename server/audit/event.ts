@@ -7,24 +7,26 @@ import {
   type ActorKind,
   ALL_SCOPES,
   canonicalize,
+  carriedNames,
   compareTexts,
   type Decision,
   type Family,
+  familyOf,
   formatIdentity,
   formatInstant,
   type GrantRef,
   type Identity,
   type Instant,
-  isFamily,
   isScopeName,
   type NamespacePath,
   parentOf,
+  type Policy,
   type RawActor,
   type Reach,
   type Request,
   ROOT,
   type ScopeName,
-  scopeNames,
+  SCOPES,
   scopeSetOf,
   type Step,
   type VisibilityRequest,
@@ -93,7 +95,8 @@ export type EventSubject = Pick<EventActor, 'credentialScopes' | 'identities' | 
 export interface AccessAsked {
   readonly context: NamespacePath;
   readonly creates?: NamespacePath;
-  readonly family: Family;
+  /** One of the five, or one that the policy declares. */
+  readonly family: string;
   readonly reach?: Reach;
   readonly scope: ScopeName;
   readonly target: NamespacePath;
@@ -263,9 +266,10 @@ export function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'gran
   return { grants: ids.slice(0, AUDIT_LIMITS.grants), grantsOmitted: omitted };
 }
 
-export function eventActor(actor: RequestActor): EventActor {
+/** `policy` is what it asked; without one, a credential that is not narrowed carries the scopes of records. */
+export function eventActor(actor: RequestActor, policy: Words = RECORDS): EventActor {
   return {
-    credentialScopes: scopeNames(actor.credentialScopes),
+    credentialScopes: carriedNames(actor.credentialScopes, policy),
     fingerprint: actor.credentialFingerprint,
     id: actor.id,
     identities: textsOf(actor.identities),
@@ -283,12 +287,13 @@ function textsOf(identities: readonly Identity[]): readonly string[] {
 }
 
 /** A restriction that is no path is left out: with it, everything is denied at the first step. */
-export function eventSubject(subject: RawActor): EventSubject {
+export function eventSubject(subject: RawActor, policy: Words): EventSubject {
   if (subject.kind === 'local') throw new TypeError('nobody asks about the local actor');
   const { identities, credentialScopes, namespaceRestrictions } = subject;
   return {
-    credentialScopes: scopeNames(
+    credentialScopes: carriedNames(
       credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes.filter(isScopeName)),
+      policy,
     ),
     identities: textsOf(identities),
     namespaceRestrictions:
@@ -341,12 +346,12 @@ export function askedOf(request: Request): AccessAsked | CopyAsked {
 }
 
 /** Like `askedOf`, for a query. */
-export function queryAsked({ family, context, reach }: VisibilityRequest): AccessAsked {
-  return { context, family, reach, scope: `${family}:read`, target: context };
+export function queryAsked({ family, action = 'read', context, reach }: VisibilityRequest): AccessAsked {
+  const scope = `${family}:${action}`;
+  if (!isScopeName(scope)) throw new TypeError('a query of something that is no family');
+  return { context, family, reach, scope, target: context };
 }
 
-function familyOf(scope: ScopeName): Family {
-  const family = scope.slice(0, scope.indexOf(':'));
-  if (!isFamily(family)) throw new TypeError('a scope without a family');
-  return family;
-}
+type Words = Pick<Policy, 'scopes'>;
+
+const RECORDS: Words = { scopes: SCOPES.toSorted(compareTexts) };

@@ -5,15 +5,14 @@ import {
   type Actor,
   type ActorKind,
   canonicalize,
-  type Decision,
   decideAs,
+  type Decision,
   type Identity,
   parseIdentity,
   parseInstant,
   type Policy,
-  type ResolvedActor,
   resolveActor,
-  SCOPES,
+  type ResolvedActor,
   scopeSetOf,
   unrestrictedPolicy,
 } from '../../engine/index.js';
@@ -145,7 +144,7 @@ function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEve
     }
     const request = requestOf(access);
     const decide = (): Decision => decideAs(resolved, { request, at });
-    return decidedOf(decideWithin(boundsOf(asker), { request, at }, decide), undefined);
+    return decidedOf(decideWithin(boundsOf(asker, ground.policy), { request, at }, decide), undefined);
   }
   const { decision, visibility } = cite({ access, resolved }, at);
   return decidedOf(decision, visibility);
@@ -165,7 +164,7 @@ function resolvedIn({ policy, actors }: Ground, actor: EventActor): ResolvedActo
  * Everything about an actor that a policy looks at, one part per line. Identities and paths never contain line ends.
  */
 function nameOf({ kind, identities, credentialScopes, namespaceRestrictions }: EventActor): string {
-  const scopes = credentialScopes.length === SCOPES.length ? '*' : credentialScopes.join();
+  const scopes = credentialScopes.join();
   const counts = `${String(identities.length)} ${String(namespaceRestrictions?.length ?? '*')}`;
   return [`${kind} ${scopes} ${counts}`, ...identities, ...(namespaceRestrictions ?? [])].join('\n');
 }

@@ -3,14 +3,15 @@
 import {
   type Actor,
   ALL_SCOPES,
+  carriedNames,
   formatIdentity,
   type Identity,
   LOCAL_ACTOR,
   type NamespacePath,
-  scopeNames,
+  type Policy,
   SCOPES,
-  scopeSetOf,
   type ScopeSet,
+  scopeSetOf,
 } from '../../engine/index.js';
 
 declare const minted: unique symbol;
@@ -36,7 +37,7 @@ export type CredentialKind = 'key' | 'token' | 'certificate';
 export interface CredentialHolder {
   readonly id: string;
   readonly identities: readonly Identity[];
-  /** Null means not narrowed: all ten scopes. The empty list carries no scope. */
+  /** Null means not narrowed: every scope that the policy knows. The empty list carries no scope. */
   readonly scopes: ScopeSet | null;
   /** Null means unrestricted. The empty list allows nothing. */
   readonly restrictions: readonly NamespacePath[] | null;
@@ -57,7 +58,7 @@ export function actorOf(kind: CredentialKind, holder: CredentialHolder): Request
   });
 }
 
-/** Whoever brings no credential. It reads and does nothing else, whatever the policy grants to the identity. */
+/** Whoever brings no credential. It reads records and does nothing else, whatever the policy grants to the identity. */
 export function actorWithoutCredential({ provider, subject }: Identity): RequestActor {
   return mint({
     kind: 'anonymous',
@@ -82,12 +83,12 @@ function mint(fields: Omit<RequestActor, typeof minted>): RequestActor {
 }
 
 /** The actor without secrets, as `whoami` answers it. */
-export function describeActor(actor: RequestActor): Readonly<Record<string, unknown>> {
+export function describeActor(actor: RequestActor, policy: Pick<Policy, 'scopes'>): Readonly<Record<string, unknown>> {
   return {
     id: actor.id,
     kind: actor.kind,
     identities: actor.identities,
-    credentialScopes: scopeNames(actor.credentialScopes),
+    credentialScopes: carriedNames(actor.credentialScopes, policy),
     namespaceRestrictions: actor.namespaceRestrictions,
     credentialFingerprint: actor.credentialFingerprint,
   };

@@ -6,6 +6,7 @@ import {
   formatIdentity,
   type Identity,
   isFamily,
+  isRecordScope,
   isScopeName,
   makeIdentity,
   type NamespacePath,
@@ -70,11 +71,11 @@ function scopesOf(value: unknown): ScopeSet {
     if (typeof text !== 'string')
       throw notValid('unusable', 'the scope claim is neither a string nor a list of strings');
     const cut = text.indexOf(':');
-    // A name that begins like a scope of ours must be one. Others are meant for somebody else.
+    // A name that begins like a scope of records must be one. Others are meant for somebody else, unless a policy declares them.
     return cut >= 0 && isFamily(text.slice(0, cut));
   });
-  if (!names.every(isScopeName)) throw notValid('unusable', 'the scope claim has a scope that does not exist');
-  return scopeSetOf(names);
+  if (!names.every(isRecordScope)) throw notValid('unusable', 'the scope claim has a scope that does not exist');
+  return scopeSetOf(texts.filter(isScopeName));
 }
 
 /** A configured claim must be present. Without it nobody knows how far the token reaches. */

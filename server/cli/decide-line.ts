@@ -2,7 +2,7 @@
 // paths or scopes, so that a bad one is denied with its step. A line that is no question at all is an error of the
 // line.
 import { isUtf8 } from 'node:buffer';
-import { type Instant, parseInstant } from '../../engine/index.js';
+import { type Instant, parseInstant, type ScopeName, SCOPES } from '../../engine/index.js';
 import { isObject } from '../json.js';
 import { fields, type Question, QuestionFault, readQuestion } from '../decide-question.js';
 import { parseStrictJson } from '../json.js';
@@ -28,7 +28,8 @@ const JUDGED_TEXTS =
   /^\/request\/(?:scope|context|target|namespace|source|destination)$|^\/actor\/namespaceRestrictions\/\d+$/;
 
 /** `at` is null if the line names none. */
-export function parseDecideLine(bytes: Uint8Array): DecideLine {
+/** `scopes` are those that the policy knows. */
+export function parseDecideLine(bytes: Uint8Array, scopes: readonly ScopeName[] = SCOPES): DecideLine {
   const mayHoldAnyText = (pointer: string): boolean => JUDGED_TEXTS.test(pointer);
   const parsed = parseStrictJson(bytes, { depth: CLI_LIMITS.requestDepth, isLine: true, mayHoldAnyText });
   if (!parsed.ok) {
@@ -41,7 +42,7 @@ export function parseDecideLine(bytes: Uint8Array): DecideLine {
   }
   const id = idOf(parsed.value);
   try {
-    return { ok: true, id, ...decodeLine(parsed.value) };
+    return { ok: true, id, ...decodeLine(parsed.value, scopes) };
   } catch (error) {
     if (!(error instanceof QuestionFault)) throw error;
     const where = error.pointer === '' ? 'the line' : `\`${error.pointer}\``;
@@ -74,13 +75,13 @@ function parseLoosely(bytes: Uint8Array): unknown {
   }
 }
 
-function decodeLine(value: unknown): Question & { readonly at: Instant | null } {
+function decodeLine(value: unknown, scopes: readonly ScopeName[]): Question & { readonly at: Instant | null } {
   const line = fields(value, '', ['id', 'actor', 'request', 'at']);
   const { id, at } = line;
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
     throw new QuestionFault('/id', 'must be a string');
   return {
-    ...readQuestion(line),
+    ...readQuestion(line, scopes),
     at: at === undefined ? null : decodeInstant(at),
   };
 }

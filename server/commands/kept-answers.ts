@@ -3,7 +3,7 @@
 // done. A request that comes while that one runs is refused, and a later one gets its answer. An answer is stored in
 // the transaction that it describes.
 import { hash } from 'node:crypto';
-import { formatInstant, instantOf, type Instant } from '../../engine/index.js';
+import { carriesAll, formatInstant, instantOf, type Instant, SCOPES, scopeSetOf } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { canonicalJson } from '../canonical-json.js';
 import { violates } from '../db/failures.js';
@@ -28,9 +28,11 @@ export interface Keyed {
 
 export function answerKey(actor: RequestActor, { key, method, path, body }: Keyed): AnswerKey {
   const { id, credentialScopes, namespaceRestrictions } = actor;
+  // A credential that is not narrowed carries all of what commands ask for. So it always had the number of these.
+  const carried = carriesAll(credentialScopes) ? scopeSetOf(SCOPES) : credentialScopes;
   const restrictions = namespaceRestrictions === null ? null : [...namespaceRestrictions].sort();
   return {
-    owner: digest([id, credentialScopes, restrictions, method, path, key]),
+    owner: digest([id, carried, restrictions, method, path, key]),
     fingerprint: digest(body),
   };
 }

@@ -141,8 +141,8 @@ function makeFailures(trail: Recorder): (exchange: Exchange, status: number) => 
   };
 }
 
-function whoIs(actor: NonNullable<Exchange['actor']>): EventActor {
-  return 'credentialScopes' in actor ? eventActor(actor) : eventAdmin(actor);
+function whoIs(actor: NonNullable<Exchange['actor']>, active: Exchange['active'] = null): EventActor {
+  return 'credentialScopes' in actor ? eventActor(actor, active?.policy) : eventAdmin(actor);
 }
 
 /** Whether the request only reads. A missing record then leaves the same trace as one that may not be seen. */
@@ -169,7 +169,7 @@ function partsOf(exchange: Exchange, status: number, digest?: string): Omit<NewE
   return {
     requestId,
     at,
-    actor: actor === null ? ANONYMOUS : whoIs(actor),
+    actor: actor === null ? ANONYMOUS : whoIs(actor, active),
     operation: judged?.operation ?? 'request',
     status,
     ...(actor?.kind === 'anonymous' && address !== null ? { address } : {}),

@@ -197,11 +197,11 @@ export interface StatusRoute extends Described {
 export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | StatusRoute;
 
 interface SelfRoute extends Told {
-  readonly answer: (actor: RequestActor) => Answer;
+  readonly answer: (call: ActorCall) => Answer;
 }
 
 export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
-  return { ...told, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call.actor)) };
+  return { ...told, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call)) };
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
@@ -215,13 +215,16 @@ export interface Decided {
   readonly gone: AbortSignal;
 }
 
+/** Of a family that the gateway stores. */
+export type RecordVisibility = VisibilityRequest & { readonly family: Family };
+
 interface VisibilityRoute<Value, Plan> extends Told {
   readonly body: BodyInput<Value>;
   /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
   /** Its name in the audit log. */
   readonly verb: 'query' | 'count';
-  readonly visibilityOf: (plan: Plan) => VisibilityRequest;
+  readonly visibilityOf: (plan: Plan) => RecordVisibility;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
 
@@ -306,11 +309,7 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
 
 type ReadVerb = 'query' | 'count' | 'read';
 
-function see(
-  { actor, at, pin, judged, resolve, gone }: ActorCall,
-  request: VisibilityRequest,
-  verb: ReadVerb,
-): Decided {
+function see({ actor, at, pin, judged, resolve, gone }: ActorCall, request: RecordVisibility, verb: ReadVerb): Decided {
   const { policy } = pin();
   const began = performance.now();
   const resolved = resolve();

@@ -25,15 +25,14 @@ import {
   type Request,
   type ResolvedActor,
   resolveActor,
-  scopeNames,
-  SCOPES,
   unrestrictedPolicy,
   visibility,
   visibilityAs,
+  carriedNames,
 } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { fromRoot } from '../support/root.js';
-import { anyActor, anyInstant, anyPath, pathOf, policyOf, exclusiveWorld as world } from './oracle/worlds.js';
+import { anyActor, anyInstant, anyPath, anyScope, pathOf, policyOf, exclusiveWorld as world } from './oracle/worlds.js';
 
 function load(set: PolicySet): Policy {
   const compiled = compilePolicy(set);
@@ -46,7 +45,7 @@ function load(set: PolicySet): Policy {
 const anyRequest: fc.Arbitrary<Request> = fc.oneof(
   fc.record({
     kind: fc.constant('access' as const),
-    scope: fc.constantFrom(...SCOPES),
+    scope: anyScope,
     context: anyPath,
     target: anyPath,
   }),
@@ -58,13 +57,13 @@ const anyAsked = fc.record({ actor: anyActor, request: anyRequest, at: anyInstan
 /** The same text, or one that canonicalization makes the same of. */
 const spellings = [(path: string) => path, (path: string) => `${path}/`, (path: string) => path.slice(1)];
 
-const rawActor = (actor: Actor, spell: (path: string) => string): RawActor =>
+const rawActor = (actor: Actor, policy: Policy, spell: (path: string) => string): RawActor =>
   actor.kind === 'local'
     ? { kind: 'local' }
     : {
         kind: 'request',
         identities: actor.identities,
-        credentialScopes: [...scopeNames(actor.credentialScopes), 'openid', 'resource:delete'],
+        credentialScopes: [...carriedNames(actor.credentialScopes, policy), 'openid', 'resource:delete'],
         namespaceRestrictions: actor.namespaceRestrictions?.map((path) => respell(path, spell)) ?? null,
       };
 
@@ -96,7 +95,11 @@ describe('the doors', () => {
           expect(decideAs(own, input)).toEqual(expected);
           expect(judgeAs(own, input)).toBe(outcome(expected));
           for (const spell of spellings) {
-            const raw = { ...input, actor: rawActor(input.actor, spell), request: rawRequest(input.request, spell) };
+            const raw = {
+              ...input,
+              actor: rawActor(input.actor, policy, spell),
+              request: rawRequest(input.request, spell),
+            };
             expect(decideRaw(policy, raw)).toEqual(expected);
             expect(judgeRaw(policy, raw)).toBe(outcome(expected));
             expect(decideAs(own, raw)).toEqual(expected);

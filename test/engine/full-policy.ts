@@ -1,4 +1,5 @@
 // A policy in which every field of the snapshot format holds something, and ways to look into the file it compiles to.
+import { RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import { compilePolicy } from '../../engine/compiler.js';
 import { ALL_SCOPES, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { Place, PolicyGrant, PolicySet, PolicyTest } from '../../engine/model/policy-set.js';
@@ -72,7 +73,7 @@ export const FULL: PolicySet = {
       id: 'bob-all',
       principal: { kind: 'identity', identity: BOB },
       namespace: pathOf('/labs'),
-      scopes: ALL_SCOPES,
+      scopes: RECORD_SCOPE_SET,
       inherit: false,
       notBefore: null,
       expires: null,

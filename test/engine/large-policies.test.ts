@@ -1,5 +1,8 @@
 // What a policy may hold at most, in `make test-deep` at the real value of each limit: where plain arrays, maps and texts of JavaScript end.
 // V8 ends the process where an array grows past 2^27 elements, and throws where a map has 2^24 entries or a text 2^29 units.
+import { NO_SCOPES, type ScopeSet } from '../../engine/model/scope-set.js';
+import { makeScopeColumn } from '../../engine/model/tables.js';
+import { RECORD_VOCABULARY } from '../../engine/model/vocabulary.js';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { compilePolicy, ENGINE_LIMITS, readPolicy } from '../../engine/compiler.js';
@@ -19,7 +22,7 @@ function nestedRoles(outer: number, people: number): PolicyTables {
   const column = (of: (i: number) => number): Int32Array => Int32Array.from({ length: count }, (_, i) => of(i));
   const nothing = {
     namespace: none,
-    scopes: new Uint16Array(count),
+    scopes: makeScopeColumn(new Array<ScopeSet>(count).fill(NO_SCOPES)),
     inherit: new Uint8Array(count),
     notBefore: new Float64Array(count),
     expires: new Float64Array(count),
@@ -49,6 +52,7 @@ function nestedRoles(outer: number, people: number): PolicyTables {
       ...{ file: none, line: none, reason: { row: none, text: [] } },
     },
     exclusive: { first: none, second: none },
+    vocabulary: RECORD_VOCABULARY,
   };
 }
 

@@ -18,14 +18,13 @@ import {
   loadSnapshot,
   parseIdentity,
   type Policy,
-  SCOPES,
   type ScopeSet,
   visibility,
 } from '../../engine/index.js';
 import type { GuardrailRule, PolicySet } from '../../engine/model/policy-set.js';
 import { EVERYONE } from './prove/brute.js';
 import { testRuns } from '../support/test-runs.js';
-import { oracleDecide, oracleGrants } from './oracle/oracle.js';
+import { oracleDecide, oracleGrants, oracleScopes } from './oracle/oracle.js';
 import { anyActor, anyInstant, anyPath, IDENTITIES, INSTANTS, narrowedByHand, windowedWorld } from './oracle/worlds.js';
 
 function compiled(set: PolicySet): { readonly policy: Policy; readonly decisions: string } {
@@ -65,7 +64,7 @@ describe('a member with a window', () => {
       expect(stated.decisions).toBe(other.decisions);
       expect(diffPolicies(stated.policy, other.policy)).toMatchObject({ equal: true, gained: [], lost: [] });
       for (const at of INSTANTS.map(instantOf)) {
-        for (const scope of SCOPES) {
+        for (const scope of oracleScopes(set)) {
           const request = { kind: 'access', scope, context: path, target: path } as const;
           expect(decide(stated.policy, { actor, request, at }).decision).toBe(
             decide(other.policy, { actor, request, at }).decision,
@@ -94,7 +93,7 @@ describe('a member with a window', () => {
   it('is judged and listed as the document says, each holder with its grants', () => {
     const property = fc.property(windowedWorld, anyActor, anyPath, anyInstant, (set, actor, path, at) => {
       const { policy } = compiled(set);
-      for (const scope of SCOPES) {
+      for (const scope of oracleScopes(set)) {
         const request = { kind: 'access', scope, context: path, target: path } as const;
         const decision = decide(policy, { actor, request, at });
         expect(

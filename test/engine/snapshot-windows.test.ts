@@ -1,8 +1,9 @@
 // Many grants that begin and end at one place: the memory of the digests stays proportional to the policy, they mean the same as with
 // few grants, and a policy with rights that change too often is refused with the reason.
+import { RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import { describe, expect, it } from '@jest/globals';
 import { compilePolicy, ENGINE_LIMITS } from '../../engine/compiler.js';
-import { ALL_SCOPES, type Instant, instantOf, type ScopeSet } from '../../engine/index.js';
+import { type Instant, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { PolicyGrant, PolicyRole, PolicySet } from '../../engine/model/policy-set.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import { decisionsFault } from '../../engine/snapshot/labels.js';
@@ -18,7 +19,7 @@ const grant = (index: number, change: Partial<PolicyGrant> = {}): PolicyGrant =>
   id: `g${String(index)}`,
   principal: ADA,
   namespace: pathOf('/a'),
-  scopes: ALL_SCOPES,
+  scopes: RECORD_SCOPE_SET,
   inherit: true,
   notBefore: hour(2 * index),
   expires: hour(2 * index + 1),

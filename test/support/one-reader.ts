@@ -1,5 +1,6 @@
 // An actor who may read everything below `/a` and nothing else, and resources to read there. For tests in which records
 // change but the policy does not.
+import { RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import fc from 'fast-check';
 import { ALL_SCOPES, instantOf } from '../../engine/index.js';
 import { IDENTITIES, pathOf, policyOf } from '../engine/oracle/worlds.js';
@@ -11,7 +12,7 @@ const [ADA = { provider: 'orcid', subject: 'ada' }] = IDENTITIES;
 const grant = {
   principal: { kind: 'identity', identity: ADA },
   namespace: pathOf('/a'),
-  scopes: ALL_SCOPES,
+  scopes: RECORD_SCOPE_SET,
   inherit: true,
   notBefore: null,
   expires: null,

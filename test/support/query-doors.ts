@@ -1,7 +1,16 @@
 // Ways to send a query, or to ask for one record, and get the answer byte for byte: at the routes' own doors, which is
 // everything except the socket and the credential, and over HTTP with keys. Both ways must give the same answer.
 import { Agent } from 'node:http';
-import { type Actor, instantOf, type Instant, type Policy, resolveActor } from '../../engine/index.js';
+import {
+  type Actor,
+  instantOf,
+  type Instant,
+  type Policy,
+  resolveActor,
+  type CarriedScopes,
+  carriesAll,
+  type ScopeSet,
+} from '../../engine/index.js';
 import { createKey } from '../../server/auth/api-keys.js';
 import { actorOf, localActor, type RequestActor } from '../../server/auth/request-actor.js';
 import type { Database } from '../../server/db/database.js';
@@ -167,7 +176,12 @@ export async function openHttpDoors(db: Database): Promise<HttpDoors> {
     const name = JSON.stringify([identities, credentialScopes, namespaceRestrictions, id]);
     const known = keys.get(name);
     if (known !== undefined) return known;
-    const fields = { scopes: credentialScopes, restrictions: namespaceRestrictions, expires: null, admin: false };
+    const fields = {
+      scopes: scopesOf(credentialScopes),
+      restrictions: namespaceRestrictions,
+      expires: null,
+      admin: false,
+    };
     const made = await createKey(db, { actor: id, identities, ...fields }, instantOf(-1000));
     keys.set(name, made.text);
     return made.text;
@@ -206,7 +220,7 @@ function asRequestActor(actor: Actor, id = 'anna'): RequestActor {
   return actorOf('key', {
     id,
     identities,
-    scopes: credentialScopes,
+    scopes: scopesOf(credentialScopes),
     restrictions: namespaceRestrictions,
     credentialFingerprint: 'fingerprint',
   });
@@ -220,4 +234,8 @@ export interface ListAnswer {
 export function asList({ status, text }: Answer): ListAnswer {
   if (status !== 200) throw new Error(`no list: ${String(status)} ${text}`);
   return JSON.parse(text) as ListAnswer;
+}
+
+function scopesOf(carried: CarriedScopes): ScopeSet | null {
+  return carriesAll(carried) ? null : carried;
 }

@@ -1,5 +1,6 @@
 // Worlds to query: a policy with grants that meet, and hostile records of all five families where grants begin and end.
 // There are few places, so that visible and invisible records are neighbours in every index.
+import { commonScopes, RECORD_SCOPE_SET, unionScopes } from '../../engine/model/scope-set.js';
 import fc from 'fast-check';
 import {
   type Actor,
@@ -49,7 +50,7 @@ const generousGrant: fc.Arbitrary<Omit<PolicyGrant, 'id'>> = fc
     ...grant,
     principal: { kind: 'identity', identity: who },
     namespace: pathOf(place),
-    scopes: ((grant.scopes | READS) & ALL_SCOPES) as ScopeSet,
+    scopes: commonScopes(unionScopes(grant.scopes, READS), RECORD_SCOPE_SET),
     ...(timed === 0 ? {} : { notBefore: null, expires: null }),
   }));
 

@@ -27,6 +27,26 @@ export const POLICY_PAGES = {
     right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
     shows: 'policy.yaml',
   },
+  FAMILY_RESERVED: {
+    severity: 'error',
+    title: 'a family that every policy has',
+    explanation: 'The five families of records are there already and cannot be given other actions.',
+    wrong:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { resource: { actions: [lend] } }\n',
+    right:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [lend] } }\n',
+    shows: 'policy.yaml',
+  },
+  FAMILY_ACTION: {
+    severity: 'error',
+    title: 'an action that the family has already',
+    explanation: 'Every family has `read` and `write`. Its other actions stand in `actions`, each once.',
+    wrong:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [read, lend] } }\n',
+    right:
+      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [lend] } }\n',
+    shows: 'policy.yaml',
+  },
   FOLDER_PATH: {
     severity: 'error',
     title: 'not the path of a folder',

@@ -146,7 +146,7 @@ export const VALUE_PAGES = {
     severity: 'error',
     title: 'not a scope',
     explanation:
-      'Scopes are a family (`namespace`, `resource-template`, `resource`, `process-template`, `process-run`), a colon, and `read` or `write`. Patterns are `<family>:*`, `*:read` and `*:write`.',
+      'Scopes are a family (`namespace`, `resource-template`, `resource`, `process-template`, `process-run`), a colon, and `read` or `write`; and those of the families that `policy.yaml` declares. Patterns are `<family>:*`, `*:read` and `*:write`.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resources:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },

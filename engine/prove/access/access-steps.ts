@@ -9,7 +9,8 @@ import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, ROOT } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { rowsOf } from '../../model/row-lists.js';
-import { type ScopeName, scopeNames } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { NO_SCOPES, scopeNames, type ScopeSet } from '../../model/scope-set.js';
 import { NOTHING, sameTimeline, type Timeline } from '../../model/timeline.js';
 import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
@@ -92,9 +93,9 @@ function makeSteps(prepared: PreparedPolicy): (principals: Iterable<number>) => 
   const rights = makeRights(prepared, nodes);
   const { sorted, rankOf } = keysOf(nodes);
   const places = [{ from: 0, until: nodes.paths.length }];
-  const constants = new Map<number, readonly ScopesSince[]>();
+  const constants = new Map<ScopeSet, readonly ScopesSince[]>();
   const shown = (held: Timeline): readonly ScopesSince[] => {
-    const [scopes = 0] = held.values;
+    const [scopes = NO_SCOPES] = held.values;
     const known = held.values.length === 1 ? constants.get(scopes) : undefined;
     const made = known ?? toRights(held);
     if (held.values.length === 1) constants.set(scopes, made);
@@ -118,7 +119,7 @@ function makeSteps(prepared: PreparedPolicy): (principals: Iterable<number>) => 
       },
     );
     const steps: AccessStep[] = [['', shown(NOTHING)]];
-    let before = NOTHING;
+    let before: Timeline = NOTHING;
     for (const rank of Int32Array.from(turns.keys()).sort()) {
       const held = turns.get(rank) ?? NOTHING;
       if (!sameTimeline(held, before)) steps.push([sorted[rank] ?? '', shown(held)]);

@@ -5,9 +5,10 @@ import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
-import { type ScopeName, scopeNames } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { scopeNames } from '../../model/scope-set.js';
 import { NOTHING } from '../../model/timeline.js';
-import { EACH_SCOPE, foldRights } from '../cells/fold.js';
+import { foldRights } from '../cells/fold.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
 import { carriers, grantsOf, holdingsIn, makeRights } from '../cells/holdings.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
@@ -45,7 +46,7 @@ export function whatCan(
   );
   // The question is about one instant, so whatever is in force then is treated as always in force.
   const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
-  const patches = foldRights({ nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) => held);
+  const patches = foldRights({ nodes, places, sides: [holdings] }, 'each', ([held = NOTHING]) => held);
   const own = identities.flatMap((identity) => identityRow(prepared, identity) ?? []);
   const heldGrants = makeHeldGrants(prepared);
   return patches.toSorted(comparePatches).map((patch) => {

@@ -6,7 +6,7 @@ import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
-import { scopeBit, type ScopeName } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
 import { identityText, makeReach } from '../cells/identities.js';
 
@@ -33,7 +33,7 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
   );
   const reach = makeReach(prepared);
   const held = new Map<number, number[]>();
-  for (const grant of findGrants(policy, everyone, { target: namespace, scopes: scopeBit(scope), at })) {
+  for (const grant of findGrants(policy, everyone, { target: namespace, scope, at })) {
     for (const identity of reach(prepared.tables.grants.principal[grant] ?? 0)) addTo(held, identity, grant);
   }
   const heldGrants = makeHeldGrants(prepared);

@@ -2,7 +2,7 @@
 // throughout: with 100,000 identities, namespaces and instants they exceed the integers that a double can represent.
 import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
-import { SCOPES } from '../../model/scope.js';
+import { countScopes } from '../../model/scope-set.js';
 import { endOf, type Nodes } from './nodes.js';
 import type { Patch, RowRegion } from './regions.js';
 
@@ -25,17 +25,23 @@ export function instantsOf(policies: readonly PolicyTables[]): Float64Array {
   return Float64Array.from(instants).sort();
 }
 
-/** The nodes and instants by which patches are counted. */
+/** The number of scopes that any of the policies knows. */
+export function scopesOfAny(policies: readonly PolicyTables[]): number {
+  return new Set(policies.flatMap(({ vocabulary }) => vocabulary.scopes)).size;
+}
+
+/** The nodes and instants by which patches are counted, and how many scopes there are. */
 export interface CellSpace {
   readonly nodes: Nodes;
   readonly instants: Float64Array;
+  readonly scopes: number;
 }
 
 /** The number of cells in patches, for one identity. */
 export function countCells(space: CellSpace, patches: readonly Patch[]): bigint {
   return patches.reduce((cells, { region, scopes, from, until }) => {
     const intervals = intervalsBefore(space, until) - intervalsBefore(space, from);
-    return cells + BigInt(countClasses(space.nodes, region)) * BigInt(countBits(scopes)) * BigInt(intervals);
+    return cells + BigInt(countClasses(space.nodes, region)) * BigInt(countScopes(scopes)) * BigInt(intervals);
   }, 0n);
 }
 
@@ -46,14 +52,8 @@ function intervalsBefore({ instants }: CellSpace, instant: number): number {
   return firstFrom(instants.length, (i) => (instants[i] ?? Infinity) >= instant) + 1;
 }
 
-function countBits(scopes: number): number {
-  let count = 0;
-  for (let left = scopes; left !== 0; left &= left - 1) count += 1;
-  return count;
-}
-
 /** The number of all cells. */
-export function countAllCells({ nodes, instants }: CellSpace, identities: number): bigint {
+export function countAllCells({ nodes, instants, scopes }: CellSpace, identities: number): bigint {
   const classes = nodes.classesBefore.at(-1) ?? 0;
-  return BigInt(identities) * BigInt(classes) * BigInt(SCOPES.length) * BigInt(instants.length + 1);
+  return BigInt(identities) * BigInt(classes) * BigInt(scopes) * BigInt(instants.length + 1);
 }

@@ -1,14 +1,25 @@
 // Folds cells into regions: rights that differ from node to node become a few disjoint regions by one fixed rule (docs/meaning.md
 // "Cells"). A node with the same rights as its surroundings belongs to their region. A node that differs is left out of that region,
 // with its subtree, and starts its own.
-import { SCOPES } from '../../model/scope.js';
+import { type OwnScope, SCOPES } from '../../model/scope.js';
 import {
-  bitsOf,
+  commonScopes,
+  compareScopeSets,
+  haveCommon,
+  NO_SCOPES,
+  partsOf,
+  scopeBit,
+  type ScopeSet,
+  scopesWithout,
+  unionScopes,
+} from '../../model/scope-set.js';
+import {
   isNothing,
   mapTimeline,
   NOTHING,
   piecesOf,
   sameTimeline,
+  scopesIn,
   type Timeline,
 } from '../../model/timeline.js';
 import { countClasses } from './count-cells.js';
@@ -16,8 +27,22 @@ import { endOf, type Nodes } from './nodes.js';
 import { type Extent, type Patch, type PlaceKey, placeKey, type RowRegion } from './regions.js';
 import { type Walk, walkRights } from './walk.js';
 
-/** Each scope by itself, so that a scope that differs somewhere does not split the regions of the others. */
-export const EACH_SCOPE: readonly number[] = SCOPES.map((_, bit) => 1 << bit);
+/**
+ * Which scopes are folded together: `each` by itself, so that a scope that differs somewhere does not split the regions of the
+ * others, or `all`.
+ */
+export type Planes = 'each' | 'all';
+
+const EACH_RECORD_SCOPE: readonly ScopeSet[] = SCOPES.map(scopeBit);
+
+/** The scopes that are in some set of a list, each as a set of its own: the ten in their order, then the others. */
+export function eachScope(scopes: ScopeSet): readonly ScopeSet[] {
+  const { own } = partsOf(scopes);
+  // The cast is safe: names in a set are names of scopes.
+  return own.length === 0
+    ? EACH_RECORD_SCOPE
+    : [...EACH_RECORD_SCOPE, ...own.map((name) => scopeBit(name as OwnScope))];
+}
 
 export interface Fold {
   /**
@@ -32,7 +57,7 @@ export interface Fold {
 /** Folds what `measure` returns for the rights of each node of a walk. */
 export function foldRights(
   walk: Walk,
-  planes: readonly number[],
+  planes: Planes,
   measure: (sides: readonly Timeline[]) => Timeline,
 ): readonly Patch[] {
   const fold = makeFold(walk.nodes, planes);
@@ -42,32 +67,43 @@ export function foldRights(
   return fold.finish();
 }
 
-/** `planes` are sets of scopes that are folded separately. Patches with the same region and interval are then joined. */
-export function makeFold(nodes: Nodes, planes: readonly number[]): Fold {
+/** Patches with the same region and interval are joined. */
+export function makeFold(nodes: Nodes, planes: Planes): Fold {
+  if (planes === 'all') return makePlane(nodes);
   // Folds are made only when needed: most walks are short and meet one or two scopes.
-  const folds = planes.map((plane): { readonly plane: number; fold: PlaneFold | null } => ({ plane, fold: null }));
+  const folds: { readonly plane: ScopeSet; fold: PlaneFold | null }[] = [];
+  for (const plane of EACH_RECORD_SCOPE) folds.push({ plane, fold: null });
+  let own: ScopeSet = NO_SCOPES;
   return {
     visit: (row, at, below) => {
-      const bits = bitsOf(at) | bitsOf(below);
+      const scopes = unionScopes(scopesIn(at), scopesIn(below));
+      if (typeof scopes === 'string') {
+        for (const plane of eachScope(scopesWithout(scopes, own)).slice(EACH_RECORD_SCOPE.length))
+          folds.push({ plane, fold: null });
+        own = unionScopes(own, scopes);
+      }
       for (const each of folds) {
         const { plane } = each;
         // Nothing is held here, and nothing is held around it.
-        if ((bits & plane) === 0 && (each.fold?.isIdle(row) ?? true)) continue;
+        if (!haveCommon(scopes, plane) && (each.fold?.isIdle(row) ?? true)) continue;
         each.fold ??= makePlane(nodes);
         const inPlane = (whole: Timeline): Timeline =>
-          (bits & ~plane) === 0 ? whole : mapTimeline(whole, (value) => value & plane);
+          scopesWithout(scopes, plane) === NO_SCOPES
+            ? whole
+            : mapTimeline(whole, (value) => commonScopes(value, plane));
         each.fold.visit(row, inPlane(at), inPlane(below));
       }
     },
     finish: () => {
+      folds.sort((a, b) => compareScopeSets(a.plane, b.plane));
       const found = folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]));
       if (found.length < 2) return found[0] ?? [];
-      const joined = new Map<PlaceKey, { patch: Patch; scopes: number }>();
+      const joined = new Map<PlaceKey, { patch: Patch; scopes: ScopeSet }>();
       for (const patch of found.flat()) {
         const key = placeKey(patch);
         const known = joined.get(key);
         if (known === undefined) joined.set(key, { patch, scopes: patch.scopes });
-        else known.scopes |= patch.scopes;
+        else known.scopes = unionScopes(known.scopes, patch.scopes);
       }
       return Array.from(joined.values(), ({ patch, scopes }) => ({ ...patch, scopes }));
     },

@@ -3,6 +3,7 @@
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
+import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 import type { Patch, RowRegion } from './regions.js';
 
@@ -13,7 +14,7 @@ export interface Holding {
   /** Row of the node. */
   readonly row: number;
   readonly inherit: boolean;
-  readonly scopes: number;
+  readonly scopes: ScopeSet;
   readonly from: number;
   readonly until: number;
 }
@@ -47,7 +48,7 @@ export function holdingOf({ policy, rowOfGrant }: Rights, grant: number): Holdin
     grant,
     row: rowOfGrant[grant] ?? 0,
     inherit: grants.inherit[grant] === 1,
-    scopes: grants.scopes[grant] ?? 0,
+    scopes: grants.scopes[grant] ?? NO_SCOPES,
     from: grants.notBefore[grant] ?? 0,
     until: grants.expires[grant] ?? 0,
   };
@@ -135,7 +136,7 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
     const holding = holdings[i];
     if (holding === undefined || (inheritedOnly === true && !holding.inherit)) return;
     const isThen = holding.from < patch.until && patch.from < holding.until && holding.from < holding.until;
-    if (isThen && (holding.scopes & patch.scopes) !== 0) found.push(holding);
+    if (isThen && haveCommon(holding.scopes, patch.scopes)) found.push(holding);
   });
   return found;
 }

@@ -3,7 +3,8 @@
 import { type Instant, instantOf } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareNumbers } from '../../model/order.js';
-import { ALL_SCOPES, type ScopeName, scopeNames } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { compareScopeSets, RECORD_SCOPE_SET, scopeNames, type ScopeSet } from '../../model/scope-set.js';
 import { type Nodes, pathAt } from './nodes.js';
 
 /** `exact`: only the namespace; `below`: everything below it, without the namespace; `subtree`: both. */
@@ -22,7 +23,7 @@ export interface Patch {
   readonly region: RowRegion;
   readonly from: number;
   readonly until: number;
-  readonly scopes: number;
+  readonly scopes: ScopeSet;
 }
 
 /** A region as reports show it (docs/meaning.md "Cells"). */
@@ -63,7 +64,7 @@ export function comparePatches(a: Patch, b: Patch): number {
     EXTENTS.indexOf(a.region.extent) - EXTENTS.indexOf(b.region.extent) ||
     compareNumbers(a.from, b.from) ||
     compareNumbers(a.until, b.until) ||
-    a.scopes - b.scopes
+    compareScopeSets(a.scopes, b.scopes)
   );
 }
 
@@ -80,5 +81,8 @@ export function placeKey({ region: { row, extent, except }, from, until }: Patch
 /** A key that two patches share if and only if their region, interval and scopes are the same. */
 export function patchKey(patch: Patch): PlaceKey {
   const place = placeKey(patch);
-  return typeof place === 'number' ? place * (ALL_SCOPES + 1) + patch.scopes : `${place} ${String(patch.scopes)}`;
+  const { scopes } = patch;
+  return typeof place === 'number' && typeof scopes === 'number'
+    ? place * (RECORD_SCOPE_SET + 1) + scopes
+    : `${String(place)} ${String(scopes)}`;
 }

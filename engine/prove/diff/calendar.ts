@@ -1,5 +1,6 @@
 // Each instant at which anybody's access changes by itself, because the window of a grant or of a membership begins or ends. What changes
 // is exact: it is read off what everybody holds for all time, not sampled before and after (docs/meaning.md "Changes by themselves").
+import { commonScopes, NO_SCOPES, type ScopeSet, scopesWithout } from '../../model/scope-set.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
@@ -8,9 +9,9 @@ import { type Instant, instantOf, type Window } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { compareNumbers, compareTexts } from '../../model/order.js';
 import { firstFrom } from '../../model/row-lists.js';
-import { NOTHING, type Timeline, unionOf } from '../../model/timeline.js';
+import { NOTHING, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
 import { instantsOf } from '../cells/count-cells.js';
-import { EACH_SCOPE, makeFold } from '../cells/fold.js';
+import { makeFold } from '../cells/fold.js';
 import {
   carriers,
   compareHoldings,
@@ -132,6 +133,7 @@ function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: W
   const space = {
     nodes,
     instants: instantsOf([policy.tables]),
+    scopes: policy.tables.vocabulary.scopes.length,
     identities: subject.length,
     nameOf: (identity: number) => identityText(policy, identity),
   };
@@ -224,7 +226,7 @@ function turnsOf(
   for (const turn of ['begins', 'ends'] as const) {
     for (const [at, holdings] of groupBy(turning, ({ from, until }) => (turn === 'begins' ? from : until))) {
       if (!isIn(window, at) || steps > most) continue;
-      const fold = makeFold(nodes, EACH_SCOPE);
+      const fold = makeFold(nodes, 'each');
       for (const place of outermost(nodes, holdings)) {
         const first = firstFrom(visited.length, (i) => (visited[i]?.row ?? Infinity) >= place.from);
         for (let i = first; (visited[i]?.row ?? Infinity) < place.until; i += 1) {
@@ -244,11 +246,15 @@ function turnsOf(
 function turnAt({ starts, values }: Timeline, turn: Turn, at: number): Timeline {
   const first = firstFrom(starts.length, (i) => (starts[i] ?? Infinity) >= at);
   if (first === 0 || starts[first] !== at) return NOTHING;
-  const isTurned = (value = 0): number => (turn === 'begins' ? value : ~value);
-  const turned: { readonly starts: number[]; readonly values: number[] } = { starts: [-Infinity], values: [0] };
-  let left = ~isTurned(values[first - 1]);
-  for (let i = first; i < starts.length && left !== 0; i += 1) {
-    left &= isTurned(values[i]);
+  const turned: { readonly starts: number[]; readonly values: ScopeSet[] } = {
+    starts: [-Infinity],
+    values: [NO_SCOPES],
+  };
+  const [before = NO_SCOPES, from = NO_SCOPES] = [values[first - 1], values[first]];
+  let left = turn === 'begins' ? scopesWithout(from, before) : scopesWithout(before, from);
+  for (let i = first; i < starts.length && left !== NO_SCOPES; i += 1) {
+    const now = values[i] ?? NO_SCOPES;
+    left = turn === 'begins' ? commonScopes(left, now) : scopesWithout(left, now);
     if (left === turned.values.at(-1)) continue;
     turned.starts.push(starts[i] ?? 0);
     turned.values.push(left);
@@ -267,7 +273,7 @@ function guardrailTurns(violations: readonly Violation[], window: Window): reado
   return violations.flatMap(({ guardrail, witnesses }) => {
     const stretches = witnesses.flatMap(({ also = [], ...witness }) => [witness, ...also]);
     const broken = unionOf(
-      stretches.map(({ from, until }) => ({ from: from ?? -Infinity, until: until ?? Infinity, value: 1 })),
+      stretches.map(({ from, until }) => ({ from: from ?? -Infinity, until: until ?? Infinity, value: SOMETHING })),
     );
     return broken.starts.flatMap((start, i) =>
       isIn(window, start) ? [{ at: instantOf(start), id: guardrail, holds: broken.values[i] === 0 }] : [],

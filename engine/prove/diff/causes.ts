@@ -1,5 +1,6 @@
 // Why a cell was gained or lost: the grants, members and roles that one policy has and the other does not. What is lost from the old to
 // the new policy would be gained on the way back, so one search serves both.
+import { commonScopes, NO_SCOPES, scopesWithout } from '../../model/scope-set.js';
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { type CitedGrant, type CitedRole, citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
@@ -151,9 +152,9 @@ function wouldCarry({ having, lacking, pair }: View, has: Holding, difference: P
   const other = having.other[has.grant] ?? -1;
   if (other < 0 || principalOf(having, has.grant) !== principalOf(lacking, other)) return false;
   const had = holdingOf(lacking, other);
-  const scopes = has.scopes & difference.scopes;
+  const scopes = commonScopes(has.scopes, difference.scopes);
   return (
-    (had.scopes & scopes) === scopes &&
+    scopesWithout(scopes, had.scopes) === NO_SCOPES &&
     had.from <= Math.max(has.from, difference.from) &&
     Math.min(has.until, difference.until) <= had.until &&
     covers(pair, had, has)

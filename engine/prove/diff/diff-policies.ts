@@ -5,7 +5,7 @@ import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
-import { EACH_SCOPE, makeFold } from '../cells/fold.js';
+import { makeFold } from '../cells/fold.js';
 import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
 import { identityText } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
@@ -102,7 +102,7 @@ function comparePlaces(
   places: readonly Rows[],
   sides: readonly [readonly Holding[], readonly Holding[]],
 ): Differences {
-  const folds = { gained: makeFold(nodes, EACH_SCOPE), lost: makeFold(nodes, EACH_SCOPE) };
+  const folds = { gained: makeFold(nodes, 'each'), lost: makeFold(nodes, 'each') };
   let visited = 0;
   walkRights({ nodes, places, sides }, (row, [oldAt, newAt], [oldBelow, newBelow]) => {
     if (oldAt === undefined || newAt === undefined || oldBelow === undefined || newBelow === undefined) return;

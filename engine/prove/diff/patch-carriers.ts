@@ -2,6 +2,7 @@
 // grants finds the carriers of each. Many short windows at one place then cost no more than their number.
 import { groupBy } from '../../model/group.js';
 import { compareNumbers } from '../../model/order.js';
+import { haveCommon, unionScopes } from '../../model/scope-set.js';
 import { carriers, type Holding } from '../cells/holdings.js';
 import type { Nodes } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
@@ -19,7 +20,7 @@ export function visitCarriers(
       region: sum.region,
       from: Math.min(sum.from, from),
       until: Math.max(sum.until, until),
-      scopes: sum.scopes | scopes,
+      scopes: unionScopes(sum.scopes, scopes),
     }));
     const carrying = carriers(nodes, holdings, all);
     if (alike.length === 1) visit(all, carrying);
@@ -37,7 +38,7 @@ function sweep(patches: readonly Patch[], carrying: readonly Holding[], visit: V
     inForce = [...inForce, ...byBeginning.slice(before, begun)].filter((holding) => patch.from < holding.until);
     visit(
       patch,
-      inForce.filter((holding) => (holding.scopes & patch.scopes) !== 0),
+      inForce.filter((holding) => haveCommon(holding.scopes, patch.scopes)),
     );
   }
 }

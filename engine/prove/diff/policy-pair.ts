@@ -1,10 +1,11 @@
 // Two loaded policies with common numbers, so that they can be compared by integers: equal nodes, identities, roles and principals have
 // the same number on both sides. All columns are sorted, so each pair of columns is merged in one pass.
+
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { compareTexts } from '../../model/order.js';
 import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
-import { type CellSpace, instantsOf } from '../cells/count-cells.js';
+import { type CellSpace, instantsOf, scopesOfAny } from '../cells/count-cells.js';
 import { makeRights, namedPaths, type PolicyRows, type Rights } from '../cells/holdings.js';
 import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
@@ -53,6 +54,7 @@ export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPa
   return {
     nodes,
     instants: instantsOf([old.tables, changed.tables]),
+    scopes: scopesOfAny([old.tables, changed.tables]),
     old: sideOf('old', 'new'),
     new: sideOf('new', 'old'),
     identities: common.identities.count,
@@ -63,7 +65,7 @@ export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPa
 /** What can differ between two versions of a grant. */
 export type GrantField = 'principal' | 'namespace' | 'scopes' | 'inherit' | 'notBefore' | 'expires';
 
-const FIELDS: readonly (readonly [GrantField, (rights: Rights) => ArrayLike<number>])[] = [
+const FIELDS: readonly (readonly [GrantField, (rights: Rights) => ArrayLike<number | string>])[] = [
   ['principal', ({ policy }) => policy.tables.grants.principal],
   ['namespace', ({ rowOfGrant }) => rowOfGrant],
   ['scopes', ({ policy }) => policy.tables.grants.scopes],

@@ -2,7 +2,9 @@
 // scope, a time or inheritance. The edit adds exactly what is missing, so it has no unnecessary parts.
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
-import { scopeBit, type ScopeName, scopeNames, scopePatterns, scopeSetOf } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { hasScope, scopeBit, scopeNames, scopeSetOf, unionScopes } from '../../model/scope-set.js';
+import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
 import { grantRefs } from '../cells/held-grants.js';
 import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, pathAt } from '../cells/nodes.js';
@@ -70,9 +72,9 @@ function amended(ground: Ground, holding: Holding, { scope, at }: { scope: Scope
   const [grant = { id: '' }] = grantRefs(ground.policy.tables, [holding.grant]);
   const parts: Part[] = [];
   let wanted = holding;
-  if ((holding.scopes & scopeBit(scope)) === 0) {
-    wanted = { ...wanted, scopes: holding.scopes | scopeBit(scope) };
-    parts.push(scopePart(scope, scopeNames(wanted.scopes)));
+  if (!hasScope(holding.scopes, scope)) {
+    wanted = { ...wanted, scopes: unionScopes(holding.scopes, scopeBit(scope)) };
+    parts.push(scopePart(scope, scopeNames(wanted.scopes), ground.policy.tables.vocabulary));
   }
   if (at < holding.from || holding.until <= at) {
     wanted = widened(ground, wanted, at);
@@ -98,8 +100,8 @@ interface Part {
   readonly fields: Omit<GrantAmendment, 'kind' | 'grant'>;
 }
 
-function scopePart(scope: ScopeName, scopes: readonly ScopeName[]): Part {
-  const written = scopePatterns(scopeSetOf(scopes)).map((pattern) =>
+function scopePart(scope: ScopeName, scopes: readonly ScopeName[], vocabulary: Vocabulary): Part {
+  const written = scopePatterns(scopeSetOf(scopes), vocabulary).map((pattern) =>
     pattern.startsWith('*') ? `"${pattern}"` : pattern,
   );
   const text = `carry ${scope} too (\`scopes: [${written.join(', ')}]\`)`;

@@ -7,7 +7,7 @@ import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { formatIdentity, parseIdentity, type Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import type { PolicyGrant, PolicyGuardrail, PolicyMember, PolicySet } from '../../model/policy-set.js';
-import { scopeSetOf } from '../../model/scope.js';
+import { scopeSetOf } from '../../model/scope-set.js';
 import { proveGuardrails } from '../guardrails/check-guardrails.js';
 import { makeProofBudget, type ProofBounds } from '../guardrails/proof-budget.js';
 import type { GrantAmendment } from './amendments.js';

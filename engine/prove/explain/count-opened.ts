@@ -3,7 +3,7 @@
 import { type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { ALL_SCOPES } from '../../model/scope.js';
+import { haveCommon, NO_SCOPES } from '../../model/scope-set.js';
 import { NOTHING, without } from '../../model/timeline.js';
 import { type CellSpace, countCells, instantsOf } from '../cells/count-cells.js';
 import { foldRights } from '../cells/fold.js';
@@ -39,6 +39,7 @@ export function makeGround(handle: Policy, policy: PreparedPolicy, target: Names
     handle,
     ...makeRights(policy, nodes),
     instants: instantsOf([policy.tables]),
+    scopes: policy.tables.vocabulary.scopes.length,
     reach: makeReach(policy),
     near: nearestRow(nodes, target),
     isNode: nodes.rowOf.has(target),
@@ -81,7 +82,7 @@ function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): 
   rowOfGrant.forEach((row, grant) => {
     const counts = (from <= row && row < until) || (above.has(row) && grants.inherit[grant] === 1);
     const isAlike =
-      ((grants.scopes[grant] ?? 0) & given.scopes) !== 0 &&
+      haveCommon(grants.scopes[grant] ?? NO_SCOPES, given.scopes) &&
       (grants.notBefore[grant] ?? 0) < given.until &&
       given.from < (grants.expires[grant] ?? 0);
     if (counts && isAlike) near[grants.principal[grant] ?? 0] = 1;
@@ -98,6 +99,6 @@ function countOpened(
   const walk = { nodes: ground.nodes, places, sides: [gives, held] };
   return countCells(
     ground,
-    foldRights(walk, [ALL_SCOPES], ([given = NOTHING, before = NOTHING]) => without(given, before)),
+    foldRights(walk, 'all', ([given = NOTHING, before = NOTHING]) => without(given, before)),
   );
 }

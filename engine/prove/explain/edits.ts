@@ -14,7 +14,8 @@ import {
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
-import { scopeBit, type ScopeName } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { scopeBit } from '../../model/scope-set.js';
 import { during, piecesOf, unite, without } from '../../model/timeline.js';
 import { countCells } from '../cells/count-cells.js';
 import { holdingsIn } from '../cells/holdings.js';
@@ -139,7 +140,7 @@ function newGrant(ground: Ground, { scope, target }: Wish, { identity, missing }
 /** Every role whose members hold the scope there: the roles of grants that carry it, and the roles nested in those. */
 function rolesThatHold({ handle, policy }: Ground, membership: Membership, wish: Wish): readonly number[] {
   const roles = Int32Array.from(policy.tables.roles.name.keys());
-  const carrying = findGrants(handle, roles, { target: wish.target, scopes: scopeBit(wish.scope), at: wish.at });
+  const carrying = findGrants(handle, roles, { target: wish.target, scope: wish.scope, at: wish.at });
   const holding = carrying.map((grant) => policy.tables.grants.principal[grant] ?? 0);
   return [...withMembersBelow(membership, holding)].filter((principal) => principal < roles.length);
 }

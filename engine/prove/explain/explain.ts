@@ -12,7 +12,8 @@ import { invariant } from '../../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import { firstPair } from '../../model/exclusions.js';
-import { isScopeName, READS_FROM_BELOW, scopeBit, type ScopeName, SCOPES } from '../../model/scope.js';
+import { readsFromBelow, type ScopeName } from '../../model/scope.js';
+import { knowsScope } from '../../model/vocabulary.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
 import { identityRow, identityText, principalsOf } from '../cells/identities.js';
@@ -20,7 +21,7 @@ import { identityRow, identityText, principalsOf } from '../cells/identities.js'
 /** The request as it was typed: scope and paths have not been checked yet. */
 export interface ExplainRequest {
   readonly identities: readonly Identity[];
-  /** Null means all ten. */
+  /** Null means every scope that the policy knows. */
   readonly credentialScopes: readonly ScopeName[] | null;
   /** Null means no restriction; an empty list allows nothing. */
   readonly namespaceRestrictions: readonly string[] | null;
@@ -59,12 +60,15 @@ export function explain(policy: Policy, request: ExplainRequest): Explanation {
     return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this is not one');
   const first = pass('canonicalize', canonicalText(request, paths));
   const { scope } = request;
-  if (!isScopeName(scope)) {
-    const near = nearest(scope, SCOPES);
-    const text = `\`${scope}\` is not a scope${near === null ? `: scopes are ${SCOPES.join(', ')}` : didYouMean(near)}`;
+  const { vocabulary } = prepared.tables;
+  if (!knowsScope(vocabulary, scope)) {
+    const near = nearest(scope, vocabulary.scopes);
+    const all = [...vocabulary.patterns.keys()].filter((name) => !name.includes('*'));
+    const text = `\`${scope}\` is not a scope${near === null ? `: scopes are ${all.join(', ')}` : didYouMean(near)}`;
+    const count = all.length === 10 ? 'ten' : String(all.length);
     return denial(
       [first, fail('unknown_scope', text)],
-      'only the ten scopes can be granted, and this is not one of them',
+      `only the ${count} scopes can be granted, and this is not one of them`,
     );
   }
   const held = holdersOf({ policy, prepared }, { ...request, scope, target: paths.target });
@@ -171,7 +175,7 @@ function holdersOf(
   { policy, prepared }: Compiled,
   asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
 ): readonly Held[] {
-  const wanted = { target: asked.target, scopes: scopeBit(asked.scope), at: asked.at };
+  const wanted = { target: asked.target, scope: asked.scope, at: asked.at };
   const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
   return Array.from(distinct.values(), (identity) => ({
     identity,
@@ -255,11 +259,7 @@ function listOf(held: readonly Held[], word: 'and' | 'or'): string {
 
 /** Step 6, with the same function that `decide` uses. */
 function areRelated({ scope, context, target }: Access): boolean {
-  return isRelated(scopeBit(scope), context, target);
-}
-
-function readsFromBelow(scope: ScopeName): boolean {
-  return (scopeBit(scope) & READS_FROM_BELOW) !== 0;
+  return isRelated(scope, context, target);
 }
 
 /**

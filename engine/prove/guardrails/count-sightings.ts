@@ -3,6 +3,7 @@
 // inherit them, so that a report grows with the policy and not with places times people.
 import { groupBy, remember } from '../../model/group.js';
 import { compareNumbers } from '../../model/order.js';
+import { commonScopes, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
@@ -11,19 +12,21 @@ import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
 export interface Verdict {
-  /** The scopes that are counted, as bits. */
-  readonly scopes: number;
+  /** The scopes that are counted. */
+  readonly scopes: ScopeSet;
   readonly isBroken: (count: number) => boolean;
 }
+
+type Stretch = Omit<Piece, 'value'>;
 
 /** Places that break the rule at the same times. */
 interface Breach {
   /** Null for places that are nodes. Below a node, the nodes there that are places of their own. */
   readonly except: readonly number[] | null;
   readonly rows: readonly number[];
-  readonly broken: readonly Piece[];
+  readonly broken: readonly Stretch[];
   /** The intervals in which nobody holds any of the scopes. */
-  readonly nobody: readonly Piece[];
+  readonly nobody: readonly Stretch[];
 }
 
 /** All sightings of the places. Each place must break the rule at some time. */
@@ -58,7 +61,7 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
 }
 
 function breachOf({ nodes }: Scene, { row, extent, count }: Place, { isBroken }: Verdict): Breach {
-  const when = (test: (count: number) => boolean): readonly Piece[] =>
+  const when = (test: (count: number) => boolean): readonly Stretch[] =>
     piecesOf(mapTimeline(count, (value) => (test(value) ? 1 : 0)));
   return {
     except: extent === 'below' ? childrenOf(nodes, row) : null,
@@ -76,13 +79,13 @@ function regionOf({ except, rows: [row = 0, ...alsoAt] }: Breach): Pick<Sighting
   };
 }
 
-function nobodyIn(breach: Breach, scopes: number): readonly Sighting[] {
+function nobodyIn(breach: Breach, scopes: ScopeSet): readonly Sighting[] {
   return breach.nobody.map(({ from, until }) => ({ ...regionOf(breach), people: [], scopes, from, until, grants: [] }));
 }
 
 interface Wanted {
   readonly scene: Scene;
-  readonly scopes: number;
+  readonly scopes: ScopeSet;
 }
 
 function somebodyIn(
@@ -98,7 +101,7 @@ function somebodyIn(
       .flatMap(({ from, until }) => {
         // None of their grants begins or ends within the interval, so one instant stands for all of it.
         const inForce = holdings.filter((holding) => holding.from <= from && from < holding.until);
-        const scopes = inForce.reduce((all, holding) => all | (holding.scopes & wanted), 0);
+        const scopes = uniteScopes(inForce.map((holding) => commonScopes(holding.scopes, wanted)));
         const grants = inForce.map(({ grant }) => grant).sort((a, b) => a - b);
         return grants.length === 0 ? [] : [{ ...place, people, scopes, from, until, grants }];
       });
@@ -111,7 +114,7 @@ function joinAll(sightings: readonly Sighting[]): readonly Sighting[] {
 }
 
 /** Cuts an interval wherever one of the grants begins or ends. */
-function cut({ from, until }: Piece, holdings: readonly Holding[]): readonly Omit<Piece, 'value'>[] {
+function cut({ from, until }: Stretch, holdings: readonly Holding[]): readonly Stretch[] {
   const changes = holdings.flatMap((holding) => [holding.from, holding.until]);
   const starts = [...new Set([from, ...changes.filter((change) => from < change && change < until)])].sort(
     compareNumbers,

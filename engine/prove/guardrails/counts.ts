@@ -64,7 +64,7 @@ interface Refill {
   /** Whether the rule counts here: a top-level namespace exists only while a grant names it or something below it. */
   isThere: boolean;
   readonly cover: Map<number, Timeline>;
-  count: Timeline;
+  count: Timeline<number>;
 }
 
 /**
@@ -103,7 +103,7 @@ function putBack(refills: readonly Refill[], holding: Holding, principal: number
   const reachOf = ({ ceiling }: Refill): RowNumbers => ceiling.scene.counted.reach(principal);
   if (refills.some((refill) => reachOf(refill).length > refill.ceiling.most && isThere(refill))) return false;
   const window = inForceOf(holding);
-  const counts: Timeline[] = [];
+  const counts: Timeline<number>[] = [];
   for (const refill of refills) {
     refill.ceiling.scene.spend(STEPS_OF.named * (reachOf(refill).length + refill.count.starts.length));
     const beyond = Array.from(reachOf(refill), (person) => without(window, refill.cover.get(person) ?? NOTHING));

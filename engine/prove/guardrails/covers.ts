@@ -2,13 +2,14 @@
 // are.
 import { addTo, groupBy, remember } from '../../model/group.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
-import { combine, during, NOTHING, piecesOf, type Timeline, unite, without } from '../../model/timeline.js';
+import { haveCommon, type ScopeSet } from '../../model/scope-set.js';
+import { combine, during, NOTHING, piecesOf, SOMETHING, type Timeline, unite, without } from '../../model/timeline.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { rowsAbove } from '../cells/nodes.js';
 import { STEPS_OF } from './proof-budget.js';
 import type { Scene } from './scene.js';
 
-/** Some grants of a place. `cover` has a timeline for each person whom they reach: 1 while the person holds one of them. */
+/** Some grants of a place. `cover` has a timeline for each person whom they reach: `SOMETHING` while the person holds one of them. */
 export interface Held {
   readonly holdings: readonly Holding[];
   readonly cover: ReadonlyMap<number, Timeline>;
@@ -23,16 +24,16 @@ export interface Place {
   readonly inherited: Held;
   readonly local: Held;
   /** How many people are covered. */
-  readonly count: Timeline;
+  readonly count: Timeline<number>;
 }
 
 /** Makes places. What the children of one parent inherit is computed once. */
-export function makePlaces(scene: Scene, scopes: number): (where: Pick<Place, 'row' | 'extent'>) => Place {
+export function makePlaces(scene: Scene, scopes: ScopeSet): (where: Pick<Place, 'row' | 'extent'>) => Place {
   const { nodes } = scene;
   const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
     Array.from(rowsOf(grantsAt, row), (grant) => holdingOf(scene, grant)).filter(
-      (holding) => (holding.scopes & scopes) !== 0 && holding.from < holding.until,
+      (holding) => haveCommon(holding.scopes, scopes) && holding.from < holding.until,
     );
   const passedOn = remember((parent: number) => {
     const rows = parent < 0 ? [] : [parent, ...rowsAbove(nodes, parent)];
@@ -62,17 +63,17 @@ function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
   return { holdings, cover: new Map(Array.from(covers, ([person, windows]) => [person, unite(windows)])) };
 }
 
-/** A timeline that is 1 while the grant is in force. */
+/** A timeline that is `SOMETHING` while the grant is in force. */
 export function inForceOf({ from, until }: Holding): Timeline {
-  return during({ from, until, value: 1 });
+  return during({ from, until, value: SOMETHING });
 }
 
-export function plus(a: Timeline, b: Timeline): Timeline {
+export function plus(a: Timeline<number>, b: Timeline<number>): Timeline<number> {
   return combine(a, b, (x, y) => x + y);
 }
 
 /** For each instant, the number of timelines that are not 0. */
-export function countOf(timelines: Iterable<Timeline>): Timeline {
+export function countOf(timelines: Iterable<Timeline>): Timeline<number> {
   const changes = new Map<number, number>();
   for (const timeline of timelines) {
     for (const { from, until } of piecesOf(timeline)) {

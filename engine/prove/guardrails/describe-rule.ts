@@ -5,7 +5,7 @@ import { formatIdentity } from '../../model/identity.js';
 import { assertNever } from '../../model/invariant.js';
 import { ROOT } from '../../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties } from '../../model/policy-set.js';
-import { scopeNames, type ScopeSet } from '../../model/scope.js';
+import { scopeNames, type ScopeSet } from '../../model/scope-set.js';
 
 /** `nobody but role leads may hold resource:write at or below /labs` */
 export function describeRule(rule: GuardrailRule): string {

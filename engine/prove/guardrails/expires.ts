@@ -1,9 +1,10 @@
 // `expires` (docs/language.md "Guardrails"): grants to identities of some providers, and to groups that these claim, must end. Each by
 // itself must be short enough. Unless the rule says `each: true`, what an identity holds by grants that follow each other without a break
 // must be, too.
+import { commonScopes } from '../../model/scope-set.js';
 import { groupBy } from '../../model/group.js';
-import { mapTimeline, NOTHING, piecesOf, type Timeline, unionOf } from '../../model/timeline.js';
-import { EACH_SCOPE, foldRights } from '../cells/fold.js';
+import { mapTimeline, NOTHING, piecesOf, scopesIn, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
+import { eachScope, foldRights } from '../cells/fold.js';
 import { carriers, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
@@ -56,7 +57,7 @@ function seriesOf(scene: Scene, within: number): readonly Series[] {
   for (const principal of byPrincipal.keys()) matters[principal] = 1;
   return groupsNear(scene.policy, matters, scene.counted.parties()).flatMap(({ principals, parties }) => {
     const holdings = principals.flatMap((principal) => byPrincipal.get(principal) ?? []).sort(compareHoldings);
-    const all = unionOf(holdings.map(({ from, until }) => ({ from, until, value: 1 })));
+    const all = unionOf(holdings.map(({ from, until }) => ({ from, until, value: SOMETHING })));
     return piecesOf(all).some((piece) => piece.until - piece.from > within) ? [{ holdings, people: parties }] : [];
   });
 }
@@ -65,15 +66,17 @@ function seriesOf(scene: Scene, within: number): readonly Series[] {
 function longIn(scene: Scene, holdings: readonly Holding[], within: number): readonly Patch[] {
   scene.spend(holdings.length);
   const places = outermost(scene.nodes, holdings);
-  return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, EACH_SCOPE, ([held = NOTHING]) => {
-    scene.spend(held.starts.length * EACH_SCOPE.length);
+  return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, 'each', ([held = NOTHING]) => {
+    scene.spend(held.starts.length * eachScope(scopesIn(held)).length);
     return longOf(held, within);
   });
 }
 
 function longOf(held: Timeline, within: number): Timeline {
-  const pieces = EACH_SCOPE.flatMap((scope) =>
-    piecesOf(mapTimeline(held, (scopes) => scopes & scope)).filter(({ from, until }) => until - from > within),
+  const pieces = eachScope(scopesIn(held)).flatMap((scope) =>
+    piecesOf(mapTimeline(held, (scopes) => commonScopes(scopes, scope))).filter(
+      ({ from, until }) => until - from > within,
+    ),
   );
   return pieces.length === 0 ? NOTHING : unionOf(pieces);
 }

@@ -3,6 +3,7 @@
 // hardly anything.
 import { addTo, groupBy } from '../../model/group.js';
 import { sortedRows } from '../../model/row-lists.js';
+import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
 import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
 import type { Group } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
@@ -23,8 +24,8 @@ export interface Concerned {
   readonly nodes: Nodes;
   /** The node at and below which the rule counts. */
   readonly under: number;
-  /** Indexed by a set of scopes: 1 if holding these in one cell breaks the rule. More scopes never make it hold again. */
-  readonly breaks: Uint8Array;
+  /** Whether holding these scopes in one cell breaks the rule. More scopes never make it hold again. */
+  readonly breaks: (held: ScopeSet) => boolean;
   /** Grants that matter somewhere at or below `under`, sorted by node, then grant. */
   readonly holdings: readonly Holding[];
   /** By position in the holdings, the principal that holds the grant. */
@@ -77,10 +78,10 @@ function aloneOf(
   const othersOf = new Map<number, Group[]>();
   for (const { positions, groups } of meetings) {
     for (const position of positions)
-      if (breaks[holdings[position]?.scopes ?? 0] === 1) for (const group of groups) addTo(othersOf, position, group);
+      if (breaks(holdings[position]?.scopes ?? NO_SCOPES)) for (const group of groups) addTo(othersOf, position, group);
   }
   return holdings.flatMap((holding, position) => {
-    if (breaks[holding.scopes] !== 1) return [];
+    if (!breaks(holding.scopes)) return [];
     const rest = new Set(othersOf.get(position)?.flatMap(({ parties }) => parties));
     const all = reach(principals[position] ?? 0);
     const people = rest.size === 0 ? all : all.filter((person) => !rest.has(person));
@@ -101,16 +102,16 @@ interface Part extends Rows {
 /** Cuts what a group holds into clusters, from the node where the rule counts downwards. Grants that meet no other are skipped. */
 function makeCut({ nodes, under, breaks, holdings }: Concerned): (held: Int32Array, take: Take) => void {
   const rowAt = Int32Array.from(holdings, ({ row }) => row);
-  const scopesAt = Uint16Array.from(holdings, ({ scopes }) => scopes);
   return (held, take) => {
     const endBefore = (row: number, from: number): number => {
       let end = from;
       while (end < held.length && (rowAt[held[end] ?? -1] ?? 0) < row) end += 1;
       return end;
     };
-    const scopesOf = (positions: ArrayLike<number>, from = 0, until = positions.length): number => {
-      let scopes = 0;
-      for (let i = from; i < until; i += 1) scopes |= scopesAt[positions[i] ?? -1] ?? 0;
+    const scopesOf = (positions: ArrayLike<number>, from = 0, until = positions.length): ScopeSet => {
+      let scopes: ScopeSet = NO_SCOPES;
+      for (let i = from; i < until; i += 1)
+        scopes = unionScopes(scopes, holdings[positions[i] ?? -1]?.scopes ?? NO_SCOPES);
       return scopes;
     };
     const withRun = (above: readonly number[], from: number, until: number): readonly number[] => {
@@ -121,16 +122,16 @@ function makeCut({ nodes, under, breaks, holdings }: Concerned): (held: Int32Arr
     const visit = ({ row, above, from, until }: Part): void => {
       if (above.length + until - from < 2) return;
       const passed = scopesOf(above);
-      if (breaks[passed | scopesOf(held, from, until)] !== 1) return;
+      if (!breaks(unionScopes(passed, scopesOf(held, from, until)))) return;
       const below = endBefore(row + 1, from);
       const here = withRun(above, from, below);
       const passing = here.filter((position) => holdings[position]?.inherit === true);
       // If the inherited scopes may already break the rule, everything below belongs to the same cluster.
-      if (breaks[scopesOf(passing)] === 1) {
+      if (breaks(scopesOf(passing))) {
         take(withRun(above, from, until), { from: row, until: endOf(nodes, row) });
         return;
       }
-      if (here.length > 1 && breaks[scopesOf(here)] === 1) take(here, { from: row, until: row + 1 });
+      if (here.length > 1 && breaks(scopesOf(here))) take(here, { from: row, until: row + 1 });
       for (let first = below; first < until;) {
         const next = rowAt[held[first] ?? -1] ?? 0;
         const end = endBefore(endOf(nodes, next), first);

@@ -1,19 +1,20 @@
 // `never`, and half of `expires` (docs/language.md "Guardrails"): rules that a single grant can break. Each such grant is a witness, and the
 // repair is all of them.
+import { commonScopes, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowRegion } from '../cells/regions.js';
 import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
 
 /** The region in which a grant breaks a rule for everybody who holds it, and the scopes that do so. Null if it does not. */
-type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: number } | null;
+type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: ScopeSet } | null;
 
 /** Scopes that nobody may hold at or below a namespace at any time. */
 export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
   const under = scene.nodes.rowOf.get(rule.under) ?? 0;
   return checkGrants(scene, (holding) => {
-    const scopes = holding.scopes & rule.scopes;
-    const region = scopes === 0 ? null : regionUnder(scene.nodes, holding, under);
+    const scopes = commonScopes(holding.scopes, rule.scopes);
+    const region = scopes === NO_SCOPES ? null : regionUnder(scene.nodes, holding, under);
     return region === null ? null : { region, scopes };
   });
 }

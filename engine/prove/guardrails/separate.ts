@@ -1,6 +1,7 @@
 // `separate` (docs/language.md "Guardrails"): scopes that no person may hold together at or below a namespace. It is checked for every
 // person, every node, and all time.
-import { ALL_SCOPES } from '../../model/scope.js';
+import { remember } from '../../model/group.js';
+import { commonScopes, haveCommon, NO_SCOPES, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { carriers, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
@@ -17,10 +18,10 @@ import { heldTogether } from './together.js';
 export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): Finding {
   const { nodes, policy, counted } = scene;
   const { grants, roles, identities } = policy.tables;
-  const broken = (held: number): number => heldOfSeveral(sides, held);
-  const breaks = Uint8Array.from({ length: ALL_SCOPES + 1 }, (_, scopes) => (broken(scopes) === 0 ? 0 : 1));
+  const broken = remember((held: ScopeSet): ScopeSet => heldOfSeveral(sides, held));
+  const breaks = (held: ScopeSet): boolean => broken(held) !== NO_SCOPES;
   const node = nodes.rowOf.get(under) ?? 0;
-  const holdings = concernedBy(scene, { under: node, scopes: sides.reduce((all, side) => all | side, 0) });
+  const holdings = concernedBy(scene, { under: node, scopes: uniteScopes(sides) });
   const principals = Int32Array.from(holdings, (holding) => grants.principal[holding.grant] ?? 0);
   const matters = new Uint8Array(roles.name.length + identities.subject.length);
   for (const principal of principals) matters[principal] = 1;
@@ -40,18 +41,18 @@ export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf
 }
 
 /** The held scopes of all sides that are held together with another side. A scope that is in two sides counts for both. */
-function heldOfSeveral(sides: readonly number[], held: number): number {
-  const touched = sides.filter((side) => (side & held) !== 0);
-  return touched.length < 2 ? 0 : touched.reduce((scopes, side) => scopes | (side & held), 0);
+function heldOfSeveral(sides: readonly ScopeSet[], held: ScopeSet): ScopeSet {
+  const touched = sides.filter((side) => haveCommon(side, held));
+  return touched.length < 2 ? NO_SCOPES : uniteScopes(touched.map((side) => commonScopes(side, held)));
 }
 
 /** The grants that give any of the scopes where the rule counts. */
 function concernedBy(
   scene: Scene,
-  { under, scopes }: { readonly under: number; readonly scopes: number },
+  { under, scopes }: { readonly under: number; readonly scopes: ScopeSet },
 ): readonly Holding[] {
   return [...scene.policy.tables.grants.id.keys()]
-    .filter((grant) => ((scene.policy.tables.grants.scopes[grant] ?? 0) & scopes) !== 0)
+    .filter((grant) => haveCommon(scene.policy.tables.grants.scopes[grant] ?? NO_SCOPES, scopes))
     .map((grant) => holdingOf(scene, grant))
     .filter((holding) => holding.from < holding.until && regionUnder(scene.nodes, holding, under) !== null)
     .sort(compareHoldings);
@@ -60,11 +61,11 @@ function concernedBy(
 function sightingsOf(
   { nodes, spend }: Scene,
   { holdings, rows, people }: Cluster,
-  broken: (held: number) => number,
+  broken: (held: ScopeSet) => ScopeSet,
 ): readonly Sighting[] {
   // Folds all scopes together, because a witness has to show both sides.
   spend(STEPS_OF.cluster);
-  const patches = foldRights({ nodes, places: [rows], sides: [holdings] }, [ALL_SCOPES], ([held = NOTHING]) => {
+  const patches = foldRights({ nodes, places: [rows], sides: [holdings] }, 'all', ([held = NOTHING]) => {
     spend(held.starts.length);
     return mapTimeline(held, broken);
   });

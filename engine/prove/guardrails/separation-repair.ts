@@ -3,7 +3,8 @@
 import { groupBy } from '../../model/group.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
-import { bitsDuring, during, either, NOTHING, type Timeline } from '../../model/timeline.js';
+import { haveCommon, NO_SCOPES, scopesWithout, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
+import { during, either, NOTHING, scopesDuring, type Timeline } from '../../model/timeline.js';
 import type { Cluster } from './grant-clusters.js';
 import type { World } from './scene.js';
 
@@ -14,7 +15,7 @@ import type { World } from './scene.js';
  */
 export function separationRepair(
   world: World,
-  sides: readonly number[],
+  sides: readonly ScopeSet[],
   clusters: readonly Cluster[],
 ): readonly number[] {
   const { nodes } = world;
@@ -26,15 +27,15 @@ export function separationRepair(
       a.holding.grant - b.holding.grant,
   );
   const kept = clusters.map(() => new Map<number, Kept>());
-  const concerned = sides.reduce((all, side) => all | side, 0);
+  const concerned = uniteScopes(sides);
   const removed: number[] = [];
   for (const { holding, side, places } of candidates) {
     const rows = rowsAbove(nodes, holding.row);
     const conflicts = (place: number): boolean => {
       const scopes = kept[place];
-      return scopes !== undefined && (scopesBeside(scopes, holding, rows) & concerned & ~side) !== 0;
+      return scopes !== undefined && haveCommon(scopesBeside(scopes, holding, rows), scopesWithout(concerned, side));
     };
-    if (side === 0 || places.some(conflicts)) removed.push(holding.grant);
+    if (side === NO_SCOPES || places.some(conflicts)) removed.push(holding.grant);
     else for (const place of places) keep(kept[place], holding, rows);
   }
   return removed.sort((a, b) => a - b);
@@ -51,21 +52,21 @@ function placesOf(nodes: Nodes, { row, inherit }: Holding): number {
 interface Candidate {
   readonly holding: Holding;
   /** The side whose scopes it gives; 0 if it breaks the rule by itself. */
-  readonly side: number;
+  readonly side: ScopeSet;
   /** Indexes of the clusters that it is in. */
   readonly places: number[];
   /** How many grants of other sides it meets there. This is only an estimate, because time is ignored. */
   conflicts: number;
 }
 
-function candidatesOf(sides: readonly number[], clusters: readonly Cluster[]): ReadonlyMap<number, Candidate> {
+function candidatesOf(sides: readonly ScopeSet[], clusters: readonly Cluster[]): ReadonlyMap<number, Candidate> {
   const candidates = new Map<number, Candidate>();
   clusters.forEach(({ holdings }, place) => {
     const meeting = holdings.map((holding) => {
-      const touched = sides.filter((side) => (side & holding.scopes) !== 0);
+      const touched = sides.filter((side) => haveCommon(side, holding.scopes));
       const candidate = candidates.get(holding.grant) ?? {
         holding,
-        side: touched.length === 1 ? (touched[0] ?? 0) : 0,
+        side: touched.length === 1 ? (touched[0] ?? NO_SCOPES) : NO_SCOPES,
         places: [],
         conflicts: 0,
       };
@@ -92,12 +93,12 @@ interface Kept {
 const NONE: Kept = { at: NOTHING, passed: NOTHING, inside: NOTHING };
 
 /** The scopes that kept grants give in any place where this grant would count, while it is in force. */
-function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): number {
+function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): ScopeSet {
   const here = kept.get(holding.row) ?? NONE;
-  return above.reduce(
-    (all, row) => all | bitsDuring(kept.get(row)?.passed ?? NOTHING, holding),
-    bitsDuring(holding.inherit ? here.inside : here.at, holding),
-  );
+  return uniteScopes([
+    scopesDuring(holding.inherit ? here.inside : here.at, holding),
+    ...above.map((row) => scopesDuring(kept.get(row)?.passed ?? NOTHING, holding)),
+  ]);
 }
 
 function keep(kept: Map<number, Kept> | undefined, holding: Holding, above: readonly number[]): void {

@@ -3,7 +3,7 @@
 import { addTo, groupBy } from '../../model/group.js';
 import { sortTexts } from '../../model/order.js';
 import { firstFrom } from '../../model/row-lists.js';
-import { ALL_SCOPES } from '../../model/scope.js';
+import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } from '../../model/scope-set.js';
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { carriers, type Holding, outermost, type Rows } from '../cells/holdings.js';
@@ -30,7 +30,7 @@ interface Pair {
 export function heldTogether(
   scene: Scene,
   concerned: Concerned,
-  { speech, broken }: { readonly speech: Speech; readonly broken: (held: number) => number },
+  { speech, broken }: { readonly speech: Speech; readonly broken: (held: ScopeSet) => ScopeSet },
 ): Together {
   const { nodes, people, spend } = scene;
   const { groups, breaks } = concerned;
@@ -49,11 +49,10 @@ export function heldTogether(
       // Of two groups of joiners, each pair is met from both sides.
       if (group === undefined || other === at) continue;
       spend(STEPS_OF.meeting + own.length + positions.length);
-      const held = [...own, ...positions].reduce(
-        (all, position) => all | (concerned.holdings[position]?.scopes ?? 0),
-        0,
+      const held = uniteScopes(
+        [...own, ...positions].map((position) => concerned.holdings[position]?.scopes ?? NO_SCOPES),
       );
-      if (breaks[held] !== 1) continue;
+      if (!breaks(held)) continue;
       const sides = [holdingsAt(concerned, positions), holdingsAt(concerned, own)];
       const { patches, isBroken } = meet({ nodes, places, sides }, { broken, spend });
       if (!isBroken) continue;
@@ -104,18 +103,13 @@ function holdingsAt({ holdings }: Concerned, positions: ArrayLike<number>): read
 /** Where both hold together what neither does alone, and whether they hold it at all. */
 function meet(
   { nodes, places, sides }: Parameters<typeof foldRights>[0],
-  { broken, spend }: { readonly broken: (held: number) => number; readonly spend: Scene['spend'] },
+  { broken, spend }: { readonly broken: (held: ScopeSet) => ScopeSet; readonly spend: Scene['spend'] },
 ): { readonly patches: readonly Patch[]; readonly isBroken: boolean } {
   let isBroken = false;
-  const patches = foldRights({ nodes, places, sides }, [ALL_SCOPES], ([one = NOTHING, other = NOTHING]) => {
+  const patches = foldRights({ nodes, places, sides }, 'all', ([one = NOTHING, other = NOTHING]) => {
     spend(one.starts.length + other.starts.length);
-    isBroken ||= !isNothing(
-      mapTimeline(
-        combine(one, other, (a, b) => a | b),
-        broken,
-      ),
-    );
-    return combine(one, other, (a, b) => broken(a | b) & ~(broken(a) | broken(b)));
+    isBroken ||= !isNothing(mapTimeline(combine(one, other, unionScopes), broken));
+    return combine(one, other, (a, b) => scopesWithout(broken(unionScopes(a, b)), unionScopes(broken(a), broken(b))));
   });
   return { patches, isBroken };
 }

@@ -1,8 +1,9 @@
 // Which people a witness names, and what each of their identities contributes. A human who breaks a rule with several identities is
 // reported as one person.
+import { commonScopes, NO_SCOPES, scopeNames, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { compareTexts, sortTexts } from '../../model/order.js';
 import { firstFrom, sortedRows } from '../../model/row-lists.js';
-import { type ScopeName, scopeNames } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
 import { identityText } from '../cells/identities.js';
 import type { RowNumbers, Scene, Sighting } from './scene.js';
 import { statedId } from '../../model/narrow-members.js';
@@ -49,9 +50,13 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
     const text = identityText(policy, identity);
     if (names > limits.witnessNames) return { identity: text };
     const own = [...by].filter((grant) => holds(identity, grant));
-    const given = own.reduce((all, grant) => all | (grants.scopes[grant] ?? 0), 0);
+    const given = uniteScopes(own.map((grant) => grants.scopes[grant] ?? NO_SCOPES));
     const ids = own.map((grant) => statedId(grants.id[grant] ?? ''));
-    return { identity: text, scopes: scopeNames(given & scopesIn(sighting)), grants: sortTexts(new Set(ids)) };
+    return {
+      identity: text,
+      scopes: scopeNames(commonScopes(given, scopesIn(sighting))),
+      grants: sortTexts(new Set(ids)),
+    };
   };
   const personOf = (one: number, sighting: Sighting, by: RowNumbers): WitnessPerson => {
     const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));
@@ -84,8 +89,8 @@ function grantsIn({ grants, also = [] }: Sighting): RowNumbers {
     : [...new Set([grants, ...also.map((more) => more.grants)].flatMap((rows) => [...rows]))];
 }
 
-function scopesIn({ scopes, also = [] }: Sighting): number {
-  return also.reduce((all, more) => all | more.scopes, scopes);
+function scopesIn({ scopes, also = [] }: Sighting): ScopeSet {
+  return uniteScopes([scopes, ...also.map((more) => more.scopes)]);
 }
 
 /** Whether a sorted list has a row. */

@@ -5,7 +5,9 @@ import { formatIdentity } from '../../model/identity.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
 import type { PolicyGrant, Principal } from '../../model/policy-set.js';
-import { hasScope, type ScopeName, scopeNames } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { hasScope, NO_SCOPES, scopeNames } from '../../model/scope-set.js';
+import { carriesAll } from '../../model/vocabulary.js';
 import { lineOf } from '../../model/span.js';
 
 export interface NearestMiss {
@@ -35,7 +37,7 @@ export function nearestMiss(miss: Miss, held: ReadonlySet<string>, grants: reado
     return { grant: null, text };
   }
   if (step === 'credential_scope') {
-    const carried = scopeNames(actor.credentialScopes);
+    const carried = scopeNames(carriesAll(actor.credentialScopes) ? NO_SCOPES : actor.credentialScopes);
     return {
       grant: null,
       text:

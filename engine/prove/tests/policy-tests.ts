@@ -9,7 +9,7 @@ import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { comparePaths, type NamespacePath } from '../../model/namespace.js';
 import type { ExpectedAccess, ExpectedVisibility, Place, PolicySet, PolicyTest } from '../../model/policy-set.js';
-import type { ScopeName } from '../../model/scope.js';
+import { type ScopeName, scopeOf } from '../../model/scope.js';
 import { decide } from '../../evaluate/decide.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
@@ -185,14 +185,14 @@ function checkVisibility(
     const actual = listed(answer);
     for (const target of expected) {
       if (!actual.includes(target)) continue;
-      const seen = ask(run, { scope: `${family}:read`, context, target, at: interval.at });
+      const seen = ask(run, { scope: readOf(family), context, target, at: interval.at });
       if (seen.decision === 'allow') run.carriers.push(seen.grants);
     }
     const extra = actual.find((path) => !expected.includes(path));
     const missing = expected.find((path) => !actual.includes(path));
     const different = extra ?? missing;
     if (different === undefined || failure !== null) continue;
-    const question = { scope: `${family}:read`, context, target: different, at: interval.at } as const;
+    const question = { scope: readOf(family), context, target: different, at: interval.at } as const;
     const decision = ask(run, question);
     const reason = decision.decision === 'allow' ? { grants: decision.grants } : denial(run, question, decision.step);
     failure = {
@@ -239,4 +239,9 @@ function denial(run: Run, { scope, target, at }: Question, step: Step): Pick<Pol
 function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' | 'file' | 'line'> {
   const where = place ?? run.test.place;
   return { test: run.test.name, file: where?.file ?? null, line: where === null ? null : lineOf(where) };
+}
+
+/** The cast is safe: linking has refused a family that the policy does not have. */
+function readOf(family: string): ScopeName {
+  return scopeOf(family, 'read') as ScopeName;
 }

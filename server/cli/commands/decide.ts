@@ -79,7 +79,7 @@ export type LineAnswer = { readonly id: LineId } & (
 /** `bytes` is null for a line over the limit; `at` is the time of a line that names none. */
 export function answerLine(policy: Policy, bytes: Uint8Array | null, at: Instant): LineAnswer {
   if (bytes === null) return { id: null, error: { code: 'request.too_large', message: 'the line is too long' } };
-  const line = parseDecideLine(bytes);
+  const line = parseDecideLine(bytes, policy.scopes);
   if (!line.ok) return { id: line.id, error: line.error };
   return {
     id: line.id,

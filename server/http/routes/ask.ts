@@ -1,19 +1,23 @@
 // POST /api/v1/explain, /who-can, /what-can and /visible: what the policy says of others, for keys with the right to ask
 // (docs/asking.md). Explanations and lists are proved on a thread; what the key may not ask about is never asked there.
 import {
-  ALL_SCOPES,
   canonicalize,
-  type Decision,
+  carriedNames,
+  carriesAll,
   decideRaw,
+  type Decision,
+  familyOf,
   formatIdentity,
   formatInstant,
   isScopeName,
   makeIdentity,
   type NamespacePath,
+  nearest,
   parseIdentity,
   pathFaultText,
+  type Policy,
   resolveActor,
-  scopeNames,
+  type ScopeName,
   visibilityAs,
 } from '../../../engine/index.js';
 import { boundsOf, decideWithin, mayAskAt, mayAskOf, narrowed, partsWithin, seeWithin } from '../../about-others.js';
@@ -54,9 +58,9 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
     output: { 200: { type: 'application/json', schema: EXPLAINED_SCHEMA } },
     run: async ({ actor: asker, body, pin, at, told }) => {
       if (!DECIDE_SHAPE.isRead(body)) throw unread();
-      const questions = readQuestions(body.items, 'access');
       const { policy } = pin();
-      const bounds = boundsOf(asker);
+      const questions = readQuestions(body.items, policy, 'access');
+      const bounds = boundsOf(asker, policy);
       const answers = questions.map((question) => {
         const { actor: subject, request } = question;
         let isOutside = true;
@@ -73,9 +77,9 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         const scopes = credentialScopes?.filter(isScopeName) ?? null;
         return [{ identities, namespaceRestrictions, credentialScopes: scopes, scope, target, context, at }];
       });
-      const withEdits = asker.namespaceRestrictions === null && asker.credentialScopes === ALL_SCOPES;
+      const withEdits = asker.namespaceRestrictions === null && carriesAll(asker.credentialScopes);
       const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, { requests, withEdits }))];
-      told(answers.map((one) => toldDecision('explain', one, one.decision)));
+      told(answers.map((one) => toldDecision('explain', { ...one, policy }, one.decision)));
       const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
       return answerOf({ snapshot: policy.digest, at: formatInstant(at), results });
     },
@@ -98,9 +102,10 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
     output: { 200: { type: 'application/json', schema: HOLDERS_SCHEMA } },
     run: async (call) => {
       if (!WHO_CAN_SHAPE.isRead(call.body)) throw unread();
-      const { scope, page = {} } = call.body;
+      const { page = {} } = call.body;
       const namespace = pathOf(call.body.namespace);
       const { policy } = call.pin();
+      const scope = scopeIn(policy, call.body.scope);
       const paged = startOf(tokens, call, { page, asked: ['who-can', scope, namespace] });
       const step = !mayAskAt(call.actor, namespace)
         ? ('restriction' as const)
@@ -145,7 +150,7 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
         return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });
       });
-      const subject = eventSubject({ ...WHOLE, identities: [identity] });
+      const subject = eventSubject({ ...WHOLE, identities: [identity] }, policy);
       call.told([{ operation: 'what-can', subject, items: found.length }]);
       const { items, ...rest } = paged.take(found);
       const access = items.map(({ except = [], ...region }) => (except.length === 0 ? region : { ...region, except }));
@@ -180,27 +185,28 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
 
 function seeFor(tokens: PageTokens, call: ActorCall): Answer {
   if (!VISIBLE_SHAPE.isRead(call.body)) throw unread();
-  const { family, page = {} } = call.body;
+  const { family, action = 'read', page = {} } = call.body;
   const { reach = family === 'process-run' ? 'exact' : 'lineage' } = call.body;
   if (family === 'process-run' && reach !== 'exact') throw faultAt('/reach', 'must be `exact` for process runs');
   const context = pathOf(call.body.namespace);
-  const subject = readSubject(call.body.actor);
   const { policy } = call.pin();
-  const asked = ['visible', family, context, reach, JSON.stringify(subject)];
+  const scope = scopeOfFamily(policy, family, action);
+  const subject = readSubject(call.body.actor, policy);
+  const asked = ['visible', scope, context, reach, JSON.stringify(subject)];
   const paged = startOf(tokens, call, { page, asked });
-  const request = { family, context, reach } as const;
+  const request = { family, action, context, reach } as const;
   const own = narrowed(call.actor, subject);
   const resolved = resolveActor(policy, own);
-  const seen = seeWithin(call.actor, family, () => visibilityAs(resolved, { request, at: paged.at }));
+  const seen = seeWithin(call.actor, scope, () => visibilityAs(resolved, { request, at: paged.at }));
   const access = queryAsked(request);
   const cited = cite({ access, resolved, visibility: seen }, paged.at);
   const { kind: _, ...told } = own;
-  const names = { ...told, credentialScopes: scopeNames(own.credentialScopes) };
+  const names = { ...told, credentialScopes: carriedNames(own.credentialScopes, policy) };
   const entries = seen.kind === 'some' ? [...seen.exact, ...seen.subtrees] : [];
   call.told([
     {
       operation: 'visible',
-      subject: eventSubject({ kind: 'request', ...names }),
+      subject: eventSubject({ kind: 'request', ...names }, policy),
       access,
       items: entries.length,
       ...cited,
@@ -216,6 +222,28 @@ function seeFor(tokens: PageTokens, call: ActorCall): Answer {
     ...paged.facts,
     ...rest,
   });
+}
+
+/** A scope that the policy knows. */
+function scopeIn({ scopes }: Policy, named: string): ScopeName {
+  const scope = scopes.find((known) => known === named);
+  if (scope !== undefined) return scope;
+  throw faultAt('/scope', meantText('is not a scope of the policy', named, scopes));
+}
+
+function scopeOfFamily({ scopes }: Policy, family: string, action: string): ScopeName {
+  const families = [...new Set(scopes.map(familyOf))];
+  if (!families.includes(family))
+    throw faultAt('/family', meantText('is not a family of the policy', family, families));
+  const scope = scopes.find((known) => known === `${family}:${action}`);
+  if (scope !== undefined) return scope;
+  const actions = scopes.filter((known) => familyOf(known) === family).map((known) => known.slice(family.length + 1));
+  throw faultAt('/action', meantText('is not an action of the family', action, actions));
+}
+
+function meantText(message: string, given: string, known: readonly string[]): string {
+  const meant = nearest(given, known);
+  return meant === null ? message : `${message}; did you mean \`${meant}\`?`;
 }
 
 const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);

@@ -41,18 +41,19 @@ export interface SearchOptions {
 export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): readonly ActorRoute[] {
   const { prover, tokens } = options;
   const subjects = authzenRoute('/access/v1/search/subject', 'searchSubjects', async (call, body) => {
+    const { policy } = call.pin();
     const [type, action] = [kindOf(body, 'subject'), actionOf(body)];
     const resource = entityOf(body, 'resource');
     const page = pageOf(body);
     const from = fromOf(body);
     const start = startOf(tokens, call, { page, asked: ['subject', type, action, resource, from], words });
-    const [provider, scope] = [words.providerOf(type), words.scopeOf(action, resource.type)];
+    const [provider, scope] = [words.providerOf(type), words.scopeOf(action, resource.type, policy)];
     const target = await words.placeOf(resource, call.gone);
     const context = target === null ? null : words.contextOf(from, target);
     if (provider === null || scope === null || target === null || context === null)
       return start.empty(words.meaningless('who-can'));
     const request = { kind: 'access', scope, context, target } as const;
-    const own = decideAs(boundsOf(call.actor), { request, at: start.at });
+    const own = decideAs(boundsOf(call.actor, policy), { request, at: start.at });
     const access = askedOf(request);
     if (own.decision === 'deny') return start.empty({ operation: 'who-can', access, decision: own, ...words.told });
     const holders = await prover.whoCan(call.pin().policy.digest, { scope, namespace: target, at: start.at });
@@ -63,6 +64,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     return start.answer(found, { operation: 'who-can', access, items: found.length, ...words.told });
   });
   const actions = authzenRoute('/access/v1/search/action', 'searchActions', async (call, body) => {
+    const { policy } = call.pin();
     const [subject, resource] = [entityOf(body, 'subject'), entityOf(body, 'resource')];
     const page = pageOf(body);
     const from = fromOf(body);
@@ -72,24 +74,29 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const context = target === null ? null : words.contextOf(from, target);
     if (identity === null || target === null || context === null) return start.empty(words.meaningless('what-can'));
     const found = words
-      .actionsOn(resource.type)
+      .actionsOn(resource.type, policy)
       .filter(([, scope]) => isAllowed(call, { identity, scope, context, target }, start))
       .map(([name]) => ({ name }));
-    const about = eventSubject({ ...WHOLE, identities: [identity] });
+    const about = eventSubject({ ...WHOLE, identities: [identity] }, policy);
     return start.answer(found, { operation: 'what-can', subject: about, items: found.length, ...words.told });
   });
   const resources = authzenRoute('/access/v1/search/resource', 'searchResources', async (call, body) => {
+    const { policy } = call.pin();
     const [subject, action] = [entityOf(body, 'subject'), actionOf(body)];
     const type = kindOf(body, 'resource');
     const page = pageOf(body);
     const from = fromOf(body);
-    const [identity, scope, kind] = [words.identityOf(subject), words.scopeOf(action, type), words.kindOf(type)];
+    const [identity, scope, kind] = [
+      words.identityOf(subject),
+      words.scopeOf(action, type, policy),
+      words.kindOf(type),
+    ];
     const asked = ['resource', subject, action, type, from];
     if (kind?.kind === 'named' && !kind.isWhole)
       throw new RequestFault('resource.type has more ids than the vocabulary lists, so it cannot be searched');
     const start = startOf(tokens, call, { page, asked, words, isSealed: kind?.kind === 'records' });
     if (identity === null || scope === null || kind === null) return start.empty(words.meaningless('what-can'));
-    const about = eventSubject({ ...WHOLE, identities: [identity] });
+    const about = eventSubject({ ...WHOLE, identities: [identity] }, policy);
     const told = { operation: 'what-can', subject: about, ...words.told } as const;
     if (kind.kind === 'named') {
       const found = [...kind.ids]
@@ -132,7 +139,7 @@ function isAllowed(
   const actor = { ...WHOLE, identities: [identity] };
   const { policy } = call.pin();
   const decide = (): ReturnType<typeof decideRaw> => decideRaw(policy, { actor, request, at });
-  return decideWithin(boundsOf(call.actor), { request, at }, decide).decision === 'allow';
+  return decideWithin(boundsOf(call.actor, policy), { request, at }, decide).decision === 'allow';
 }
 
 interface Places {

@@ -5,13 +5,12 @@ import {
   type Family,
   type Identity,
   isFamily,
-  isScopeName,
   makeIdentity,
   type NamespacePath,
+  type Policy,
   type Request,
   ROOT,
   type ScopeName,
-  SCOPES,
 } from '../../../engine/index.js';
 import { isRecordId } from '../../api/record-schema.js';
 import type { Told } from '../../audit/cite.js';
@@ -36,14 +35,14 @@ export interface AuthzenWords {
   /** Null if a part means nothing. */
   readonly meaningOf: (
     asked: EvaluationRequest,
-    gone: AbortSignal,
+    call: { readonly policy: Policy; readonly gone: AbortSignal },
   ) => Promise<{ readonly identity: Identity; readonly request: Extract<Request, { kind: 'access' }> } | null>;
   readonly identityOf: (subject: Entity) => Identity | null;
   /** The provider that a type of subject stands for. */
   readonly providerOf: (type: string) => string | null;
-  readonly scopeOf: (action: string, resourceType: string) => ScopeName | null;
+  readonly scopeOf: (action: string, resourceType: string, policy: Policy) => ScopeName | null;
   /** The names of actions on such a resource, with their scopes, sorted. */
-  readonly actionsOn: (resourceType: string) => readonly (readonly [name: string, scope: ScopeName])[];
+  readonly actionsOn: (resourceType: string, policy: Policy) => readonly (readonly [name: string, scope: ScopeName])[];
   readonly placeOf: (resource: Entity, gone: AbortSignal) => Promise<NamespacePath | null>;
   readonly kindOf: (resourceType: string) => ResourceKind | null;
   /** Where it is asked from: null for nowhere. */
@@ -70,17 +69,19 @@ export function makeWords({ db, vocabulary }: WordsOptions): AuthzenWords {
     const read = provider === null ? null : makeIdentity(provider, id);
     return read?.ok === true ? read.identity : null;
   };
-  const actionsOn: AuthzenWords['actionsOn'] = (type) => {
+  const actionsOn: AuthzenWords['actionsOn'] = (type, policy) => {
     if (actions !== null) return [...actions].sort(([a], [b]) => (a < b ? -1 : 1));
     const family = resources === null ? familyOf(type) : null;
-    const named = SCOPES.filter((scope) => family === null || scope.startsWith(`${family}:`));
-    return [...named].sort().map((scope) => [scope, scope]);
+    return policy.scopes
+      .filter((scope) => family === null || scope.startsWith(`${family}:`))
+      .map((scope) => [scope, scope]);
   };
-  const scopeOf: AuthzenWords['scopeOf'] = (action, type) => {
-    if (actions !== null) return actions.get(action) ?? null;
+  const scopeOf: AuthzenWords['scopeOf'] = (action, type, { scopes }) => {
+    const known = (text: string | undefined): ScopeName | null => scopes.find((scope) => scope === text) ?? null;
+    if (actions !== null) return known(actions.get(action));
     const family = resources === null ? familyOf(type) : null;
     const scope = family !== null && /^(?:read|write)$/.test(action) ? `${family}:${action}` : action;
-    return isScopeName(scope) && (family === null || scope.startsWith(`${family}:`)) ? scope : null;
+    return family === null || scope.startsWith(`${family}:`) ? known(scope) : null;
   };
   const pathOf = (text: unknown): NamespacePath | null => {
     const read = canonicalize(text);
@@ -114,8 +115,8 @@ export function makeWords({ db, vocabulary }: WordsOptions): AuthzenWords {
       if (word?.kind === 'at') return { kind: 'named', ids: new Map(), isWhole: false };
       return word?.kind === 'ids' ? { kind: 'named', ids: word.ids, isWhole: word.under === null } : null;
     },
-    meaningOf: async ({ subject, action, resource, from }, gone) => {
-      const [identity, scope] = [identityOf(subject), scopeOf(action, resource.type)];
+    meaningOf: async ({ subject, action, resource, from }, { policy, gone }) => {
+      const [identity, scope] = [identityOf(subject), scopeOf(action, resource.type, policy)];
       const target = await placeOf(resource, gone);
       const context = target === null ? null : contextOf(from, target);
       if (identity === null || scope === null || target === null || context === null) return null;

@@ -68,15 +68,15 @@ function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>
 async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationRequest): Promise<Evaluated> {
   const { policy } = call.pin();
   const context = { snapshot: policy.digest };
-  const meant = await words.meaningOf(asked, call.gone);
+  const meant = await words.meaningOf(asked, { policy, gone: call.gone });
   if (meant === null) return { decision: false, context, told: words.meaningless('decide') };
   const { identity, request } = meant;
   const subject = { kind: 'request', identities: [identity], ...WHOLE } as const;
   const { at } = call;
-  const decision = decideWithin(boundsOf(call.actor), { request, at }, () =>
+  const decision = decideWithin(boundsOf(call.actor, policy), { request, at }, () =>
     decideRaw(policy, { actor: subject, request, at }),
   );
-  const told = { ...toldDecision('decide', { subject, request }, decision), ...words.told };
+  const told = { ...toldDecision('decide', { subject, request, policy }, decision), ...words.told };
   return { decision: decision.decision === 'allow', context, told };
 }
 

@@ -31,14 +31,14 @@ export const decide: ActorRoute = {
   output: { 200: { type: 'application/json', schema: DECIDED_SCHEMA } },
   run: ({ actor: asker, body, pin, at, told }) => {
     if (!DECIDE_SHAPE.isRead(body)) throw new TypeError('a body that was not read with the shape of its route');
-    const questions = readQuestions(body.items);
     const { policy } = pin();
-    const bounds = boundsOf(asker);
+    const questions = readQuestions(body.items, policy);
+    const bounds = boundsOf(asker, policy);
     const answers = questions.map(({ actor: subject, request }) => {
       const decision = decideWithin(bounds, { request, at }, () => decideRaw(policy, { actor: subject, request, at }));
       return { subject, request, decision };
     });
-    told(answers.map((one) => toldDecision('decide', one, one.decision)));
+    told(answers.map((one) => toldDecision('decide', { ...one, policy }, one.decision)));
     const results = answers.map(({ decision }) => resultOf(decision));
     const answer = { snapshot: policy.digest, at: formatInstant(at), results };
     return Promise.resolve({ status: 200, json: JSON.stringify(answer) });

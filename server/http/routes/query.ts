@@ -1,5 +1,5 @@
 // POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that exists.
-import { judgeAs, type Policy, ROOT, type VisibilityRequest } from '../../../engine/index.js';
+import { judgeAs, type Policy, ROOT } from '../../../engine/index.js';
 import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
@@ -9,7 +9,7 @@ import { planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countRecords, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
-import { type BodyInput, type Decided, type Route, visibilityRoute } from '../route.js';
+import { type BodyInput, type Decided, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {
   readonly db: Database;
@@ -121,7 +121,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   return [list, count];
 }
 
-function visibilityRequest({ family, namespace, reach }: QueryPlan): VisibilityRequest {
+function visibilityRequest({ family, namespace, reach }: QueryPlan): RecordVisibility {
   return { family, context: namespace, reach };
 }
 

@@ -8,11 +8,12 @@ import type {
   NamespacePath,
   Request,
   ScopeName,
+  ScopeSet,
   Step,
   Visibility,
   VisibilityRequest,
 } from '../../../engine/index.js';
-import { scopeNames } from '../../../engine/index.js';
+import { ALL_SCOPES, isScopeName, scopeNames, SCOPES } from '../../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicySet, Principal } from '../../../engine/model/policy-set.js';
 
 /** `/labs/optics` is at or below `/labs`; `/labs2` is not. */
@@ -76,9 +77,18 @@ function excluded(policy: PolicySet, actor: Actor): readonly [string, string] | 
   return null;
 }
 
+/** The ten, and those of the families that the policy declares. */
+export function oracleScopes({ families = [] }: PolicySet): readonly ScopeName[] {
+  const own = families.flatMap(({ name, actions }) =>
+    ['read', 'write', ...actions].map((action) => `${name}:${action}`),
+  );
+  return [...SCOPES, ...own.filter(isScopeName)];
+}
+
 /** The grants of an allowed access, or the step at which it fails. */
 function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: number): readonly string[] | Step {
   const { scope, context, target } = access;
+  if (!oracleScopes(policy).includes(scope)) return 'unknown_scope';
   if (excluded(policy, actor) !== null) return 'exclusive';
   const local = actor.kind === 'local';
   const restrictions = actor.namespaceRestrictions;
@@ -87,10 +97,9 @@ function oracleAccess(policy: PolicySet, actor: Actor, access: Access, at: numbe
   }
   const grants = local ? [] : oracleGrants(policy, { identities: actor.identities, scope, target, at });
   if (!local && grants.length === 0) return 'no_matching_grant';
-  if (!local && !scopeNames(actor.credentialScopes).includes(scope)) return 'credential_scope';
-  const inherits = ['namespace:read', 'resource-template:read', 'resource:read', 'process-template:read'].includes(
-    scope,
-  );
+  const carried = actor.credentialScopes;
+  if (!local && carried !== ALL_SCOPES && !scopeNames(carried as ScopeSet).includes(scope)) return 'credential_scope';
+  const inherits = scope.split(':')[1] === 'read' && scope.split(':')[0] !== 'process-run';
   const related = inherits ? isAtOrBelow(context, target) : context === target;
   return related ? grants : 'target_relationship';
 }
@@ -133,7 +142,9 @@ export function oracleVisible(
   asked: { actor: Actor; request: VisibilityRequest; at: number; universe: readonly NamespacePath[] },
 ): ReadonlySet<NamespacePath> {
   const { actor, request, at, universe } = asked;
-  const { family, context } = request;
+  const { family, context, action = 'read' } = request;
+  const scope = `${family}:${action}`;
+  if (!isScopeName(scope)) return new Set();
   const reach = family === 'process-run' ? 'exact' : request.reach;
   const visible = universe.filter((target) => {
     if (reach === 'exact' && target !== context) return false;
@@ -141,10 +152,7 @@ export function oracleVisible(
     // In subtree reach the relation is that the target is the context or below it; asking from the target itself leaves
     // just the other steps.
     const from = reach === 'subtree' ? target : context;
-    return (
-      typeof oracleAccess(policy, actor, { kind: 'access', scope: `${family}:read`, context: from, target }, at) !==
-      'string'
-    );
+    return typeof oracleAccess(policy, actor, { kind: 'access', scope, context: from, target }, at) !== 'string';
   });
   return new Set(visible);
 }
@@ -185,7 +193,7 @@ export function oracleCells(
         return `${identity.provider} ${identity.subject} ${String(at)} ${[...scopes].sort().join()}`;
       });
     });
-    return [target, [...lines, ...pairs].join('\n')];
+    return [target, [...lines, ...pairs, ...oracleScopes(policy)].join('\n')];
   });
   return new Map(texts);
 }

@@ -2,12 +2,19 @@
 import fc from 'fast-check';
 import {
   type Actor,
+  ALL_SCOPES,
   type Identity,
   type NamespacePath,
   canonicalize,
   instantOf,
+  type OwnFamily,
+  type ScopeName,
+  SCOPES,
   type ScopeSet,
+  scopeSetOf,
+  vocabularyOf,
 } from '../../../engine/index.js';
+import { unionScopes } from '../../../engine/model/scope-set.js';
 import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet, Principal } from '../../../engine/model/policy-set.js';
 
 export const IDENTITIES: readonly Identity[] = [
@@ -100,9 +107,40 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
   };
 }
 
+/** Four scopes of one family; and as many as there can be, of which 22 stand in the first word of a set and 32 in the second. */
+const FEW: readonly OwnFamily[] = [{ name: 'invoice', actions: ['approve', 'pay'], description: null }];
+const MANY: readonly OwnFamily[] = Array.from({ length: 18 }, (_, i) => ({
+  name: `f${String(i).padStart(2, '0')}`,
+  actions: ['do'],
+  description: null,
+}));
+
+/** Any of the ten, and scopes that worlds may declare, at both ends of the words that they stand in. */
+export const anyScope: fc.Arbitrary<ScopeName> = fc.oneof(
+  fc.constantFrom(...SCOPES),
+  fc.constantFrom(...[FEW, MANY].flatMap((families) => vocabularyOf({ families }).own.filter((_, i) => i % 7 < 4))),
+);
+
+/** Declares families, and grants some of their scopes, too. */
+function withWords(set: PolicySet, families: readonly OwnFamily[], picks: readonly (readonly number[])[]): PolicySet {
+  if (families.length === 0) return set;
+  const { own } = vocabularyOf({ families });
+  const grants = set.grants.map((grant, i) => {
+    const names = (picks[i] ?? []).flatMap((pick) => own[pick % own.length] ?? []);
+    return { ...grant, scopes: unionScopes(grant.scopes, scopeSetOf(names)) };
+  });
+  return { ...set, families, grants };
+}
+
+/** Some declare families of their own. */
 export const world: fc.Arbitrary<PolicySet> = fc
-  .tuple(fc.tuple(...ROLES.map(roleOf)), fc.array(grantBody, { maxLength: 8, size: 'max' }))
-  .map(([roles, grants]) => policyOf(roles, grants));
+  .tuple(
+    fc.tuple(...ROLES.map(roleOf)),
+    fc.array(grantBody, { maxLength: 8, size: 'max' }),
+    fc.constantFrom([], [], FEW, MANY),
+    fc.array(fc.array(fc.nat(53), { maxLength: 3 }), { minLength: 8, maxLength: 8 }),
+  )
+  .map(([roles, grants, families, picks]) => withWords(policyOf(roles, grants), families, picks));
 
 /** Mostly none. One that ends before it begins cannot be written. */
 const memberWindow: fc.Arbitrary<Pick<PolicyMember, 'notBefore' | 'expires'>> = fc.oneof(
@@ -177,7 +215,11 @@ export const anyActor: fc.Arbitrary<Actor> = fc.oneof(
         fc.oneof({ weight: 5, arbitrary: identity }, { weight: 1, arbitrary: fc.constant(STRANGER) }),
         { maxLength: 4 },
       ),
-      credentialScopes: fc.oneof(fc.constant(1023), fc.integer({ min: 0, max: 1023 })).map((bits) => bits as ScopeSet),
+      credentialScopes: fc.oneof(
+        fc.constant(ALL_SCOPES),
+        fc.integer({ min: 0, max: 1023 }).map((bits) => bits as ScopeSet),
+        fc.array(anyScope, { maxLength: 6 }).map(scopeSetOf),
+      ),
       namespaceRestrictions: fc.oneof(fc.constant(null), fc.array(grantPath, { maxLength: 3 })),
     }),
   },
@@ -186,7 +228,7 @@ export const anyActor: fc.Arbitrary<Actor> = fc.oneof(
     arbitrary: fc.constant<Actor>({
       kind: 'local',
       identities: [],
-      credentialScopes: 1023 as ScopeSet,
+      credentialScopes: ALL_SCOPES,
       namespaceRestrictions: null,
     }),
   },

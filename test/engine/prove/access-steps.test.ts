@@ -10,6 +10,9 @@ import {
   type NamespacePath,
   SCOPES,
   type ScopeSet,
+  NO_SCOPES,
+  scopeNames,
+  scopeSetOf,
 } from '../../../engine/index.js';
 import type { PolicyGrant } from '../../../engine/model/policy-set.js';
 import { IDENTITIES, pathOf, policyOf, STRANGER, UNIVERSE, windowedWorld, world } from '../oracle/worlds.js';
@@ -83,9 +86,10 @@ describe('steps', () => {
       fc.property(world, fc.constantFrom(...UNIVERSE), fc.boolean(), (set, namespace, inherit) => {
         // Each grant in two halves of its scopes, and one more that gives nothing new.
         const halves = set.grants.flatMap((one) =>
-          [one.scopes & 0b1010101010, one.scopes & 0b0101010101]
-            .filter((scopes) => scopes !== 0)
-            .map((scopes, i) => ({ ...one, id: `${one.id}-${String(i)}`, scopes: scopes as ScopeSet })),
+          [0, 1]
+            .map((half) => scopeSetOf(scopeNames(one.scopes).filter((_, i) => i % 2 === half)))
+            .filter((scopes) => scopes !== NO_SCOPES)
+            .map((scopes, i) => ({ ...one, id: `${one.id}-${String(i)}`, scopes })),
         );
         const [first] = set.grants;
         const under = first === undefined || !first.inherit ? [] : [{ ...first, id: 'again', inherit, namespace }];

@@ -29,7 +29,7 @@ export function load(set: PolicySet): Policy {
 }
 
 /** The files that an author would write for it. */
-export function filesOf({ name, providers, roles, grants }: PolicySet): readonly SourceFile[] {
+export function filesOf({ name, providers, families = [], roles, grants }: PolicySet): readonly SourceFile[] {
   const file = (path: string, value: unknown): SourceFile => ({
     path,
     bytes: new TextEncoder().encode(`${JSON.stringify(value)}\n`),
@@ -55,7 +55,12 @@ export function filesOf({ name, providers, roles, grants }: PolicySet): readonly
   });
   const named = roles.map((role) => [role.name, { members: role.members.map(memberOf) }] as const);
   return [
-    file('policy.yaml', { bailiwick: 1, name, providers: Object.fromEntries(providers.map((p) => [p.name, {}])) }),
+    file('policy.yaml', {
+      bailiwick: 1,
+      name,
+      providers: Object.fromEntries(providers.map((p) => [p.name, {}])),
+      families: Object.fromEntries(families.map((one) => [one.name, { actions: one.actions }])),
+    }),
     file('all.yaml', { roles: Object.fromEntries(named), grants: grants.map(grantOf) }),
   ];
 }

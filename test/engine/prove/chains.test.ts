@@ -6,9 +6,9 @@ import { explain } from '../../../engine/prove/explain/explain.js';
 import { whatCan } from '../../../engine/prove/ask/what-can.js';
 import { whoCan } from '../../../engine/prove/ask/who-can.js';
 import type { HeldGrant } from '../../../engine/prove/cells/held-grants.js';
-import { formatIdentity, type Identity, parseIdentity, SCOPES } from '../../../engine/index.js';
+import { formatIdentity, type Identity, parseIdentity } from '../../../engine/index.js';
 import { testRuns } from '../../support/test-runs.js';
-import { anyInstant, anyPath, world } from '../oracle/worlds.js';
+import { anyInstant, anyPath, anyScope, world } from '../oracle/worlds.js';
 import { load } from './brute.js';
 import { explainRequest, someone } from './requests.js';
 
@@ -45,7 +45,7 @@ it('is a shortest chain, each link of which is a membership, from the holder to 
     fc.property(
       world,
       someone,
-      fc.constantFrom(...SCOPES),
+      anyScope,
       anyPath,
       anyInstant,
       explainRequest,

@@ -1,5 +1,6 @@
 // Every edit that explain proposes is made, also in written files, and then allows the access. Without any one of its parts it does not.
 // And every edit of one declaration that would allow the access is proposed.
+import { scopeBit, unionScopes } from '../../../engine/model/scope-set.js';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -9,9 +10,6 @@ import {
   type Identity,
   type Instant,
   type NamespacePath,
-  SCOPES,
-  type ScopeName,
-  scopeBit,
   scopeNames,
   type ScopeSet,
 } from '../../../engine/index.js';
@@ -21,7 +19,7 @@ import { diffPolicies } from '../../../engine/prove/diff/diff-policies.js';
 import type { GrantAmendment } from '../../../engine/prove/explain/amendments.js';
 import type { Change, Edit, PolicyChange } from '../../../engine/prove/explain/edits.js';
 import { explain, type ExplainRequest } from '../../../engine/prove/explain/explain.js';
-import { oracleDecide } from '../oracle/oracle.js';
+import { oracleDecide, oracleScopes } from '../oracle/oracle.js';
 import { pathOf, policyOf, exclusiveWorld as world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { filesOf, load } from './brute.js';
@@ -259,7 +257,7 @@ function everyEdit(set: PolicySet, request: ExplainRequest): readonly string[] {
   const paths = [request.context, request.target, ...(request.namespaceRestrictions ?? [])];
   if (paths.some((path) => !canonicalize(path).ok) || decideAs(set, request).decision === 'allow') return [];
   if (decideAs(set, free).decision === 'allow') return ['credential'];
-  const scope = SCOPES.find((name): name is ScopeName => name === request.scope);
+  const scope = oracleScopes(set).find((name) => name === request.scope);
   if (scope === undefined) return [];
   const { at } = request;
   const actor = {
@@ -279,7 +277,7 @@ function everyEdit(set: PolicySet, request: ExplainRequest): readonly string[] {
     ...set.roles.map((role): Change => ({ kind: 'member', role: role.name, identity })),
   ]);
   const amendments = set.grants.flatMap((grant): readonly GrantAmendment[] => {
-    const scopes = scopeNames(grant.scopes | scopeBit(scope));
+    const scopes = scopeNames(unionScopes(grant.scopes, scopeBit(scope)));
     const parts = [{ scope, scopes }, { notBefore: null, expires: null }, { inherit: true as const }];
     const change = (mask: number): GrantAmendment =>
       parts

@@ -1,5 +1,6 @@
 // `separate` with people who share most of what they hold, as in teams and departments. The proof is made once for all who hold the same
 // in one place, but what each of them also holds must still count. Compared with brute force.
+import { commonScopes, haveCommon, uniteScopes } from '../../../engine/model/scope-set.js';
 import { expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
@@ -116,10 +117,10 @@ function brokenCells(set: PolicySet, rule: SeparateRule): ReadonlyMap<string, re
             (notBefore ?? -Infinity) <= at &&
             at < (expires ?? Infinity),
         );
-        const held = here.reduce((all, { scopes }) => all | scopes, 0);
-        const touched = rule.sides.filter((side) => (side & held) !== 0);
+        const held = uniteScopes(here.map(({ scopes }) => scopes));
+        const touched = rule.sides.filter((side) => haveCommon(side, held));
         if (touched.length < 2) continue;
-        for (const scope of scopeNames(touched.reduce((all, side) => all | (side & held), 0))) {
+        for (const scope of scopeNames(uniteScopes(touched.map((side) => commonScopes(side, held))))) {
           const carrying = here.filter(({ scopes }) => scopeNames(scopes).includes(scope)).map(({ id }) => id);
           broken.set(`${who} ${scope} ${path} ${String(at)}`, carrying);
         }

@@ -1,4 +1,5 @@
 // `expires` over grants that follow each other, and counting `under` a namespace, against brute force.
+import { RECORD_SCOPE_SET } from '../../../engine/model/scope-set.js';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { formatIdentity, type NamespacePath, scopeNames, type ScopeSet } from '../../../engine/index.js';
@@ -27,7 +28,7 @@ describe('expires', () => {
     const byId = new Map(set.grants.map((grant) => [grant.id, grant]));
     return IDENTITIES.filter((who) => who.provider === provider).flatMap((who) =>
       UNIVERSE.flatMap((path) =>
-        scopeNames(1023).flatMap((scope) => {
+        scopeNames(RECORD_SCOPE_SET).flatMap((scope) => {
           const ids = new Set(TIMES.flatMap((at) => held(who, path, at).get(scope) ?? []));
           const windows = [...ids]
             .map((id) => ({ from: byId.get(id)?.notBefore ?? -Infinity, until: byId.get(id)?.expires ?? Infinity }))

@@ -1,9 +1,9 @@
 // Requests to explain and small policies to explain them by, shared by the tests of answers and of edits.
 import fc from 'fast-check';
-import { decideRaw, type Identity, type Instant, SCOPES, type ScopeSet } from '../../../engine/index.js';
+import { decideRaw, type Identity, type Instant, type ScopeSet } from '../../../engine/index.js';
 import type { PolicySet } from '../../../engine/model/policy-set.js';
 import type { ExplainRequest } from '../../../engine/prove/explain/explain.js';
-import { anyInstant, anyPath, IDENTITIES, pathOf, policyOf, STRANGER } from '../oracle/worlds.js';
+import { anyInstant, anyPath, anyScope, IDENTITIES, pathOf, policyOf, STRANGER } from '../oracle/worlds.js';
 import { load } from './brute.js';
 
 export const ADA: Identity = { provider: 'github', subject: 'ada' };
@@ -20,7 +20,7 @@ export const someone = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...OUTSIDERS) },
 );
 
-const someScopes = fc.uniqueArray(fc.constantFrom(...SCOPES), { maxLength: 4 });
+const someScopes = fc.uniqueArray(anyScope, { maxLength: 4 });
 export const explainRequest: fc.Arbitrary<ExplainRequest> = fc
   .record({
     identities: fc.uniqueArray(someone, { maxLength: 2 }),
@@ -31,10 +31,7 @@ export const explainRequest: fc.Arbitrary<ExplainRequest> = fc
       }),
       { freq: 2 },
     ),
-    scope: fc.oneof(
-      { weight: 12, arbitrary: fc.constantFrom<string>(...SCOPES) },
-      { weight: 1, arbitrary: fc.constant('resource:delete') },
-    ),
+    scope: fc.oneof({ weight: 12, arbitrary: anyScope }, { weight: 1, arbitrary: fc.constant('resource:delete') }),
     target: fc.oneof({ weight: 12, arbitrary: anyPath }, { weight: 1, arbitrary: fc.constant('/A') }),
     context: anyPath,
     here: fc.boolean(),

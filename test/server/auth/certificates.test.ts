@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Instant, instantOf, scopeNames } from '../../../engine/index.js';
+import { type Instant, instantOf, carriedNames, unrestrictedPolicy } from '../../../engine/index.js';
 import type { Evidence } from '../../../server/auth/authenticator.js';
 import { makeCertificateAuthenticator, type SubjectFrom } from '../../../server/auth/certificate-authenticator.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
@@ -66,7 +66,7 @@ describe('a certificate', () => {
       identities: [{ provider: 'ca', subject }],
       namespaceRestrictions: null,
     });
-    expect(scopeNames(actor.credentialScopes)).toHaveLength(10);
+    expect(carriedNames(actor.credentialScopes, unrestrictedPolicy())).toHaveLength(10);
   });
 
   test.each<[string, SubjectFrom]>([

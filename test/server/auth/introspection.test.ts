@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { instantOf, scopeNames } from '../../../engine/index.js';
+import { instantOf, carriedNames, unrestrictedPolicy } from '../../../engine/index.js';
 import type { Authenticator } from '../../../server/auth/authenticator.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
 import {
@@ -112,7 +112,7 @@ describe('an active token', () => {
       id: 'idp:alice',
       identities: [{ provider: 'idp', subject: 'alice' }],
     });
-    expect(scopeNames(actor.credentialScopes)).toEqual(['resource:read']);
+    expect(carriedNames(actor.credentialScopes, unrestrictedPolicy())).toEqual(['resource:read']);
     expect([...(asked[0]?.form ?? [])]).toEqual([
       ['token', 'opaque-1'],
       ['token_type_hint', 'access_token'],

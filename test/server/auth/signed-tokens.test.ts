@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { CompactEncrypt, SignJWT } from 'jose';
-import { instantOf, scopeNames } from '../../../engine/index.js';
+import { instantOf, carriedNames, unrestrictedPolicy } from '../../../engine/index.js';
 import { makeRegistry } from '../../../server/auth/authenticator.js';
 import { type IssuerKey, openIssuer, sign } from '../../support/token-issuer.js';
 import { NOW, openTokenWorld, type TokenWorld } from '../../support/token-world.js';
@@ -34,7 +34,7 @@ describe('a good token', () => {
       credentialFingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       mayAsk: false,
     });
-    expect(scopeNames(actor.credentialScopes)).toHaveLength(10);
+    expect(carriedNames(actor.credentialScopes, unrestrictedPolicy())).toHaveLength(10);
     for (const part of [actor, actor.identities, actor.identities[0]]) expect(Object.isFrozen(part)).toBe(true);
   });
 
