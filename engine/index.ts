@@ -89,7 +89,6 @@ export {
   carriesAll,
   type CarriedScopes,
   carriesScope,
-  knowsScope,
   type OwnFamily,
   parseScopePattern,
   type Vocabulary,

@@ -1,5 +1,7 @@
 // Checks calls from code without types. A call of the wrong shape throws, because any answer might be an "allow" that
 // nobody asked for. Only shapes are checked here; the decision judges the content of strings.
+import { isScopeSet } from '../model/scope-set.js';
+import { ALL_SCOPES } from '../model/vocabulary.js';
 
 const ACTOR =
   "an actor is { kind: 'local' }, or { kind: 'request', identities, credentialScopes, namespaceRestrictions } with a list of identities";
@@ -8,7 +10,7 @@ const ACTOR =
 export function requireActor(actor: unknown): void {
   if (isLocal(actor)) return;
   if (!isRequester(actor)) throw new TypeError(ACTOR);
-  if (typeof actor.credentialScopes !== 'number' && typeof actor.credentialScopes !== 'string')
+  if (actor.credentialScopes !== ALL_SCOPES && !isScopeSet(actor.credentialScopes))
     throw new TypeError('credentialScopes of an actor must be a set of scopes, such as ALL_SCOPES');
 }
 

@@ -100,7 +100,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
   ASKER.local = actor.kind === 'local';
   ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
   ASKER.own = ownScopesOf(policy);
-  carry(actor.credentialScopes);
+  carry(ASKER.local ? ALL_SCOPES : actor.credentialScopes);
   ASKER.typedScopes = null;
   ASKER.restrictions = ASKER.local ? null : actor.namespaceRestrictions;
   addPrincipals(actor.identities);

@@ -2,7 +2,7 @@
 // bit for each in the order of `SCOPES`. One with scopes of declared families is a text: the number of its part of the ten, then
 // the other names, sorted. So a set never needs the policy that it came from, and sets of two policies can be compared.
 import { compareTexts } from './order.js';
-import { isRecordScope, type ScopeName, SCOPES } from './scope.js';
+import { isOwnScope, isRecordScope, type ScopeName, SCOPES } from './scope.js';
 
 declare const brand: unique symbol;
 
@@ -49,7 +49,7 @@ export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
     if (isRecordScope(name)) record |= BITS.get(name) ?? 0;
     else own.push(name);
   }
-  return fromParts(record, [...new Set(own)].sort(compareTexts));
+  return setOfOwn(record, own);
 }
 
 /** The names in the order of code points, as all lists of this kind are shown. */
@@ -126,6 +126,23 @@ const partsOfText = remembered((text: string): ScopeParts => {
   const [record = '', ...own] = text.split(' ');
   return { record: Number(record), own };
 });
+
+/**
+ * Whether a value is a set, in the one form that sets have. For values from code without types: a text that looks like a scope is
+ * none.
+ */
+export function isScopeSet(value: unknown): value is ScopeSet {
+  return typeof value === 'number' || (typeof value === 'string' && isTextOfSet(value));
+}
+
+const isTextOfSet = remembered((text: string): boolean => {
+  const { record, own } = partsOfText(text);
+  return (record & RECORD_SCOPE_SET) === record && own.length > 0 && own.every(isOwnScope) && text === setOfOwn(record, own);
+});
+
+function setOfOwn(record: number, own: readonly string[]): ScopeSet {
+  return fromParts(record, [...new Set(own)].sort(compareTexts));
+}
 
 const uniteOwn = operation(
   (a, b) => a | b,

@@ -1,5 +1,5 @@
 // A policy in which every field of the snapshot format holds something, and ways to look into the file it compiles to.
-import { RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
+import { fromParts, RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import { compilePolicy } from '../../engine/compiler.js';
 import { ALL_SCOPES, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { Place, PolicyGrant, PolicySet, PolicyTest } from '../../engine/model/policy-set.js';
@@ -65,6 +65,10 @@ export const FULL: PolicySet = {
     },
   ],
   folders: [{ path: 'grants', within: pathOf('/labs'), exports: ['crew'], place: place('policy.yaml', 6) }],
+  families: [
+    { name: 'invoice', actions: ['approve', 'pay'], description: 'Invoices.' },
+    { name: 'order', actions: ['ship'], description: null },
+  ],
   exclusive: [{ identities: [ADA, BOB], place: place('policy.yaml', 4) }],
   grants: [
     GRANT,
@@ -73,7 +77,7 @@ export const FULL: PolicySet = {
       id: 'bob-all',
       principal: { kind: 'identity', identity: BOB },
       namespace: pathOf('/labs'),
-      scopes: RECORD_SCOPE_SET,
+      scopes: fromParts(RECORD_SCOPE_SET, ['invoice:approve']),
       inherit: false,
       notBefore: null,
       expires: null,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { lintPolicy, type PolicySet, readPolicy } from '../../engine/compiler.js';
-import { type Family, FAMILIES, scopeNames } from '../../engine/index.js';
+import { isScopeName, scopeNames, vocabularyOf } from '../../engine/index.js';
 import { testRuns } from '../support/test-runs.js';
 import { isAtOrBelow, oracleGrants } from './oracle/oracle.js';
 import { IDENTITIES, INSTANTS, UNIVERSE, world } from './oracle/worlds.js';
@@ -25,11 +25,12 @@ function pairsOf(messages: readonly string[]): readonly string[] {
 
 function bruteForce(set: PolicySet): readonly string[] {
   const readable = new Map<string, boolean>();
-  const isRead = (family: Family, target: string, at: number): boolean => {
+  const isRead = (family: string, target: string, at: number): boolean => {
     const key = `${family} ${target} ${String(at)}`;
     let known = readable.get(key);
     if (known === undefined) {
-      known = oracleGrants(set, { identities: IDENTITIES, scope: `${family}:read`, target, at }).length > 0;
+      const scope = `${family}:read`;
+      known = isScopeName(scope) && oracleGrants(set, { identities: IDENTITIES, scope, target, at }).length > 0;
       readable.set(key, known);
     }
     return known;
@@ -40,7 +41,8 @@ function bruteForce(set: PolicySet): readonly string[] {
       { identities: IDENTITIES, scope: scopeNames(grant.scopes)[0] ?? 'resource:read', target: grant.namespace, at: 0 },
     );
     if (isHeld.length === 0) return [];
-    const families = FAMILIES.filter((family) => scopeNames(grant.scopes).includes(`${family}:write`));
+    const held: readonly string[] = scopeNames(grant.scopes);
+    const families = vocabularyOf(set).familyNames.filter((family) => held.includes(`${family}:write`));
     const targets = UNIVERSE.filter(
       (path) => path === grant.namespace || (grant.inherit && isAtOrBelow(path, grant.namespace)),
     );

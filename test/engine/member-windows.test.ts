@@ -25,7 +25,7 @@ import type { GuardrailRule, PolicySet } from '../../engine/model/policy-set.js'
 import { EVERYONE } from './prove/brute.js';
 import { testRuns } from '../support/test-runs.js';
 import { oracleDecide, oracleGrants, oracleScopes } from './oracle/oracle.js';
-import { anyActor, anyInstant, anyPath, IDENTITIES, INSTANTS, narrowedByHand, windowedWorld } from './oracle/worlds.js';
+import { anyActor, anyInstant, anyPath, IDENTITIES, INSTANTS, narrowedByHand, orOwnScopes, windowedWorld } from './oracle/worlds.js';
 
 function compiled(set: PolicySet): { readonly policy: Policy; readonly decisions: string } {
   const result = compilePolicy(set);
@@ -36,7 +36,7 @@ function compiled(set: PolicySet): { readonly policy: Policy; readonly decisions
 }
 
 const scopeSets = (...bits: readonly number[]): fc.Arbitrary<ScopeSet> =>
-  fc.constantFrom(...bits).map((one) => one as ScopeSet);
+  orOwnScopes(fc.constantFrom(...bits).map((one) => one as ScopeSet));
 const rules: fc.Arbitrary<GuardrailRule> = fc.oneof(
   fc
     .record({ scopes: scopeSets(1, 3, 48, 1023), under: anyPath })

@@ -1,6 +1,7 @@
 // The table of the format's fields says which digests cover each: every field is edited, and exactly those change.
 import { describe, expect, it } from '@jest/globals';
-import { type Identity, instantOf, type ScopeSet } from '../../engine/index.js';
+import { type Identity, instantOf, type OwnFamily, type ScopeSet } from '../../engine/index.js';
+import { fromParts, RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import type { PolicyGrant, PolicyMember, PolicySet } from '../../engine/model/policy-set.js';
 import { type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
 import { ADA, BOB, compile, FULL, LEAVES, place, valueAt } from './full-policy.js';
@@ -14,10 +15,13 @@ describe('the fields of the format', () => {
         : [`${path}${key}`],
     );
 
+  const [invoice, order] = FULL.families ?? [];
   const [crew, leads] = FULL.roles;
   const [first, second] = FULL.grants;
   const [guardrail] = FULL.guardrails;
   if (
+    invoice === undefined ||
+    order === undefined ||
     crew === undefined ||
     leads === undefined ||
     first === undefined ||
@@ -29,6 +33,11 @@ describe('the fields of the format', () => {
     ...FULL,
     grants: [{ ...first, ...change }, second],
   });
+  const withSecond = (change: Partial<PolicyGrant>): PolicySet => ({
+    ...FULL,
+    grants: [first, { ...second, ...change }],
+  });
+  const declaring = (...families: OwnFamily[]): PolicySet => ({ ...FULL, families });
   const withCrew = (change: Partial<typeof crew>): PolicySet => ({ ...FULL, roles: [{ ...crew, ...change }, leads] });
   const withAda = (change: Partial<PolicyMember>): PolicySet =>
     withCrew({
@@ -63,6 +72,14 @@ describe('the fields of the format', () => {
     ['snapshot.roles.description.row', withCrew({ description: null })],
     ['snapshot.roles.description.text', withCrew({ description: 'Who works here.' })],
     ['snapshot.decisions', withFirst({ scopes: 2 as ScopeSet })],
+    ['snapshot.families.action', declaring({ ...invoice, actions: ['approve', 'pay', 'void'] }, order)],
+    ['snapshot.families.description.row', declaring({ ...invoice, description: null }, order)],
+    ['snapshot.families.description.text', declaring({ ...invoice, description: 'Bills.' }, order)],
+    ['snapshot.families.name', declaring(invoice, { ...order, name: 'orders' })],
+    ['snapshot.families.perFamily', declaring(invoice, { ...order, actions: [] })],
+    ['snapshot.families.sets.own', withSecond({ scopes: fromParts(RECORD_SCOPE_SET, ['invoice:pay']) })],
+    ['snapshot.families.sets.perSet', withSecond({ scopes: fromParts(3, ['invoice:approve', 'invoice:pay']) })],
+    ['snapshot.families.sets.record', withSecond({ scopes: fromParts(3, ['invoice:approve']) })],
     ['snapshot.files', withFirst({ place: place('grants/zzz.yaml', 7) })],
     ['snapshot.grants.exact', withFirst({ inherit: false })],
     ['snapshot.grants.expires.at', withFirst({ expires: instantOf(9) })],

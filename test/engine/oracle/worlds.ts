@@ -14,7 +14,7 @@ import {
   scopeSetOf,
   vocabularyOf,
 } from '../../../engine/index.js';
-import { unionScopes } from '../../../engine/model/scope-set.js';
+import { NO_SCOPES, unionScopes } from '../../../engine/model/scope-set.js';
 import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet, Principal } from '../../../engine/model/policy-set.js';
 
 export const IDENTITIES: readonly Identity[] = [
@@ -120,6 +120,23 @@ export const anyScope: fc.Arbitrary<ScopeName> = fc.oneof(
   fc.constantFrom(...SCOPES),
   fc.constantFrom(...[FEW, MANY].flatMap((families) => vocabularyOf({ families }).own.filter((_, i) => i % 7 < 4))),
 );
+
+/** Sets for rules: sometimes with scopes that worlds may declare, also alone. */
+export function orOwnScopes(sets: fc.Arbitrary<ScopeSet>): fc.Arbitrary<ScopeSet> {
+  const own = fc.array(fc.constantFrom(...[FEW, MANY].flatMap((families) => vocabularyOf({ families }).own.slice(0, 4))), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  return fc.oneof(
+    { weight: 3, arbitrary: sets },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.oneof(sets, fc.constant(NO_SCOPES)), own)
+        .map(([set, names]) => unionScopes(set, scopeSetOf(names))),
+    },
+  );
+}
 
 /** Declares families, and grants some of their scopes, too. */
 function withWords(set: PolicySet, families: readonly OwnFamily[], picks: readonly (readonly number[])[]): PolicySet {

@@ -99,7 +99,7 @@ describe('calendar', () => {
         turns += found.length;
       },
     );
-    fc.assert(property, testRuns({ usual: 60, deep: 200 }));
+    fc.assert(property, testRuns({ usual: 150, deep: 300 }));
     expect(turns).toBeGreaterThan(10);
   });
 

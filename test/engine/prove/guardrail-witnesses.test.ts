@@ -6,7 +6,7 @@ import { ENGINE_LIMITS, type EngineLimits } from '../../../engine/compiler.js';
 import { formatIdentity, type Identity, instantOf, type ScopeSet } from '../../../engine/index.js';
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/prove/guardrails/check-guardrails.js';
-import { IDENTITIES, pathOf, policyOf, world } from '../oracle/worlds.js';
+import { IDENTITIES, orOwnScopes, pathOf, policyOf, world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { EVERYONE, holds, isDuring, load, TIMES } from './brute.js';
 
@@ -24,7 +24,7 @@ const everywhere: fc.Arbitrary<GuardrailRule> = fc
     kind: fc.constantFrom('atLeast' as const, 'atMost' as const),
     groups: fc.constant(0),
     identities: fc.integer({ min: 0, max: 3 }),
-    scopes: fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet),
+    scopes: orOwnScopes(fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet)),
     at: fc.constant({ kind: 'every-top-level' } as const),
   })
   .map(({ kind, ...count }) => (kind === 'atLeast' ? { kind, ...count } : { kind, ...count, ...EVERYONE }));
@@ -99,7 +99,7 @@ it('witnesses name each heir once, not once a place', () => {
 });
 
 const somewhere = fc.constantFrom('/', '/a').map(pathOf);
-const someScopes = fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet);
+const someScopes = orOwnScopes(fc.constantFrom(1, 2, 3, 16, 32, 48, 1023).map((bits) => bits as ScopeSet));
 const parties = { to: fc.constant(EVERYONE.to), except: fc.constant(EVERYONE.except) };
 const ofCells: fc.Arbitrary<GuardrailRule> = fc.oneof(
   fc.record({ kind: fc.constant('never' as const), scopes: someScopes, under: somewhere, ...parties }),

@@ -6,7 +6,7 @@ import type { GuardrailViolation } from '../../../engine/prove/guardrails/check-
 import { formatIdentity, type Identity, type NamespacePath, scopeNames, type ScopeSet } from '../../../engine/index.js';
 import type { Exemption, GuardrailRule, PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { isAtOrBelow } from '../oracle/oracle.js';
-import { anyPath, IDENTITIES, pathOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
+import { anyPath, IDENTITIES, orOwnScopes, pathOf, STRANGER, UNIVERSE, world } from '../oracle/worlds.js';
 import { testRuns } from '../../support/test-runs.js';
 import { checkOne, EVERYONE, holds, isDuring, isInRegion, TIMES } from './brute.js';
 
@@ -16,8 +16,8 @@ function withoutGrants(set: PolicySet, left: readonly string[]): PolicySet {
   return { ...set, grants: set.grants.filter((grant) => !left.includes(grant.id)) };
 }
 
-const scopeSet = fc.integer({ min: 1, max: 1023 }).map((bits) => bits as ScopeSet);
-const fewScopes = fc.constantFrom(...[1, 2, 3, 16, 32, 48].map((bits) => bits as ScopeSet));
+const scopeSet = orOwnScopes(fc.integer({ min: 1, max: 1023 }).map((bits) => bits as ScopeSet));
+const fewScopes = orOwnScopes(fc.constantFrom(...[1, 2, 3, 16, 32, 48].map((bits) => bits as ScopeSet)));
 const exemption: fc.Arbitrary<Exemption> = fc.record({
   roles: fc.subarray(['crew', 'leads', 'staff'], { maxLength: 1 }),
   identities: fc.subarray([...IDENTITIES, STRANGER], { maxLength: 1 }),

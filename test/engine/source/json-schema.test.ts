@@ -23,7 +23,7 @@ const validators = { policy: ajv.compile(policySchema('policy')), sections: ajv.
 const BEYOND_SCHEMA: readonly DiagnosticCode[] = ['VALUE_TOO_LONG', 'GRANT_WINDOW'];
 
 const SHAPE_AREAS =
-  /^(?:KEY_(?:UNKNOWN|MISSING|MISPLACED)|VALUE_|NAME_|IDENTITY_|INSTANT_|DURATION_|NAMESPACE_|SCOPE_|TEST_EXPECT|GUARDRAIL_(?:KIND|PLACE|SCOPES|SIDES)|GRANT_PRINCIPAL|EXCLUSIVE_SINGLE|FOLDER_PATH|POLICY_VERSION|PROVIDER_RESERVED|KEY_FORBIDDEN)/;
+  /^(?:KEY_(?:UNKNOWN|MISSING|MISPLACED)|VALUE_|NAME_|IDENTITY_|INSTANT_|DURATION_|NAMESPACE_|SCOPE_|TEST_EXPECT|GUARDRAIL_(?:KIND|PLACE|SCOPES|SIDES)|GRANT_PRINCIPAL|EXCLUSIVE_SINGLE|FOLDER_PATH|POLICY_VERSION|(?:PROVIDER|FAMILY)_RESERVED|KEY_FORBIDDEN)/;
 
 /** Whether the reader finds the shapes of one file in order; null if it did not get so far, or says nothing. */
 function shapeAccepted(path: string, bytes: Uint8Array): boolean | null {
