@@ -9,11 +9,10 @@ import { invariant } from '../model/invariant.js';
 import { narrowMembers } from '../model/narrow-members.js';
 import type { Place, PolicySet } from '../model/policy-set.js';
 import { lineOf } from '../model/span.js';
-import { NO_SCOPES, type ScopeSet } from '../model/scope-set.js';
+import { makeScopeColumn, NO_SCOPES, type ScopeSet } from '../model/scope-set.js';
 import {
   type GrantColumns,
   type IdentityColumns,
-  makeScopeColumn,
   type MemberColumns,
   type PolicyTables,
   type RoleColumns,

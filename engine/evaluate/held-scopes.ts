@@ -3,7 +3,7 @@ import type { Actor } from '../model/actor.js';
 import type { GrantRef } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import type { NamespacePath } from '../model/namespace.js';
-import type { ScopeName } from '../model/scope.js';
+import { isScopeName, type ScopeName } from '../model/scope.js';
 import { RECORD_SCOPE_SET, scopeNames } from '../model/scope-set.js';
 import { compareTexts } from '../model/order.js';
 import { bitOf, WORD_BITS } from '../table/scope-numbers.js';
@@ -55,6 +55,5 @@ const RECORD_SCOPES = scopeNames(RECORD_SCOPE_SET);
 /** All scopes that the policy knows, sorted. */
 function scopesOf({ own }: Asker): readonly ScopeName[] {
   if (own.size === 0) return RECORD_SCOPES;
-  // The cast is safe: these are scopes of declared families.
-  return [...RECORD_SCOPES, ...([...own.keys()] as readonly ScopeName[])].sort(compareTexts);
+  return [...RECORD_SCOPES, ...[...own.keys()].filter(isScopeName)].sort(compareTexts);
 }

@@ -3,10 +3,9 @@
 import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
-import { NO_SCOPES } from './scope-set.js';
+import { makeScopeColumn, NO_SCOPES } from './scope-set.js';
 import {
   type GrantColumns,
-  makeScopeColumn,
   type MemberColumns,
   type PolicyTables,
   type TextColumn,

@@ -2,7 +2,7 @@
 // bit for each in the order of `SCOPES`. One with scopes of declared families is a text: the number of its part of the ten, then
 // the other names, sorted. So a set never needs the policy that it came from, and sets of two policies can be compared.
 import { compareTexts } from './order.js';
-import { isOwnScope, isRecordScope, type ScopeName, SCOPES } from './scope.js';
+import { isOwnScope, isRecordScope, type OwnScope, type ScopeName, SCOPES } from './scope.js';
 
 declare const brand: unique symbol;
 
@@ -56,8 +56,7 @@ export function scopeSetOf(names: Iterable<ScopeName>): ScopeSet {
 export function scopeNames(set: ScopeSet): readonly ScopeName[] {
   const { record, own } = partsOf(set);
   const names = BY_CODE_POINT.filter((name) => (record & (BITS.get(name) ?? 0)) !== 0);
-  // The cast is safe: a text has names only from `scopeSetOf` and `scopeBit`.
-  return own.length === 0 ? names : [...names, ...(own as readonly ScopeName[])].sort(compareTexts);
+  return own.length === 0 ? names : [...names, ...own].sort(compareTexts);
 }
 
 export function countScopes(set: ScopeSet): number {
@@ -107,7 +106,7 @@ export function compareScopeSets(a: ScopeSet, b: ScopeSet): number {
 /** The parts of a set: bits of the ten, and the other names, sorted. */
 export interface ScopeParts {
   readonly record: number;
-  readonly own: readonly string[];
+  readonly own: readonly OwnScope[];
 }
 
 export function partsOf(set: ScopeSet): ScopeParts {
@@ -119,12 +118,27 @@ export function fromParts(record: number, own: readonly string[]): ScopeSet {
   return (own.length === 0 ? record : `${String(record)} ${own.join(' ')}`) as ScopeSet;
 }
 
+/** A set for each row. Sets of the ten alone are numbers, and stand in a column of them. */
+export type ScopeColumn = ArrayLike<ScopeSet>;
+
+export function makeScopeColumn(sets: ArrayLike<ScopeSet>): ScopeColumn {
+  for (let row = 0; row < sets.length; row += 1) if (typeof sets[row] === 'string') return Array.from(sets);
+  return Uint16Array.from(sets as ArrayLike<number>) as ArrayLike<number> as ScopeColumn;
+}
+
+/** The sets of the ten, each in the row that is its number. */
+export const RECORD_SETS: readonly (ScopeSet & number)[] = Array.from(
+  { length: RECORD_SCOPE_SET + 1 },
+  (_, bits) => bits as ScopeSet & number,
+);
+
 /** How many sets are remembered, and for each operation as many second operands of as many first ones. Few sets are met again and again. */
 const MOST_REMEMBERED = 128;
 
 const partsOfText = remembered((text: string): ScopeParts => {
   const [record = '', ...own] = text.split(' ');
-  return { record: Number(record), own };
+  // A text of a set is made of scopes alone. Any other is refused before it gets anywhere (`isScopeSet`).
+  return { record: Number(record), own: own as readonly string[] as readonly OwnScope[] };
 });
 
 /**

@@ -5,7 +5,7 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
-import type { ScopeSet } from './scope-set.js';
+import type { ScopeColumn } from './scope-set.js';
 import type { Vocabulary } from './vocabulary.js';
 
 export interface PlaceColumns {
@@ -56,15 +56,6 @@ export interface NamespaceColumns {
   readonly parent: Int32Array;
   /** Row of `segments`; the root's is -1. */
   readonly segment: Int32Array;
-}
-
-/** A set for each row. Sets of the ten alone are numbers, and stand in a column of them. */
-export type ScopeColumn = ArrayLike<ScopeSet>;
-
-export function makeScopeColumn(sets: ArrayLike<ScopeSet>): ScopeColumn {
-  for (let row = 0; row < sets.length; row += 1) if (typeof sets[row] === 'string') return Array.from(sets);
-  // The cast is safe: all of them are numbers.
-  return Uint16Array.from(sets as ArrayLike<number>) as ArrayLike<number> as ScopeColumn;
 }
 
 /** Sorted by id. Of a row that was narrowed for a member, `statedId` has the id of its grant. */

@@ -1,6 +1,5 @@
 // The scopes that a policy knows: the ten, and those of the families that it declares. A family declares nothing about records:
 // it is a word that an application asks about (docs/meaning.md "Families of your own").
-import type { FamilyDeclaration } from './document.js';
 import { compareTexts } from './order.js';
 import { FAMILIES, familyOf, isScopeName, type OwnScope, type ScopeName, scopeOf, SCOPES } from './scope.js';
 import { commonScopes, RECORD_SCOPE_SET, scopeBit, scopeNames, type ScopeSet, scopeSetOf } from './scope-set.js';
@@ -50,7 +49,13 @@ function scopesOfFamily({ name, actions }: OwnFamily): readonly OwnScope[] {
 }
 
 /** Families as `policy.yaml` states them, sorted. */
-export function declaredFamilies(declared: readonly FamilyDeclaration[]): readonly OwnFamily[] {
+export function declaredFamilies(
+  declared: readonly {
+    readonly name: { readonly value: string };
+    readonly actions: readonly string[] | null;
+    readonly description: string | null;
+  }[],
+): readonly OwnFamily[] {
   return declared
     .map(({ name, actions, description }) => ({ name: name.value, actions: actions ?? [], description }))
     .sort((a, b) => compareTexts(a.name, b.name));

@@ -5,10 +5,10 @@ import { GROUP_SUFFIX, isName, subjectFault } from '../model/identity.js';
 import { FIRST_INSTANT, LAST_INSTANT, windowOf } from '../model/instant.js';
 import { canonicalize, NAMESPACE_LIMITS } from '../model/namespace.js';
 import { compareTexts } from '../model/order.js';
-import { RECORD_SCOPE_SET, type ScopeSet } from '../model/scope-set.js';
+import { makeScopeColumn, NO_SCOPES, RECORD_SCOPE_SET, RECORD_SETS, type ScopeSet } from '../model/scope-set.js';
 import type { Vocabulary } from '../model/vocabulary.js';
 import { narrowMembers } from '../model/narrow-members.js';
-import { makeScopeColumn, type PolicyTables, type TextColumn, type WindowColumns } from '../model/tables.js';
+import { type PolicyTables, type TextColumn, type WindowColumns } from '../model/tables.js';
 import { FIRST_SET, readFamilies } from './family-columns.js';
 import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 import { nestingFault } from './nesting-fault.js';
@@ -83,8 +83,9 @@ function toTables(body: SnapshotBody, { vocabulary, sets }: Words): PolicyTables
       id: grants.id,
       principal: Int32Array.from(grants.principal),
       namespace: Int32Array.from(grants.namespace),
-      // The cast is safe: a number up to that of all ten is a set of them.
-      scopes: makeScopeColumn(grants.scopes.map((number) => sets[number - FIRST_SET] ?? (number as ScopeSet))),
+      scopes: makeScopeColumn(
+        grants.scopes.map((number) => sets[number - FIRST_SET] ?? RECORD_SETS[number] ?? NO_SCOPES),
+      ),
       inherit,
       notBefore,
       expires,

@@ -1,5 +1,6 @@
 // Families of a policy's own as columns of the file, and sets of scopes with some of theirs. A set of the ten alone stands in `grants.scopes`
 // itself. A policy without families has no such columns, and the bytes that it always had.
+import { invariant } from '../model/invariant.js';
 import { isName } from '../model/identity.js';
 import { compareTexts } from '../model/order.js';
 import { isFamily, SCOPES } from '../model/scope.js';
@@ -23,17 +24,30 @@ export function familyColumns(
   toTexts: (texts: readonly (string | null)[]) => SparseTexts,
 ): { readonly families: FamilyColumns | null; readonly numberOf: (set: ScopeSet) => number } {
   const { families, own } = vocabulary;
-  if (families.length === 0) return { families: null, numberOf: Number };
+  if (families.length === 0) {
+    return {
+      families: null,
+      numberOf: (set) => {
+        invariant(typeof set === 'number', DECLARED);
+        return set;
+      },
+    };
+  }
   const named = new Set<ScopeSet>();
   for (let row = 0; row < grants.scopes.length; row += 1) {
     const set = grants.scopes[row];
     if (typeof set === 'string') named.add(set);
   }
   const placeOf = new Map<string, number>(own.map((name, place) => [name, place]));
+  const placeOfScope = (name: string): number => {
+    const place = placeOf.get(name);
+    invariant(place !== undefined, DECLARED);
+    return place;
+  };
   const sets = [...named]
     .map((set) => {
       const parts = partsOf(set);
-      return { set, record: parts.record, own: parts.own.map((name) => placeOf.get(name) ?? 0) };
+      return { set, record: parts.record, own: parts.own.map(placeOfScope) };
     })
     .sort((a, b) => compareRows(a, b));
   const numbers = new Map(sets.map(({ set }, row) => [set, FIRST_SET + row]));
@@ -52,6 +66,8 @@ export function familyColumns(
     numberOf: (set) => (typeof set === 'number' ? set : (numbers.get(set) ?? 0)),
   };
 }
+
+const DECLARED = 'grants name scopes that the policy declares';
 
 interface SetRow {
   readonly record: number;

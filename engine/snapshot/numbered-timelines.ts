@@ -1,7 +1,7 @@
 // Rights over all of time, as numbers. The instants of a timeline divide time into intervals, and each interval has a set of
 // scopes. Equal timelines have equal numbers, so comparing rights means comparing integers.
 import { invariant } from '../model/invariant.js';
-import { commonScopes, NO_SCOPES, partsOf, RECORD_SCOPE_SET, type ScopeSet, unionScopes } from '../model/scope-set.js';
+import { commonScopes, NO_SCOPES, partsOf, RECORD_SCOPE_SET, RECORD_SETS, type ScopeSet, unionScopes } from '../model/scope-set.js';
 import { combine, constant, during, type Timeline, unite } from '../model/timeline.js';
 import { digestOf } from './hash.js';
 
@@ -30,8 +30,7 @@ const SHORT = 1024;
 
 /** `limit` bounds the intervals of all different timelines plus the remembered results of operations. */
 export function makeTimelines(limit: number): Timelines {
-  const timelines: Timeline[] = [];
-  for (let scopes = 0; scopes <= RECORD_SCOPE_SET; scopes += 1) timelines.push(constant(scopes as ScopeSet));
+  const timelines: Timeline[] = RECORD_SETS.map((set) => constant(set));
   const texts = timelines.map(textOf);
   let kept = 0;
   const isFull = (): boolean => kept > limit;

@@ -1,7 +1,6 @@
 // What a policy may hold at most, in `make test-deep` at the real value of each limit: where plain arrays, maps and texts of JavaScript end.
 // V8 ends the process where an array grows past 2^27 elements, and throws where a map has 2^24 entries or a text 2^29 units.
-import { NO_SCOPES, type ScopeSet } from '../../engine/model/scope-set.js';
-import { makeScopeColumn } from '../../engine/model/tables.js';
+import { makeScopeColumn, NO_SCOPES, type ScopeSet } from '../../engine/model/scope-set.js';
 import { RECORD_VOCABULARY } from '../../engine/model/vocabulary.js';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';

@@ -1,7 +1,7 @@
 // Folds cells into regions: rights that differ from node to node become a few disjoint regions by one fixed rule (docs/meaning.md
 // "Cells"). A node with the same rights as its surroundings belongs to their region. A node that differs is left out of that region,
 // with its subtree, and starts its own.
-import { type OwnScope, SCOPES } from '../../model/scope.js';
+import { SCOPES } from '../../model/scope.js';
 import {
   commonScopes,
   compareScopeSets,
@@ -38,10 +38,7 @@ const EACH_RECORD_SCOPE: readonly ScopeSet[] = SCOPES.map(scopeBit);
 /** The scopes that are in some set of a list, each as a set of its own: the ten in their order, then the others. */
 export function eachScope(scopes: ScopeSet): readonly ScopeSet[] {
   const { own } = partsOf(scopes);
-  // The cast is safe: names in a set are names of scopes.
-  return own.length === 0
-    ? EACH_RECORD_SCOPE
-    : [...EACH_RECORD_SCOPE, ...own.map((name) => scopeBit(name as OwnScope))];
+  return own.length === 0 ? EACH_RECORD_SCOPE : [...EACH_RECORD_SCOPE, ...own.map((name) => scopeBit(name))];
 }
 
 export interface Fold {

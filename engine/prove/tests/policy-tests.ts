@@ -9,7 +9,7 @@ import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { comparePaths, type NamespacePath } from '../../model/namespace.js';
 import type { ExpectedAccess, ExpectedVisibility, Place, PolicySet, PolicyTest } from '../../model/policy-set.js';
-import { type ScopeName, scopeOf } from '../../model/scope.js';
+import { isScopeName, type ScopeName, scopeOf } from '../../model/scope.js';
 import { decide } from '../../evaluate/decide.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
@@ -241,7 +241,8 @@ function heading(run: Run, place: Place | null): Pick<PolicyTestFailure, 'test' 
   return { test: run.test.name, file: where?.file ?? null, line: where === null ? null : lineOf(where) };
 }
 
-/** The cast is safe: linking has refused a family that the policy does not have. */
 function readOf(family: string): ScopeName {
-  return scopeOf(family, 'read') as ScopeName;
+  const scope = scopeOf(family, 'read');
+  invariant(isScopeName(scope), 'linking refuses a family that the policy does not have');
+  return scope;
 }
