@@ -9,6 +9,8 @@ import { startProgress } from './render/terminal.js';
 export interface Comparison {
   readonly report: DiffReport;
   readonly compared: Compared;
+  /** The same, of the two snapshots alone: what they were compiled from may say more of the checks. */
+  readonly stated: Compared;
   /** Whether anybody may do anything that they could not before. */
   readonly givesAccess: boolean;
   readonly isWeaker: boolean;
@@ -20,12 +22,18 @@ export function compareOpened(io: CliIo, old: OpenedPolicy, changed: OpenedPolic
   const report = diffPolicies(old.policy, changed.policy);
   const checks = diffChecks(sideOf(old), sideOf(changed));
   progress.done();
+  const names = { old: namesOf(old), new: namesOf(changed) };
   return {
     report,
-    compared: { old: namesOf(old), new: namesOf(changed), checks },
+    compared: { ...names, checks },
+    stated: { ...names, checks: diffChecks(sideOf(asSnapshot(old)), sideOf(asSnapshot(changed))) },
     givesAccess: report.gained.length + report.exclusive.removed.length > 0,
     isWeaker: areChecksWeaker(checks),
   };
+}
+
+function asSnapshot(opened: OpenedPolicy): OpenedPolicy {
+  return { ...opened, set: null, sources: new Map() };
 }
 
 function sideOf({ policy, set, sources }: OpenedPolicy): Parameters<typeof diffChecks>[0] {

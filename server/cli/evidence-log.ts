@@ -63,7 +63,7 @@ export async function proveActivations(
   { activations, folder, flags }: Asked,
 ): Promise<void> {
   const { events, lines } = activations;
-  if (events.length === 0) return bundle.missing('when it was in force: the log has no event that put it in force');
+  if (events.length === 0) { bundle.missing('when it was in force: the log has no event that put it in force'); return; }
   bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
   const key = await keyOf(io, flags);
   const kept = flags.checkpoint === undefined ? null : (await readNote(io, flags.checkpoint)).checkpoint;

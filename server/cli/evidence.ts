@@ -114,9 +114,9 @@ async function addStatement(
   const beside = named.startsWith('sha256:') ? null : statementPathOf(named);
   const shown = flags.statement ?? beside;
   const bytes = shown === null ? null : await bytesOf(io, shown, { optional: flags.statement === undefined });
-  if (shown === null || bytes === null) return bundle.missing('the publication statement: name it with --statement');
-  const ring = await ringOf(io, flags.keyring);
-  if (ring === null) return bundle.missing('who signed the statement: name the trusted keys with --keyring');
+  if (shown === null || bytes === null) { bundle.missing('the publication statement: name it with --statement'); return; }
+  const ring = await ringOf(io, flags.statementKeyring);
+  if (ring === null) { bundle.missing('who signed the statement: name the trusted keys with --statement-keyring'); return; }
   // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
   const statement = requiredStatement({ path: pathOf(io, shown), shown });
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
@@ -134,15 +134,15 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
 }
 
 async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<void> {
-  const { attestation: shown, attestationKeyring, keyring } = flags;
+  const { attestation: shown, attestationKeyring, statementKeyring } = flags;
   if (shown === undefined)
-    return bundle.missing(
+    { bundle.missing(
       'the attestation of its tests and guardrails: make one with `bailiwick attest`, name it with --attestation',
-    );
+    ); return; }
   const bytes = await bytesOf(io, shown, { optional: false });
-  const ring = await ringOf(io, attestationKeyring ?? keyring);
+  const ring = await ringOf(io, attestationKeyring ?? statementKeyring);
   if (ring === null || bytes === null)
-    return bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring');
+    { bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring'); return; }
   const envelope = await asFailure(Promise.resolve().then(() => parseEnvelope(bytes, shown)));
   const { fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
   const result = fault === null ? readVerificationResult(envelope.payload) : null;
@@ -187,14 +187,14 @@ async function addDifference(
   if (base === null) return;
   const kept = base.startsWith('sha256:') ? pathOfSnapshot(folder, base) : base;
   if (kept === null || (base.startsWith('sha256:') && !(await isKept(kept))))
-    return bundle.missing(
+    { bundle.missing(
       `what it changed: the log does not keep ${base}, which was in force before; name a policy with --base`,
-    );
+    ); return; }
   const before = await openStated(io, kept, 'study');
-  const { report, compared } = compareOpened(io, before, opened);
+  const { report, stated } = compareOpened(io, before, opened);
   bundle.add('before.json', before.bytes);
-  bundle.add('diff.json', [...largeJson(diffJson(report, compared))].join(''));
-  bundle.add('diff.txt', renderDiff(report, compared, plain));
+  bundle.add('diff.json', [...largeJson(diffJson(report, stated))].join(''));
+  bundle.add('diff.txt', renderDiff(report, stated, plain));
 }
 
 async function ringOf(io: CliIo, shown: string | undefined): Promise<Keyring | null> {

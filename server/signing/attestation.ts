@@ -37,7 +37,7 @@ export interface Compared {
   readonly cells: { readonly [count in 'compared' | 'equal' | 'gained' | 'lost']: number | string };
   /** How many rows of gained and of lost access `diff` lists. */
   readonly rows: { readonly gained: number; readonly lost: number };
-  /** SHA-256, in hex, of what `diff <earlier> <policy> --format json` prints. */
+  /** SHA-256, in hex, of what `diff <earlier snapshot> <snapshot> --format json` prints. */
   readonly diff: string;
 }
 

@@ -128,13 +128,13 @@ interface Difference {
 }
 
 async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promise<Difference> {
-  const { report, compared, givesAccess, isWeaker } = compareOpened(io, await openStated(io, base, 'study'), opened);
+  const { report, stated, givesAccess, isWeaker } = compareOpened(io, await openStated(io, base, 'study'), opened);
   const digest = createHash('sha256');
-  for (const part of largeJson(diffJson(report, compared))) digest.update(part);
+  for (const part of largeJson(diffJson(report, stated))) digest.update(part);
   const { compared: all, equal, gained, lost } = report.cells;
   return {
     facts: {
-      ...compared.old,
+      ...stated.old,
       cells: { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) },
       rows: { gained: report.gained.length, lost: report.lost.length },
       diff: digest.digest('hex'),

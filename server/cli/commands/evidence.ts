@@ -11,7 +11,7 @@ export type EvidenceFlags = SettingFlags & {
   readonly log?: string;
   readonly archive?: string;
   readonly statement?: string;
-  readonly keyring?: string;
+  readonly statementKeyring?: string;
   readonly attestation?: string;
   readonly attestationKeyring?: string;
   readonly base?: string;
@@ -27,9 +27,9 @@ export function defineEvidence(command: Command, io: CliIo): void {
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .option('--archive <folder>', 'where older files of the log were moved to')
     .option('--statement <file>', 'publication statement (default: `<snapshot>.dsse.json` beside a snapshot file)')
-    .option('--keyring <file>', 'trusted public keys for the statement')
+    .option('--statement-keyring <file>', 'trusted public keys for the statement')
     .option('--attestation <file>', 'attestation of `bailiwick attest`')
-    .option('--attestation-keyring <file>', 'trusted public keys for the attestation (default: --keyring)')
+    .option('--attestation-keyring <file>', 'trusted public keys for the attestation (default: --statement-keyring)')
     .option('--base <policy>', 'policy to compare with (default: the snapshot that was in force before)')
     .option('--checkpoint <file>', 'checkpoint that was kept, for the proofs of events (default: one of now)')
     .option('--public-key <file>', 'public key of --checkpoint')
@@ -42,7 +42,7 @@ export function defineEvidence(command: Command, io: CliIo): void {
   withExamples(command, [
     [
       'of a snapshot that was in force, for an auditor',
-      'bailiwick evidence sha256:3f1c… --statement snapshot.json.dsse.json --keyring keyring.yaml --attestation policy.svr.json --attestation-keyring ci-keyring.yaml -o evidence.zip',
+      'bailiwick evidence sha256:3f1c… --statement snapshot.json.dsse.json --statement-keyring keyring.yaml --attestation policy.svr.json --attestation-keyring ci-keyring.yaml -o evidence.zip',
     ],
     ['to check it without bailiwick', 'unzip evidence.zip -d evidence && cd evidence && python3 check.py'],
   ]);
