@@ -3,23 +3,13 @@ import type { StoredEvent } from '../audit/event-schema.js';
 import { type Search, searchLogs } from '../audit/search.js';
 import { formatPublicKey } from '../../engine/index.js';
 import { readPublicKey, readSigningKey } from '../signing/key-file.js';
-import type { EvidenceFlags } from './commands/evidence.js';
-import type { Bundle } from './evidence.js';
+import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
 import { type CliIo, pathOf } from './io.js';
 import { configOf } from './options.js';
 import { proofsOf } from './prove-audit.js';
 import { malformedLines } from './read-audit.js';
 import { readNote, trusted } from './read-checkpoint.js';
 import { asFailure } from './statement-flags.js';
-
-export interface Activations {
-  /** Each time that it began to decide, in the order of time. */
-  readonly events: readonly StoredEvent[];
-  /** Their lines, as in the log. */
-  readonly lines: readonly string[];
-  /** The digest of what decided before the first of them; null if nothing is known of it. */
-  readonly before: string | null;
-}
 
 const ACTIVATIONS: Search = {
   actors: [],
@@ -63,7 +53,10 @@ export async function proveActivations(
   { activations, folder, flags }: Asked,
 ): Promise<void> {
   const { events, lines } = activations;
-  if (events.length === 0) { bundle.missing('when it was in force: the log has no event that put it in force'); return; }
+  if (events.length === 0) {
+    bundle.missing('when it was in force: the log has no event that put it in force');
+    return;
+  }
   bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
   const key = await keyOf(io, flags);
   const kept = flags.checkpoint === undefined ? null : (await readNote(io, flags.checkpoint)).checkpoint;

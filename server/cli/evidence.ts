@@ -20,10 +20,10 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
 import { verifyPublication } from '../policy/open/verify-publication.js';
 import { programVersion } from '../version.js';
-import type { EvidenceFlags } from './commands/evidence.js';
 import { statusOfFaults } from './commands/verify.js';
 import { compareOpened } from './compare-policies.js';
-import { type Activations, findActivations, proveActivations } from './evidence-log.js';
+import { findActivations, proveActivations } from './evidence-log.js';
+import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { writeWhole } from './files.js';
@@ -36,12 +36,6 @@ import { type EvidenceFacts, evidenceReadme } from './render/evidence-readme.js'
 import { plain } from './render/terminal.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
-
-/** What goes into the ZIP file, and what could not be found. */
-export interface Bundle {
-  readonly add: (name: string, bytes: Uint8Array | string) => void;
-  readonly missing: (what: string) => void;
-}
 
 /** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
 export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceFlags): Promise<void> {
@@ -114,9 +108,15 @@ async function addStatement(
   const beside = named.startsWith('sha256:') ? null : statementPathOf(named);
   const shown = flags.statement ?? beside;
   const bytes = shown === null ? null : await bytesOf(io, shown, { optional: flags.statement === undefined });
-  if (shown === null || bytes === null) { bundle.missing('the publication statement: name it with --statement'); return; }
+  if (shown === null || bytes === null) {
+    bundle.missing('the publication statement: name it with --statement');
+    return;
+  }
   const ring = await ringOf(io, flags.statementKeyring);
-  if (ring === null) { bundle.missing('who signed the statement: name the trusted keys with --statement-keyring'); return; }
+  if (ring === null) {
+    bundle.missing('who signed the statement: name the trusted keys with --statement-keyring');
+    return;
+  }
   // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
   const statement = requiredStatement({ path: pathOf(io, shown), shown });
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
@@ -135,14 +135,18 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
 
 async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<void> {
   const { attestation: shown, attestationKeyring, statementKeyring } = flags;
-  if (shown === undefined)
-    { bundle.missing(
+  if (shown === undefined) {
+    bundle.missing(
       'the attestation of its tests and guardrails: make one with `bailiwick attest`, name it with --attestation',
-    ); return; }
+    );
+    return;
+  }
   const bytes = await bytesOf(io, shown, { optional: false });
   const ring = await ringOf(io, attestationKeyring ?? statementKeyring);
-  if (ring === null || bytes === null)
-    { bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring'); return; }
+  if (ring === null || bytes === null) {
+    bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring');
+    return;
+  }
   const envelope = await asFailure(Promise.resolve().then(() => parseEnvelope(bytes, shown)));
   const { fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
   const result = fault === null ? readVerificationResult(envelope.payload) : null;
@@ -186,10 +190,12 @@ async function addDifference(
   const base = flags.base ?? activations.before;
   if (base === null) return;
   const kept = base.startsWith('sha256:') ? pathOfSnapshot(folder, base) : base;
-  if (kept === null || (base.startsWith('sha256:') && !(await isKept(kept))))
-    { bundle.missing(
+  if (kept === null || (base.startsWith('sha256:') && !(await isKept(kept)))) {
+    bundle.missing(
       `what it changed: the log does not keep ${base}, which was in force before; name a policy with --base`,
-    ); return; }
+    );
+    return;
+  }
   const before = await openStated(io, kept, 'study');
   const { report, stated } = compareOpened(io, before, opened);
   bundle.add('before.json', before.bytes);

@@ -1,24 +1,9 @@
 // `bailiwick evidence <digest> -o <file>`: one ZIP file with all that an auditor keeps of a snapshot (docs/evidence.md).
 import type { Command } from 'commander';
-import type { SettingFlags } from '../../config/index.js';
+import type { EvidenceFlags } from '../evidence-types.js';
 import { EXIT } from '../exit-codes.js';
 import type { CliIo } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
-
-export type EvidenceFlags = SettingFlags & {
-  readonly output: string;
-  readonly format: Format;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly statement?: string;
-  readonly statementKeyring?: string;
-  readonly attestation?: string;
-  readonly attestationKeyring?: string;
-  readonly base?: string;
-  readonly checkpoint?: string;
-  readonly publicKey?: string;
-  readonly key?: string;
-};
+import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 
 export function defineEvidence(command: Command, io: CliIo): void {
   command
