@@ -13,9 +13,8 @@ export interface LogMeasure {
   readonly root: TreeHash;
   /** The roots when the log had the sizes that were asked for. */
   readonly roots: ReadonlyMap<number, TreeHash>;
-  /** The line at the index that was asked for; null if the tree does not have it. */
-  readonly line: string | null;
-  readonly path: readonly TreeHash[];
+  /** By their index, the lines that were asked for, as far as the tree has them. */
+  readonly lines: ReadonlyMap<number, { readonly line: string; readonly path: readonly TreeHash[] }>;
 }
 
 interface MeasureOptions {
@@ -23,15 +22,15 @@ interface MeasureOptions {
   readonly archive: string | null;
   /** Sizes at which the root is wanted. */
   readonly sizes?: readonly number[];
-  /** The line whose path is wanted, in the tree of this size. */
-  readonly place?: { readonly index: number; readonly size: number };
+  /** The lines whose paths are wanted, in the tree of this size. */
+  readonly places?: { readonly indexes: readonly number[]; readonly size: number };
 }
 
 /** Null if the folder has no such log. Rejects if the folder cannot be read. */
 export async function measureLog(
   folder: string,
   log: string,
-  { archive, sizes = [], place }: MeasureOptions,
+  { archive, sizes = [], places = { indexes: [], size: 0 } }: MeasureOptions,
 ): Promise<LogMeasure | null> {
   const faults: Fault[] = [];
   const report = (fault: Fault): void => void faults.push(fault);
@@ -40,8 +39,8 @@ export async function measureLog(
   const check = checkChain(log, { report, after: BEGINNING });
   const tree = makeTree();
   const roots = new Map<number, TreeHash>();
-  const path = place === undefined ? null : makePath(place.index, place.size);
-  let line: string | null = null;
+  const paths = new Map(places.indexes.map((index) => [index, makePath(index, places.size)]));
+  const found = new Map<number, string>();
   for (const part of parts) {
     if ('skipTo' in part) {
       const text = 'older files are elsewhere: name their folder with --archive';
@@ -52,13 +51,14 @@ export async function measureLog(
       for (const text of lines) {
         const leaf = leafHash(text ?? '');
         check.line(text);
-        if (place !== undefined && tree.size() === place.index) line = text;
-        if (place !== undefined && tree.size() < place.size) path?.push(leaf);
+        if (paths.has(tree.size()) && text !== null) found.set(tree.size(), text);
+        if (tree.size() < places.size) for (const path of paths.values()) path.push(leaf);
         tree.push(leaf);
         if (sizes.includes(tree.size())) roots.set(tree.size(), tree.root());
       }
       if (torn > 0) check.torn(part.path, torn);
     }
   }
-  return { faults, size: tree.size(), root: tree.root(), roots, line, path: path?.path() ?? [] };
+  const lines = new Map([...found].map(([index, line]) => [index, { line, path: paths.get(index)?.path() ?? [] }]));
+  return { faults, size: tree.size(), root: tree.root(), roots, lines };
 }

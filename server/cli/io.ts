@@ -67,15 +67,22 @@ export async function writeLargeJson(
   io: CliIo,
   fields: readonly (readonly [name: string, value: unknown])[],
 ): Promise<void> {
+  for (const part of largeJson(fields)) {
+    if (isClosed(io.stdout)) return;
+    await write(io.stdout, part);
+  }
+}
+
+/** What `writeLargeJson` writes, in parts. */
+export function* largeJson(fields: readonly (readonly [name: string, value: unknown])[]): Generator<string> {
   let pending = '';
   for (const part of partsOfObject(fields)) {
     pending += part;
     if (pending.length < CHUNK) continue;
-    if (isClosed(io.stdout)) return;
-    await write(io.stdout, escapeJson(pending));
+    yield escapeJson(pending);
     pending = '';
   }
-  await write(io.stdout, `${escapeJson(pending)}\n`);
+  yield `${escapeJson(pending)}\n`;
 }
 
 function* partsOf(value: unknown): Generator<string> {

@@ -129,6 +129,16 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/sign.js')).defineSign,
       ],
       [
+        'attest',
+        'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
+        async () => (await import('./commands/attest.js')).defineAttest,
+      ],
+      [
+        'check-attestation',
+        'check who signed an attestation, what it is about, and which properties it states',
+        async () => (await import('./commands/check-attestation.js')).defineCheckAttestation,
+      ],
+      [
         'publish',
         'put a snapshot and its statement where gateways take them from',
         async () => (await import('./commands/publish.js')).definePublish,
@@ -207,6 +217,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'audit',
         'the audit log: verify that it is intact, search it, and move old files away',
         async () => (await import('./commands/audit.js')).defineAudit,
+      ],
+      [
+        'evidence',
+        'put all that an auditor keeps of a snapshot into one file: what it was, who signed it, when it was in force',
+        async () => (await import('./commands/evidence.js')).defineEvidence,
       ],
       [
         'replay',

@@ -37,23 +37,48 @@ export async function proveCommand(
   flags: ProveFlags,
 ): Promise<void> {
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
-  const { folder, log, archive } = await logOf(io, given, flags);
-  const index = Number(seq) - 1;
+  const chosen = await logOf(io, given, flags);
+  const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)] }, flags);
+  const proof = proofs.get(Number(seq)) ?? '';
+  await give(io, flags, { text: proof, facts: { log: chosen.log, seq: Number(seq), size, proof } });
+}
+
+export interface Proofs {
+  /** How many events the checkpoint has. */
+  readonly size: number;
+  readonly checkpoint: string;
+  /** The text of a proof for each event, by its number. */
+  readonly proofs: ReadonlyMap<number, string>;
+}
+
+/** In the checkpoint that was named, or in one of now. Throws `CliFailure` as `proveCommand`. */
+export async function proofsOf(
+  io: CliIo,
+  { folder, log, archive, seqs }: Chosen & { readonly seqs: readonly number[] },
+  flags: ProveFlags,
+): Promise<Proofs> {
   const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   if (kept !== null && kept.checkpoint.log !== log) {
     throw usage(`the checkpoint is about the log \`${kept.checkpoint.log}\``, 'name that log with `--log`');
   }
   const now = kept === null ? await measure(folder, log, { archive }) : null;
   const size = kept?.checkpoint.size ?? now?.size ?? 0;
-  if (index >= size) throw usage(`the checkpoint has ${count(size, 'event')}, and event ${seq} is not among them`);
-  const { line, path, roots } = await measure(folder, log, { archive, place: { index, size }, sizes: [size] });
+  const outside = seqs.find((seq) => seq > size);
+  if (outside !== undefined)
+    throw usage(`the checkpoint has ${count(size, 'event')}, and event ${String(outside)} is not among them`);
+  const indexes = seqs.map((seq) => seq - 1);
+  const { lines, roots } = await measure(folder, log, { archive, places: { indexes, size }, sizes: [size] });
   const root = roots.get(size);
-  if (line === null || root === undefined || (kept !== null && !root.equals(kept.checkpoint.root))) {
+  if (
+    root === undefined ||
+    lines.size < new Set(indexes).size ||
+    (kept !== null && !root.equals(kept.checkpoint.root))
+  ) {
     throw integrity('audit.checkpoint', `the first ${count(size, 'event')} of the log are not those of the checkpoint`);
   }
   const checkpoint = kept?.text ?? signNote(checkpointText({ log, size, root }), originOf(log), await keyOf(io, flags));
-  const proof = proofText({ index, line, path, checkpoint });
-  await give(io, flags, { text: proof, facts: { log, seq: index + 1, size, proof } });
+  const texts = [...lines].map(([index, one]) => [index + 1, proofText({ index, ...one, checkpoint })] as const);
+  return { size, checkpoint, proofs: new Map(texts) };
 }
 
 /** Throws `CliFailure` 8 if the file proves nothing. */
@@ -75,7 +100,7 @@ export async function checkProofCommand(io: CliIo, file: string, flags: CheckPro
   }
 }
 
-interface Chosen {
+export interface Chosen {
   readonly folder: string;
   readonly log: string;
   readonly archive: string | null;

@@ -20,7 +20,7 @@ function offered(...words: readonly string[]): readonly string[] {
 
 describe('bash completes', () => {
   test.each<[string, readonly string[], readonly string[]]>([
-    ['verbs', ['che'], ['check', 'check-proof']],
+    ['verbs', ['che'], ['check', 'check-proof', 'check-attestation']],
     ['several', ['co'], ['compile', 'codes', 'config', 'completion']],
     ['verbs of verbs', ['keys', ''], ['create', 'list', 'revoke']],
     ['options', ['check', 'policies', '--str'], ['--strict']],

@@ -11,6 +11,7 @@ import { expectPlain, type Ran, runIn } from './verb-table.js';
 const AS = ['--as', 'orcid:ana'];
 const PROVE = ['--identity', 'orcid:ana', '--scope', 'resource:read', '--namespace', '/'];
 const SIGN = ['--environment', 'production', '--generation', '1', '--expires', '2999-01-01T00:00:00Z'];
+const ATTEST = ['--key', 'key', '-o', 'a.json'];
 const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
 
 const TESTS = { passed: 0, failed: 0, failures: [] };
@@ -86,6 +87,13 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['prove', 'damaged.json', ...PROVE], 8, DAMAGED],
   [['check-proof', 'none', '--root', `sha256:${'0'.repeat(64)}`], 2, NOTHING],
   [['check-proof', 'damaged.json', '--root', `sha256:${'0'.repeat(64)}`], 8, NOTHING],
+  [['attest', 'none', ...ATTEST], 2, NOTHING],
+  [['attest', 'policy'], 2, NOTHING],
+  [['attest', 'damaged.json', ...ATTEST], 8, DAMAGED],
+  [['check-attestation', 'none', '--keyring', 'ring.yaml'], 2, NOTHING],
+  [['check-attestation', 'damaged.json', '--keyring', 'ring.yaml'], 8, NOTHING],
+  [['evidence', 'none.json', '-o', 'e.zip'], 2, NOTHING],
+  [['evidence', 'damaged.json', '-o', 'e.zip', '--log', '.'], 8, DAMAGED],
   [['inspect', 'none'], 2, NOTHING],
   [['inspect', 'damaged.json'], 8, DAMAGED],
   [['init', 'policy'], 2, NOTHING],

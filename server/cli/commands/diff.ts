@@ -57,46 +57,18 @@ async function diff(
   if (paths.old === '-' && paths.changed === '-') {
     throw usage('the two policies cannot both come from stdin');
   }
-  const [
-    { areChecksWeaker, acceptedFindings, diffChecks, diffPolicies },
-    { POLICY_LIMITS },
-    { openStated },
-    { startProgress },
-    render,
-  ] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../limits/policy.js'),
+  const [{ openStated }, { compareOpened }, render] = await Promise.all([
     import('../open-policy.js'),
-    import('../render/terminal.js'),
+    import('../compare-policies.js'),
     import('../render/diff.js'),
   ]);
-  const { policy: old, set: oldSet, bytes: oldBytes, sources: oldSources } = await openStated(io, paths.old, 'study');
-  const {
-    policy: changed,
-    set,
-    bytes,
-    sources,
-  } = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
-    throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
+  const old = await openStated(io, paths.old, 'study');
+  const opened = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
+    throw addReport(error, { old: { snapshot: old.policy.digest, decisions: old.policy.decisions } });
   });
-  const progress = startProgress(io);
-  if (oldBytes.length + bytes.length >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
-  const report = diffPolicies(old, changed);
-  const checks = diffChecks(
-    { digest: old.digest, checks: old.checks, set: oldSet, accepted: acceptedFindings(oldSources) },
-    { digest: changed.digest, checks: changed.checks, set, accepted: acceptedFindings(sources) },
-  );
-  progress.done();
-  const refused =
-    (exitCode === true && !report.equal) ||
-    (!newAccess && report.gained.length + report.exclusive.removed.length > 0) ||
-    (!weakerChecks && areChecksWeaker(checks));
+  const { report, compared, givesAccess, isWeaker } = compareOpened(io, old, opened);
+  const refused = (exitCode === true && !report.equal) || (!newAccess && givesAccess) || (!weakerChecks && isWeaker);
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
-  const compared = {
-    old: { snapshot: old.digest, decisions: old.decisions },
-    new: { snapshot: changed.digest, decisions: changed.decisions },
-    checks,
-  };
   switch (format) {
     case 'json': {
       await writeLargeJson(io, render.diffJson(report, compared));

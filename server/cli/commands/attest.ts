@@ -1,0 +1,166 @@
+// `bailiwick attest <policy>`: checks a policy folder once more and signs what was found, so that somebody who trusts the key
+// need not repeat it (docs/evidence.md).
+import { createHash } from 'node:crypto';
+import type { Command } from 'commander';
+import { encodeEnvelope, type Instant, keyIdOf, type Policy } from '../../../engine/index.js';
+import {
+  type Attestation,
+  type Compared,
+  encodeAttestation,
+  passed,
+  type Property,
+  type Signer,
+} from '../../signing/attestation.js';
+import { readSigningKey } from '../../signing/key-file.js';
+import { signOnce } from '../../signing/sign-statement.js';
+import { programVersion } from '../../version.js';
+import { compareOpened } from '../compare-policies.js';
+import { CliFailure, usage } from '../failure.js';
+import { EXIT } from '../exit-codes.js';
+import { writeWhole } from '../files.js';
+import { type CliIo, largeJson, pathOf, write, writeJson } from '../io.js';
+import { type OpenedPolicy, openStated } from '../open-policy.js';
+import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
+import { exactJson } from '../../exact-json.js';
+import { diffJson } from '../render/diff.js';
+import { asFailure } from '../statement-flags.js';
+import { readKeyring } from '../../signing/keyring-file.js';
+import { requiredStatement } from '../../signing/statement-file.js';
+import { verifyPublication } from '../../policy/open/verify-publication.js';
+import { statusOfFaults } from './verify.js';
+
+interface Options {
+  readonly key: string;
+  readonly base?: string;
+  readonly statement?: string;
+  readonly keyring?: string;
+  readonly at?: string;
+  readonly output?: string;
+  readonly format: Format;
+}
+
+export function defineAttest(command: Command, io: CliIo): void {
+  command
+    .argument('<policy>', 'policy folder, or `<revision>:<path>` in git')
+    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, of whoever attests'))
+    .option('--base <policy>', 'earlier policy: the statement then says what differs from it')
+    .option('--statement <file>', 'publication statement of the snapshot: says who signed it; needs --keyring')
+    .option('--keyring <file>', 'trusted public keys for --statement')
+    .option('--at <instant>', 'time that the statement names, and at which --statement must be in force (default: now)')
+    .option('-o, --output <file>', 'file for the attestation (default: stdout)')
+    .addOption(formatOption())
+    .action((policy: string, options: Options) => attest(io, policy, options));
+  withExamples(command, [
+    [
+      'that this commit passed its checks, and what it changes',
+      'bailiwick attest policies --base main:policies --key ci.key -o policy.svr.json',
+    ],
+    [
+      'that it is signed, too',
+      'bailiwick attest policies --key ci.key --statement snapshot.json.dsse.json --keyring keyring.yaml -o policy.svr.json',
+    ],
+    ['to check it', 'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json'],
+  ]);
+  withJson(command, ['{"snapshot","decisions","keyId","properties":[text],"attestation":{DSSE}}']);
+}
+
+/** Throws `CliFailure`: 3, 4, 5 as `check`; 8 or 9 if the statement does not count. Nothing is signed then. */
+async function attest(io: CliIo, path: string, options: Options): Promise<void> {
+  const { output, format } = options;
+  if ((options.statement === undefined) !== (options.keyring === undefined))
+    throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
+  const at = await instantOption(options.at);
+  const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
+  const opened = await openStated(io, path);
+  const { policy, set } = opened;
+  if (set === null || policy.checks === null) {
+    const help = 'name the folder that it was compiled from, or `<revision>:<folder>`';
+    throw usage(`\`${path}\` is a snapshot, and its tests and guardrails can be checked in a folder only`, help);
+  }
+  const compared = options.base === undefined ? null : await compareWith(io, options.base, opened);
+  const signers = await signersOf(io, policy, { ...options, at });
+  const { guardrails, tests } = policy.checks;
+  const attestation: Attestation = {
+    policy: policy.name,
+    snapshot: policy.digest,
+    decisions: policy.decisions,
+    at,
+    version: programVersion(),
+    properties: [
+      'BAILIWICK_POLICY_VALID',
+      'BAILIWICK_TESTS_PASSED',
+      'BAILIWICK_GUARDRAILS_HELD',
+      ...(compared?.properties ?? []),
+      ...(signers === null ? [] : (['BAILIWICK_SIGNED'] as const)),
+    ],
+    tests: passed(
+      tests,
+      set.tests.map(({ name }) => name),
+    ),
+    guardrails: passed(
+      guardrails,
+      set.guardrails.map(({ id }) => id),
+    ),
+    ...(compared === null ? {} : { compared: compared.facts }),
+    ...(signers === null ? {} : { signers }),
+  };
+  const signed = signOnce(key, encodeAttestation(attestation), null);
+  if (signed === null) throw new CliFailure(EXIT.unexpected, { code: 'attestation', message: 'it cannot be signed' });
+  const text = encodeEnvelope(signed.envelope);
+  if (output !== undefined) {
+    const protectedFiles = [options.key, ...(options.statement === undefined ? [] : [options.statement])];
+    await writeWhole(pathOf(io, output), Buffer.from(`${text}\n`), {
+      shown: output,
+      protectedFiles: protectedFiles.map((file) => pathOf(io, file)),
+    });
+  }
+  const facts = { snapshot: policy.digest, decisions: policy.decisions, keyId: keyIdOf(key.publicKey) };
+  const envelope: unknown = JSON.parse(text);
+  if (format === 'json') await writeJson(io, { ...facts, properties: attestation.properties, attestation: envelope });
+  else if (output === undefined) await write(io.stdout, `${text}\n`);
+  else
+    await write(io.stdout, `snapshot  ${policy.digest}\n${attestation.properties.map((one) => `  ${one}\n`).join('')}`);
+}
+
+interface Difference {
+  readonly facts: Compared;
+  readonly properties: readonly Property[];
+}
+
+async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promise<Difference> {
+  const { report, stated, givesAccess, isWeaker } = compareOpened(io, await openStated(io, base, 'study'), opened);
+  const digest = createHash('sha256');
+  for (const part of largeJson(diffJson(report, stated))) digest.update(part);
+  const { compared: all, equal, gained, lost } = report.cells;
+  return {
+    facts: {
+      ...stated.old,
+      cells: { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) },
+      rows: { gained: report.gained.length, lost: report.lost.length },
+      diff: digest.digest('hex'),
+    },
+    properties: [
+      'BAILIWICK_COMPARED',
+      ...(report.equal ? (['BAILIWICK_SAME_DECISIONS'] as const) : []),
+      ...(givesAccess ? [] : (['BAILIWICK_NO_NEW_ACCESS'] as const)),
+      ...(isWeaker ? [] : (['BAILIWICK_NO_WEAKER_CHECKS'] as const)),
+    ],
+  };
+}
+
+/** Null if no statement was named. Throws `CliFailure` if it does not count for this policy. */
+async function signersOf(
+  io: CliIo,
+  policy: Policy,
+  { statement, keyring, at }: Pick<Options, 'statement' | 'keyring'> & { readonly at: Instant },
+): Promise<readonly Signer[] | null> {
+  if (statement === undefined || keyring === undefined) return null;
+  const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));
+  const file = requiredStatement({ path: pathOf(io, statement), shown: statement });
+  const expected = { keyring: ring, at, environment: null, minimumGeneration: null };
+  const { faults, signatures } = await asFailure(verifyPublication(policy, file, expected));
+  const [fault] = faults;
+  if (fault !== undefined)
+    throw new CliFailure(statusOfFaults(faults), { code: fault.code, message: `\`${statement}\`: ${fault.message}` });
+  return signatures.flatMap(({ ok, keyId, name }) => (ok && keyId !== null ? [{ keyId, name: name ?? '' }] : []));
+}

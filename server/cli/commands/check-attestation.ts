@@ -1,0 +1,96 @@
+// `bailiwick check-attestation <file>`: whether enough trusted keys have signed an attestation, what it is about, and what it
+// states (docs/evidence.md). It takes the result of any verifier that writes in-toto's SVR predicate.
+import type { Command } from 'commander';
+import { formatInstant, judgeEnvelope } from '../../../engine/index.js';
+import { readVerificationResult, type VerificationResult } from '../../signing/attestation.js';
+import { verifyEd25519 } from '../../signing/ed25519.js';
+import { readKeyring } from '../../signing/keyring-file.js';
+import { readStatementFile } from '../../signing/statement-file.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { openPolicy } from '../open-policy.js';
+import { collect, type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { asFailure } from '../statement-flags.js';
+
+interface Options {
+  readonly keyring: string;
+  readonly snapshot?: string;
+  readonly require?: readonly string[];
+  readonly format: Format;
+}
+
+export function defineCheckAttestation(command: Command, io: CliIo): void {
+  command
+    .argument('<file>', 'attestation of `bailiwick attest`')
+    .addOption(requiredOption('--keyring <file>', 'file with the trusted public keys and how many of them are needed'))
+    .option('--snapshot <policy>', 'snapshot file, or its digest, that it must be about')
+    .option('--require <property>', 'property that it must state; may be repeated', collect)
+    .addOption(formatOption())
+    .action((file: string, options: Options) => check(io, file, options));
+  withExamples(command, [
+    [
+      'whether this snapshot passed its guardrails and gives nobody new access',
+      'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json --require BAILIWICK_GUARDRAILS_HELD --require BAILIWICK_NO_NEW_ACCESS',
+    ],
+  ]);
+  withJson(command, [
+    '{"ok":true,"subjects":[digest],"verifier","at","properties":[text],"signers":[{"keyId","name"}]}',
+  ]);
+}
+
+/** Throws `CliFailure`: 8 if it is not signed or about something else, 6 if it does not state what is required. */
+async function check(io: CliIo, file: string, { keyring, snapshot, require = [], format }: Options): Promise<void> {
+  const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));
+  const envelope = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
+  const { signatures, fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
+  if (fault !== null) throw refused(fault.code, `\`${file}\` does not count: ${fault.message}`, { signatures });
+  const result = readVerificationResult(envelope.payload);
+  if (result === null)
+    throw refused('attestation.malformed', `\`${file}\` is signed, and is not an attestation of verified properties`);
+  const about = snapshot === undefined ? null : await digestOf(io, snapshot);
+  if (about !== null && !result.subjects.includes(about)) {
+    const subjects = { subjects: result.subjects, snapshot: about };
+    throw refused('attestation.subject', `\`${file}\` is about another snapshot than ${about}`, subjects);
+  }
+  const missing = require.filter((property) => !result.properties.includes(property));
+  if (missing.length > 0) {
+    const message = `\`${file}\` does not state ${missing.join(', ')}`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'attestation.property', message },
+      { help: `it states ${result.properties.join(', ')}`, report: { properties: result.properties } },
+    );
+  }
+  const signers = signatures.flatMap(({ ok, keyId, name }) => (ok ? [{ keyId, name }] : []));
+  if (format === 'json') await writeJson(io, { ok: true, ...result, at: formatInstant(result.at), signers });
+  else
+    await write(
+      io.stdout,
+      textOf(
+        result,
+        signers.map(({ keyId, name }) => name ?? keyId ?? ''),
+      ),
+    );
+}
+
+/** A digest stands for itself, so that no file is needed. */
+async function digestOf(io: CliIo, snapshot: string): Promise<string> {
+  if (/^sha256:[0-9a-f]{64}$/.test(snapshot)) return snapshot;
+  return (await openPolicy(io, snapshot, 'study')).policy.digest;
+}
+
+function refused(code: string, message: string, report: object = {}): CliFailure {
+  return new CliFailure(EXIT.integrity, { code, message }, { report });
+}
+
+function textOf({ subjects, verifier, at, properties }: VerificationResult, signers: readonly string[]): string {
+  const lines = [
+    ...subjects.map((subject) => `snapshot  ${subject}`),
+    `verified  by ${verifier} at ${formatInstant(at)}`,
+    `signed    by ${signers.join(', ')}`,
+    ...properties.map((property) => `  ${property}`),
+  ];
+  return lines.map((line) => `${escapeText(line)}\n`).join('');
+}

@@ -1,0 +1,45 @@
+// The comparison of two opened policies that `diff` prints and an attestation states.
+import { acceptedFindings, areChecksWeaker, diffChecks, diffPolicies, type DiffReport } from '../../engine/compiler.js';
+import { POLICY_LIMITS } from '../limits/policy.js';
+import type { CliIo } from './io.js';
+import type { OpenedPolicy } from './open-policy.js';
+import type { Compared } from './render/diff.js';
+import { startProgress } from './render/terminal.js';
+
+export interface Comparison {
+  readonly report: DiffReport;
+  readonly compared: Compared;
+  /** The same, of the two snapshots alone: what they were compiled from may say more of the checks. */
+  readonly stated: Compared;
+  /** Whether anybody may do anything that they could not before. */
+  readonly givesAccess: boolean;
+  readonly isWeaker: boolean;
+}
+
+export function compareOpened(io: CliIo, old: OpenedPolicy, changed: OpenedPolicy): Comparison {
+  const progress = startProgress(io);
+  if (old.bytes.length + changed.bytes.length >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
+  const report = diffPolicies(old.policy, changed.policy);
+  const checks = diffChecks(sideOf(old), sideOf(changed));
+  progress.done();
+  const names = { old: namesOf(old), new: namesOf(changed) };
+  return {
+    report,
+    compared: { ...names, checks },
+    stated: { ...names, checks: diffChecks(sideOf(asSnapshot(old)), sideOf(asSnapshot(changed))) },
+    givesAccess: report.gained.length + report.exclusive.removed.length > 0,
+    isWeaker: areChecksWeaker(checks),
+  };
+}
+
+function asSnapshot(opened: OpenedPolicy): OpenedPolicy {
+  return { ...opened, set: null, sources: new Map() };
+}
+
+function sideOf({ policy, set, sources }: OpenedPolicy): Parameters<typeof diffChecks>[0] {
+  return { digest: policy.digest, checks: policy.checks, set, accepted: acceptedFindings(sources) };
+}
+
+function namesOf({ policy: { digest, decisions } }: OpenedPolicy): Compared['old'] {
+  return { snapshot: digest, decisions };
+}

@@ -1,0 +1,103 @@
+// What the audit log says of a snapshot, for `evidence`: when it was put in force, by whom, and a proof of each such event.
+import type { StoredEvent } from '../audit/event-schema.js';
+import { type Search, searchLogs } from '../audit/search.js';
+import { formatPublicKey } from '../../engine/index.js';
+import { readPublicKey, readSigningKey } from '../signing/key-file.js';
+import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
+import { type CliIo, pathOf } from './io.js';
+import { configOf } from './options.js';
+import { proofsOf } from './prove-audit.js';
+import { malformedLines } from './read-audit.js';
+import { readNote, trusted } from './read-checkpoint.js';
+import { asFailure } from './statement-flags.js';
+
+const ACTIVATIONS: Search = {
+  actors: [],
+  namespace: null,
+  outcomes: ['allowed'],
+  kinds: ['admin'],
+  record: null,
+  since: null,
+  until: null,
+};
+
+/** Throws `CliFailure` 8 if lines of the log are no events: then some of the answer may be lost. */
+export async function findActivations(folder: string, digest: string): Promise<Activations> {
+  const all: { readonly event: StoredEvent; readonly line: string }[] = [];
+  const { malformed } = await searchLogs(folder, ACTIVATIONS, (found) => {
+    for (const { event, line } of found)
+      if (event.operation === 'gateway.start' || event.operation === 'policy.activate') all.push({ event, line });
+    return Promise.resolve();
+  });
+  if (malformed > 0) throw malformedLines(malformed);
+  all.sort((a, b) => (a.event.time < b.event.time ? -1 : a.event.time > b.event.time ? 1 : a.event.seq - b.event.seq));
+  const first = all.findIndex(({ event }) => event.snapshot === digest);
+  const own = all.filter(({ event }) => event.snapshot === digest);
+  return {
+    events: own.map(({ event }) => event),
+    lines: own.map(({ line }) => line),
+    before: all.slice(0, Math.max(first, 0)).findLast(({ event }) => event.snapshot !== null)?.event.snapshot ?? null,
+  };
+}
+
+interface Asked {
+  readonly activations: Activations;
+  readonly folder: string;
+  readonly flags: EvidenceFlags;
+}
+
+/** Throws `CliFailure` if the log is not that of the checkpoint, or has a fault. */
+export async function proveActivations(
+  io: CliIo,
+  bundle: Bundle,
+  { activations, folder, flags }: Asked,
+): Promise<void> {
+  const { events, lines } = activations;
+  if (events.length === 0) {
+    bundle.missing('when it was in force: the log has no event that put it in force');
+    return;
+  }
+  bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
+  const key = await keyOf(io, flags);
+  const kept = flags.checkpoint === undefined ? null : (await readNote(io, flags.checkpoint)).checkpoint;
+  for (const log of new Set(events.map((event) => event.log))) {
+    const seqs = events.filter((event) => event.log === log).map(({ seq }) => seq);
+    const covers = kept?.log === log;
+    const publicKey = covers ? await keptKey(io, flags) : key;
+    if (publicKey === null) {
+      const how = covers
+        ? 'name the key of the checkpoint with --public-key'
+        : 'sign one with --key, or name one that was kept with --checkpoint';
+      bundle.missing(`a checkpoint of the log ${log}, and the proofs of its events: ${how}`);
+      continue;
+    }
+    const within = covers ? seqs.filter((seq) => seq <= kept.size) : seqs;
+    const late = seqs.length - within.length;
+    if (late > 0)
+      bundle.missing(`proofs of ${String(late)} of its events in ${log}: they are later than the checkpoint`);
+    if (within.length === 0) continue;
+    const { checkpoint: _, ...withoutKept } = flags;
+    const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
+    const proved = await proofsOf(io, { folder, log, archive, seqs: within }, covers ? flags : withoutKept);
+    bundle.add(`log/${log}.checkpoint`, proved.checkpoint);
+    bundle.add(
+      `log/${log}.pem`,
+      `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`,
+    );
+    for (const [seq, text] of proved.proofs) bundle.add(`log/${log}-${String(seq)}.tlog-proof`, text);
+  }
+}
+
+/** The public half of the key that signs a checkpoint of now; null if there is none. */
+async function keyOf(io: CliIo, flags: EvidenceFlags): Promise<Uint8Array | null> {
+  const path = flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
+  if (path === null) return null;
+  return (await asFailure(readSigningKey({ path, shown: flags.key ?? path }))).publicKey;
+}
+
+/** The key of the checkpoint that was kept, which must have signed it; null if it is not named. */
+async function keptKey(io: CliIo, { checkpoint, publicKey }: EvidenceFlags): Promise<Uint8Array | null> {
+  if (checkpoint === undefined || publicKey === undefined) return null;
+  await trusted(io, (await readNote(io, checkpoint)).text, publicKey);
+  return asFailure(readPublicKey({ path: pathOf(io, publicKey), shown: publicKey }));
+}

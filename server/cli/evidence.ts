@@ -1,0 +1,223 @@
+// What `evidence` does: it gathers, verifies and packs. A part that is absent is listed as missing; a part that is false, such as
+// a statement that nobody trusted signed, stops everything.
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { zipSync } from 'fflate';
+import {
+  decodeStatement,
+  formatPublicKey,
+  type Instant,
+  instantOf,
+  judgeEnvelope,
+  type Keyring,
+  keyIdOf,
+  type Policy,
+} from '../../engine/index.js';
+import { isKept, pathOfSnapshot } from '../audit/snapshots.js';
+import { readVerificationResult } from '../signing/attestation.js';
+import { verifyEd25519 } from '../signing/ed25519.js';
+import { readKeyring } from '../signing/keyring-file.js';
+import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
+import { verifyPublication } from '../policy/open/verify-publication.js';
+import { programVersion } from '../version.js';
+import { statusOfFaults } from './commands/verify.js';
+import { compareOpened } from './compare-policies.js';
+import { findActivations, proveActivations } from './evidence-log.js';
+import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import { writeWhole } from './files.js';
+import { type CliIo, largeJson, pathOf, write, writeJson } from './io.js';
+import { type OpenedPolicy, openStated } from './open-policy.js';
+import { folderOf } from './read-audit.js';
+import { diffJson, renderDiff } from './render/diff.js';
+import { escapeText } from './render/escape.js';
+import { type EvidenceFacts, evidenceReadme } from './render/evidence-readme.js';
+import { plain } from './render/terminal.js';
+import { count } from './render/text.js';
+import { asFailure } from './statement-flags.js';
+
+/** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
+export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceFlags): Promise<void> {
+  const files = new Map<string, Uint8Array>();
+  const missing: string[] = [];
+  const bundle: Bundle = {
+    add: (name, bytes) => void files.set(name, typeof bytes === 'string' ? Buffer.from(bytes) : bytes),
+    missing: (what) => void missing.push(what),
+  };
+  const folder = await folderOf(io, flags.log, { flags });
+  const opened = await openStated(io, await pathOfPolicy(named, folder), 'study');
+  const { policy } = opened;
+  if (opened.source === 'folder') throw usage(`\`${named}\` is a folder`, 'name a snapshot file, or its digest');
+  bundle.add('snapshot.json', opened.bytes);
+  bundle.add('checks.json', checksText(policy));
+  await addStatement(io, bundle, { named, policy, flags });
+  await addAttestation(io, bundle, { policy, flags });
+  const activations = await findActivations(folder, policy.digest);
+  await addDifference(io, bundle, { opened, folder, flags, activations });
+  await proveActivations(io, bundle, { activations, folder, flags });
+  const facts: EvidenceFacts = { policy, version: programVersion(), names: [...files.keys()], missing, activations };
+  bundle.add('README.md', evidenceReadme(facts));
+  bundle.add('check.py', await readFile(new URL('../../../server/docs/check-evidence.py', import.meta.url)));
+  await writeWhole(pathOf(io, flags.output), pack(files), { shown: flags.output, protectedFiles: [], mode: 0o600 });
+  if (missing.length > 0) io.setStatus(EXIT.precondition);
+  const listed = [...files].map(([name, bytes]) => ({ name, sha256: hash('sha256', bytes, 'hex') }));
+  const found = count(activations.events.length, 'activation');
+  if (flags.format === 'json') {
+    const error = { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
+    const ok = missing.length === 0;
+    const facts = { ok, file: flags.output, snapshot: policy.digest, files: listed, missing };
+    await writeJson(io, { ...facts, activations: activations.events.length, ...(ok ? {} : { error }) });
+    return;
+  }
+  const lines = [
+    ...missing.map((what) => `missing: ${what}`),
+    `wrote ${flags.output}: ${count(files.size, 'file')}, ${found}`,
+  ];
+  await write(io.stdout, lines.map((line) => `${escapeText(line)}\n`).join(''));
+}
+
+/** The same bytes for the same files, so that two people can compare what they made. ZIP knows no time before 1980. */
+function pack(files: ReadonlyMap<string, Uint8Array>): Uint8Array {
+  return zipSync(Object.fromEntries(files), { mtime: new Date(1980, 0, 1), level: 9 });
+}
+
+async function pathOfPolicy(named: string, folder: string): Promise<string> {
+  if (!named.startsWith('sha256:')) return named;
+  const path = pathOfSnapshot(folder, named);
+  if (path === null) throw usage(`\`${named}\` is not a digest`, 'it is `sha256:` and 64 hex digits');
+  if (await isKept(path)) return path;
+  const message = `\`${folder}\` does not keep the snapshot ${named}`;
+  throw new CliFailure(EXIT.usage, { code: 'snapshot.absent', message }, { help: 'name its file instead' });
+}
+
+function checksText({ name, format, digest, decisions, counts, checks }: Policy): string {
+  return `${JSON.stringify({ policy: name, format, snapshot: digest, decisions, counts, checks }, null, 2)}\n`;
+}
+
+interface Asked {
+  readonly policy: Policy;
+  readonly flags: EvidenceFlags;
+}
+
+async function addStatement(
+  io: CliIo,
+  bundle: Bundle,
+  { named, policy, flags }: Asked & { readonly named: string },
+): Promise<void> {
+  const beside = named.startsWith('sha256:') ? null : statementPathOf(named);
+  const shown = flags.statement ?? beside;
+  const bytes = shown === null ? null : await bytesOf(io, shown, { optional: flags.statement === undefined });
+  if (shown === null || bytes === null) {
+    bundle.missing('the publication statement: name it with --statement');
+    return;
+  }
+  const ring = await ringOf(io, flags.statementKeyring);
+  if (ring === null) {
+    bundle.missing('who signed the statement: name the trusted keys with --statement-keyring');
+    return;
+  }
+  // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
+  const statement = requiredStatement({ path: pathOf(io, shown), shown });
+  const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
+  const { faults } = await asFailure(verifyPublication(policy, statement, asked));
+  const [fault] = faults;
+  if (fault !== undefined)
+    throw new CliFailure(statusOfFaults(faults), { code: fault.code, message: `\`${shown}\`: ${fault.message}` });
+  bundle.add('statement.dsse.json', bytes);
+  addKeys(bundle, 'statement-keys', ring);
+}
+
+/** Of a statement that nobody has verified yet. */
+function issuedOf(bytes: Uint8Array, shown: string): Instant {
+  return decodeStatement(parseEnvelope(bytes, shown).payload)?.issued ?? instantOf(0);
+}
+
+async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<void> {
+  const { attestation: shown, attestationKeyring, statementKeyring } = flags;
+  if (shown === undefined) {
+    bundle.missing(
+      'the attestation of its tests and guardrails: make one with `bailiwick attest`, name it with --attestation',
+    );
+    return;
+  }
+  const bytes = await bytesOf(io, shown, { optional: false });
+  const ring = await ringOf(io, attestationKeyring ?? statementKeyring);
+  if (ring === null || bytes === null) {
+    bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring');
+    return;
+  }
+  const envelope = await asFailure(Promise.resolve().then(() => parseEnvelope(bytes, shown)));
+  const { fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
+  const result = fault === null ? readVerificationResult(envelope.payload) : null;
+  const message =
+    fault?.message ??
+    (result === null
+      ? 'it is not an attestation of verified properties'
+      : result.subjects.includes(policy.digest)
+        ? null
+        : 'it is about another snapshot');
+  if (message !== null)
+    throw new CliFailure(EXIT.integrity, {
+      code: fault?.code ?? 'attestation.subject',
+      message: `\`${shown}\`: ${message}`,
+    });
+  bundle.add('attestation.dsse.json', bytes);
+  addKeys(bundle, 'attestation-keys', ring);
+}
+
+/** The keys as PEM files, which `openssl` reads, and how many of them must have signed. */
+function addKeys(bundle: Bundle, folder: string, { keys, threshold }: Keyring): void {
+  bundle.add(`${folder}/threshold`, `${String(threshold)}\n`);
+  for (const { publicKey } of keys) {
+    const pem = `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`;
+    bundle.add(`${folder}/${keyIdOf(publicKey).replace('sha256:', '')}.pem`, pem);
+  }
+}
+
+interface Difference {
+  readonly opened: OpenedPolicy;
+  readonly folder: string;
+  readonly flags: EvidenceFlags;
+  readonly activations: Activations;
+}
+
+async function addDifference(
+  io: CliIo,
+  bundle: Bundle,
+  { opened, folder, flags, activations }: Difference,
+): Promise<void> {
+  const base = flags.base ?? activations.before;
+  if (base === null) return;
+  const kept = base.startsWith('sha256:') ? pathOfSnapshot(folder, base) : base;
+  if (kept === null || (base.startsWith('sha256:') && !(await isKept(kept)))) {
+    bundle.missing(
+      `what it changed: the log does not keep ${base}, which was in force before; name a policy with --base`,
+    );
+    return;
+  }
+  const before = await openStated(io, kept, 'study');
+  const { report, stated } = compareOpened(io, before, opened);
+  bundle.add('before.json', before.bytes);
+  bundle.add('diff.json', [...largeJson(diffJson(report, stated))].join(''));
+  bundle.add('diff.txt', renderDiff(report, stated, plain));
+}
+
+async function ringOf(io: CliIo, shown: string | undefined): Promise<Keyring | null> {
+  return shown === undefined ? null : asFailure(readKeyring({ path: pathOf(io, shown), shown }));
+}
+
+/** Null if it may be absent and is. */
+async function bytesOf(
+  io: CliIo,
+  shown: string,
+  { optional }: { readonly optional: boolean },
+): Promise<Uint8Array | null> {
+  const statement = requiredStatement({ path: pathOf(io, shown), shown });
+  try {
+    return await asFailure(statement.read());
+  } catch (error) {
+    if (optional && error instanceof CliFailure && error.code === 'file.not_found') return null;
+    throw error;
+  }
+}
