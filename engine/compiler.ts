@@ -74,9 +74,13 @@ export {
   type AccessStep,
   type ScopesSince,
 } from './prove/access/access-steps.js';
+export { type AccessMap, makeAccessMap, type MapRole } from './prove/map/access-map.js';
+export { type ChangeMap, type ChangeRow, makeChangeMap } from './prove/map/change-map.js';
+export { countIn, type Tally } from './prove/map/tally.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
+export type { Nodes } from './prove/cells/nodes.js';
 export type { Region } from './prove/cells/regions.js';
 export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
