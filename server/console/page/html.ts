@@ -1,0 +1,13 @@
+// Templates of the page. Values become text nodes and properties, never markup.
+import htm from 'htm';
+import { h, type VNode } from 'preact';
+
+export const html: (strings: TemplateStringsArray, ...values: readonly unknown[]) => VNode = bind();
+
+function bind(): typeof html {
+  const bound = htm.bind(h);
+  return (strings, ...values) => {
+    const made = bound(strings, ...values);
+    return Array.isArray(made) ? h('div', null, made) : made;
+  };
+}
