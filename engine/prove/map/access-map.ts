@@ -4,8 +4,11 @@ import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { remember } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
+import { type ScopeName, SCOPES } from '../../model/scope.js';
+import { NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { type PolicyTables, statedTables } from '../../model/tables.js';
-import { bitsOf, NOTHING, type Timeline } from '../../model/timeline.js';
+import type { Vocabulary } from '../../model/vocabulary.js';
+import { NOTHING, scopesIn, type Timeline } from '../../model/timeline.js';
 import { instantsOf } from '../cells/count-cells.js';
 import { type Holding, holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { identityText, principalsOfClass } from '../cells/identities.js';
@@ -27,6 +30,8 @@ export interface AccessMap {
   readonly nodes: Nodes;
   /** `provider:subject`, sorted by provider, then subject. Identities are numbers of this list. */
   readonly identities: readonly string[];
+  /** What is counted: the ten of records, then those of declared families. */
+  readonly scopes: readonly ScopeName[];
   readonly roles: readonly MapRole[];
   /** The instants at which anything can change, sorted. */
   readonly instants: readonly number[];
@@ -42,6 +47,7 @@ export function makeAccessMap(policy: Policy): AccessMap {
   const nodes = makeNodes(namedPaths(prepared));
   const rights = makeRights(prepared, nodes);
   const places = [{ from: 0, until: nodes.paths.length }];
+  const scopes = shownScopes(tables.vocabulary);
   const identities = tables.identities.subject.map((_, row) => identityText(prepared, row));
   const stepsAt = (at: Instant | null): ((holder: number) => Steps) =>
     remember((holder: number) => {
@@ -56,6 +62,7 @@ export function makeAccessMap(policy: Policy): AccessMap {
   return {
     nodes,
     identities,
+    scopes,
     roles: rolesOf(tables, identities),
     instants: Array.from(instantsOf([tables])),
     tally: (rows, at, onProgress) => {
@@ -70,9 +77,15 @@ export function makeAccessMap(policy: Policy): AccessMap {
         if (members.length % PROGRESS_EVERY === 0) onProgress?.(members.length / counts.size);
         members.push({ steps: known.stepsOf(holder), count });
       }
-      return makeTally(members);
+      return makeTally(members, scopes);
     },
   };
+}
+
+function shownScopes({ families, own }: Pick<Vocabulary, 'families' | 'own'>): readonly ScopeName[] {
+  // Reading and writing first, as in the families of records.
+  const order = families.flatMap(({ name, actions }) => ['read', 'write', ...actions].map((action) => `${name}:${action}`));
+  return [...SCOPES, ...[...own].sort((a, b) => order.indexOf(a) - order.indexOf(b))];
 }
 
 const PROGRESS_EVERY = 4096;
@@ -87,15 +100,15 @@ function heldAt(holdings: readonly Holding[], at: Instant): readonly Holding[] {
 /** What sorted holdings give over the classes of the nodes, at any of their times. */
 export function stepsOf(nodes: Nodes, holdings: readonly Holding[]): Steps {
   const classes: number[] = [];
-  const scopes: number[] = [];
+  const scopes: ScopeSet[] = [];
   const turn = (at: number, held: Timeline): void => {
-    const now = bitsOf(held);
+    const now = scopesIn(held);
     // What is said of one class later is more exact.
     if (classes.at(-1) === at) {
       classes.pop();
       scopes.pop();
     }
-    if (now === (scopes.at(-1) ?? 0)) return;
+    if (now === (scopes.at(-1) ?? NO_SCOPES)) return;
     classes.push(at);
     scopes.push(now);
   };

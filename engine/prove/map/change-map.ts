@@ -2,7 +2,8 @@
 import type { Instant } from '../../model/instant.js';
 import { type NamespacePath, ROOT, sortPaths } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
-import { scopeSetOf } from '../../model/scope.js';
+import { isRecordScope, type ScopeName, SCOPES } from '../../model/scope.js';
+import { NO_SCOPES, type ScopeSet, scopeSetOf, unionScopes } from '../../model/scope-set.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import type { Region, ScopesThen } from '../cells/regions.js';
 import { type CountedSteps, makeTally, type Steps, type Tally } from './tally.js';
@@ -17,6 +18,8 @@ export interface ChangeMap {
   readonly nodes: Nodes;
   /** Sorted by code point. Identities are numbers of this list. */
   readonly identities: readonly string[];
+  /** What is counted: the ten of records, then others that rows name. */
+  readonly scopes: readonly ScopeName[];
   /** The instants at which a row begins or ends, sorted. */
   readonly instants: readonly number[];
   /** What is gained, then what is lost. Null means at any time. */
@@ -28,6 +31,8 @@ export function makeChangeMap(gained: readonly ChangeRow[], lost: readonly Chang
   const paths = new Set(all.flatMap(({ namespace, except }) => [namespace, ...(except ?? [])]));
   const nodes = makeNodes(sortPaths([...paths].filter((path) => path !== ROOT)));
   const identities = [...new Set(all.flatMap((row) => row.identities))].sort(compareTexts);
+  const own = new Set(all.flatMap((row) => row.scopes).filter((scope) => !isRecordScope(scope)));
+  const scopes = [...SCOPES, ...[...own].sort(compareTexts)];
   const rowsOf = [gained, lost].map((rows) => byIdentity(rows));
   const instants = new Set(
     all.flatMap(({ from, until }) => [from ?? -Infinity, until ?? Infinity]).filter(Number.isFinite),
@@ -35,6 +40,7 @@ export function makeChangeMap(gained: readonly ChangeRow[], lost: readonly Chang
   return {
     nodes,
     identities,
+    scopes,
     instants: Array.from(Float64Array.from(instants).sort()),
     tallies: (numbers, at) =>
       rowsOf.map((rows) =>
@@ -44,6 +50,7 @@ export function makeChangeMap(gained: readonly ChangeRow[], lost: readonly Chang
             const then = own.filter((row) => at === null || isThen(row, at));
             return then.length === 0 ? [] : [{ steps: stepsOfRows(nodes, then), count: 1 }];
           }),
+          scopes,
         ),
       ),
   };
@@ -68,18 +75,18 @@ function isThen({ from, until }: ChangeRow, at: Instant): boolean {
 /** At any time, rows of one scope may overlap in place. They are united class by class. */
 function stepsOfRows(nodes: Nodes, rows: readonly ChangeRow[]): Steps {
   const ranges = rows.flatMap((row) => {
-    const scopes: number = scopeSetOf(row.scopes);
+    const scopes = scopeSetOf(row.scopes);
     return rangesOf(nodes, row).map(([from, until]) => ({ from, until, scopes }));
   });
   const cuts = Array.from(Float64Array.from(new Set(ranges.flatMap(({ from, until }) => [from, until]))).sort());
   const classes: number[] = [];
-  const scopes: number[] = [];
+  const scopes: ScopeSet[] = [];
   for (const cut of cuts) {
-    const now = ranges.reduce(
-      (held, range) => (range.from <= cut && cut < range.until ? held | range.scopes : held),
-      0,
+    const now = ranges.reduce<ScopeSet>(
+      (held, range) => (range.from <= cut && cut < range.until ? unionScopes(held, range.scopes) : held),
+      NO_SCOPES,
     );
-    if (now === (scopes.at(-1) ?? 0)) continue;
+    if (now === (scopes.at(-1) ?? NO_SCOPES)) continue;
     classes.push(cut);
     scopes.push(now);
   }

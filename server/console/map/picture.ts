@@ -1,7 +1,7 @@
 // The picture of the map: for any window of lines and columns, how much of each cell is held. What is shown of a cell is worked out from
 // the counts of the engine and never from the policy's text.
 import { countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
-import { type Instant, SCOPES } from '../../../engine/index.js';
+import type { Instant, ScopeName } from '../../../engine/index.js';
 import { type Line, makePlaces, type Opened, type Place, type Places } from './axis.js';
 import { type Cast, type Column, type Grouping, makeColumns, visibleColumns } from './columns.js';
 
@@ -20,6 +20,7 @@ export interface Ground {
   readonly nodes: Nodes;
   readonly cast: Cast;
   readonly layers: number;
+  readonly scopes: readonly ScopeName[];
   readonly tallies: (identities: readonly number[], at: Instant | null) => readonly Tally[];
 }
 
@@ -35,6 +36,7 @@ export interface Shown {
   readonly frame: Frame;
   readonly lines: readonly Line[];
   readonly columns: readonly Line[];
+  readonly scopes: readonly ScopeName[];
   /** By line, column, layer and scope: 0 for none, 255 for all, between them for some. */
   readonly cells: Uint8Array;
 }
@@ -48,6 +50,7 @@ export interface CellCount {
   readonly of: number;
   readonly identities: number;
   readonly places: number;
+  readonly scopes: readonly ScopeName[];
   /** By layer, then scope. */
   readonly counts: readonly (readonly number[])[];
 }
@@ -90,20 +93,20 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
       const frame = within(asked, { lines: places.count, columns: columns.length });
       const shownColumns = columns.slice(frame.column, frame.column + frame.columns);
       const lines = Array.from({ length: frame.rows }, (_, i) => places.at(frame.row + i));
-      const size = ground.layers * SCOPES.length;
+      const size = ground.layers * ground.scopes.length;
       const cells = new Uint8Array(frame.rows * frame.columns * size);
       shownColumns.forEach(({ identities }, across) => {
         talliesOf(frame.column + across).forEach((tally, layer) => {
           lines.forEach(({ from, until }, down) => {
             const of = identities.length * (until - from);
-            const start = (down * frame.columns + across) * size + layer * SCOPES.length;
+            const start = (down * frame.columns + across) * size + layer * ground.scopes.length;
             countIn(tally, from, until).forEach((count, scope) => {
               cells[start + scope] = shadeOf(count, of);
             });
           });
         });
       });
-      return { frame, lines: lines.map(lineOnly), columns: shownColumns.map(lineOnly), cells };
+      return { frame, lines: lines.map(lineOnly), columns: shownColumns.map(lineOnly), scopes: ground.scopes, cells };
     },
     cell: (line, column) => {
       const { path, kind, from, until } = places.at(line);
@@ -111,6 +114,7 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
       return {
         ...{ path, place: kind, column: text, columnKind, identities: identities.length, places: until - from },
         of: identities.length * (until - from),
+        scopes: ground.scopes,
         counts: talliesOf(column).map((tally) => countIn(tally, from, until)),
       };
     },

@@ -1,7 +1,6 @@
 // The matrix: namespaces down, people across, both opened and closed; only what is on the screen is asked for, drawn and kept.
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { SCOPES } from '../../../engine/index.js';
 import { type Line, toggled } from '../map/axis.js';
 import type { Frame, Shown, View } from '../map/picture.js';
 import type { CellDetail, Size, Subject } from '../worker/protocol.js';
@@ -247,7 +246,7 @@ export function Matrix(props: MatrixProps): VNode {
 export function cellText(cell: CellDetail): string {
   const place = `${cell.path}${cell.place === 'itself' ? ' itself' : cell.place === 'below' ? ', everywhere else below' : ' and below'}`;
   const words = cell.counts.map((counts, layer) => {
-    const held = SCOPES.flatMap((scope, i) =>
+    const held = cell.scopes.flatMap((scope, i) =>
       (counts[i] ?? 0) > 0 ? [`${scope} ${partText(counts[i] ?? 0, cell.of)}`] : [],
     );
     const what = cell.counts.length === 1 ? 'holds' : layer === 0 ? 'gains' : 'loses';

@@ -1,6 +1,5 @@
 // Paints the cells of the picture. Each scope has its own square: full for all, smaller for some, empty for none. So nothing depends on
 // colour alone.
-import { SCOPES } from '../../../engine/index.js';
 import { ALL, type Shown } from '../map/picture.js';
 
 export const ROW = 26;
@@ -55,7 +54,8 @@ function squaresOf(scopes: Drawn): { readonly side: number; readonly at: readonl
   };
 }
 
-export function paint(sheet: Sheet, { frame, cells }: Shown): void {
+export function paint(sheet: Sheet, { frame, cells, scopes: all }: Shown): void {
+  const perCell = all.length;
   const { context, width, height, left, top, palette, scopes, active } = sheet;
   context.fillStyle = palette.paper;
   context.fillRect(0, 0, width, height);
@@ -64,7 +64,7 @@ export function paint(sheet: Sheet, { frame, cells }: Shown): void {
   const lastLine = Math.min(frame.row + frame.rows, Math.ceil((top + height) / ROW));
   const firstColumn = Math.max(frame.column, Math.floor(left / COLUMN));
   const lastColumn = Math.min(frame.column + frame.columns, Math.ceil((left + width) / COLUMN));
-  const layers = cells.length / Math.max(1, frame.rows * frame.columns * SCOPES.length);
+  const layers = cells.length / Math.max(1, frame.rows * frame.columns * perCell);
   // One path for each colour: a fill for each square would take most of the frame.
   const inks = layers === 2 ? [palette.gained, palette.lost] : [palette.read, palette.write];
   const paths = inks.map(() => new Path2D());
@@ -74,13 +74,13 @@ export function paint(sheet: Sheet, { frame, cells }: Shown): void {
     lines.rect(0, y + ROW - 1, Math.min(width, lastColumn * COLUMN - left), 1);
     for (let column = firstColumn; column < lastColumn; column += 1) {
       const x = column * COLUMN - left;
-      const cell = ((line - frame.row) * frame.columns + column - frame.column) * layers * SCOPES.length;
+      const cell = ((line - frame.row) * frame.columns + column - frame.column) * layers * perCell;
       for (let layer = 0; layer < layers; layer += 1) {
         for (const [i, scope] of scopes.entries()) {
-          const shade = cells[cell + layer * SCOPES.length + scope] ?? 0;
+          const shade = cells[cell + layer * perCell + scope] ?? 0;
           if (shade === 0) continue;
           const [dx, dy] = squares.at[i] ?? [0, 0];
-          const ink = paths[layers === 2 ? layer : scope & 1];
+          const ink = paths[layers === 2 ? layer : Number(all[scope]?.endsWith(':read') === false)];
           if (ink !== undefined) addSquare(ink, { x: x + dx, y: y + dy, side: squares.side }, shade, layer);
         }
       }

@@ -25,3 +25,8 @@ export function partText(count: number, of: number): string {
   if (count === 0) return 'none';
   return count === of ? 'all' : `some (${grouped(count)} of ${grouped(of)})`;
 }
+
+/** The families of scopes, in their order. */
+export function familiesOf(scopes: readonly string[]): readonly string[] {
+  return [...new Set(scopes.map((scope) => scope.slice(0, scope.indexOf(':'))))];
+}

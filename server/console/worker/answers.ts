@@ -4,10 +4,9 @@ import {
   canonicalize,
   type Identity,
   instantOf,
-  isScopeName,
   type NamespacePath,
   parseIdentity,
-  SCOPES,
+  type ScopeName,
 } from '../../../engine/index.js';
 import type { OpenPolicy } from './policy.js';
 import type { Answer, Ask, Question, RegionDetail } from './protocol.js';
@@ -41,11 +40,19 @@ function noteOnPlace({ policy }: OpenPolicy, path: NamespacePath): string | null
   return `no grant names ${path} or anything below it${unknown.meant === null ? '' : `: did you mean ${unknown.meant}?`}`;
 }
 
+function knows({ policy }: OpenPolicy, text: string): text is ScopeName {
+  return (policy.scopes as readonly string[]).includes(text);
+}
+
+function unknownScope({ policy }: OpenPolicy, text: string): string {
+  return `\`${text}\` is not a scope of this policy: its scopes are ${policy.scopes.join(', ')}`;
+}
+
 export function answerWhoCan(
   open: OpenPolicy,
   { scope, namespace, at }: Extract<Ask, { readonly kind: 'who-can' }>,
 ): Answer {
-  if (!isScopeName(scope)) return refused(`\`${scope}\` is not a scope: scopes are ${SCOPES.join(', ')}`);
+  if (!knows(open, scope)) return refused(unknownScope(open, scope));
   const read = canonicalize(namespace);
   if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
   const holders = whoCan(open.policy, { scope, namespace: read.path, at: instantOf(at) });
@@ -75,6 +82,9 @@ export function answerWhatCan(open: OpenPolicy, { who, at }: Extract<Ask, { read
 export function answerExplain(open: OpenPolicy, { who, scope, namespace, at }: Question): Answer {
   const party = partyOf(open, who);
   if (typeof party === 'string') return refused(party);
+  if (!knows(open, scope)) return refused(unknownScope(open, scope));
+  const read = canonicalize(namespace);
+  if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
   const request = {
     ...{ identities: party.identities, credentialScopes: null, namespaceRestrictions: null },
     ...{ scope, context: namespace, target: namespace, at: instantOf(at) },

@@ -53,6 +53,7 @@ export function makeDesk(onProgress: Progress): Desk {
         nodes: map.nodes,
         cast: castOf(open),
         layers: 1,
+        scopes: map.scopes,
         tallies: (identities, at) => [
           map.tally(identities, at, (done) => {
             onProgress('counting', done);
@@ -62,7 +63,13 @@ export function makeDesk(onProgress: Progress): Desk {
     }
     const report = diff();
     const map = makeChangeMap(report?.gained ?? [], report?.lost ?? []);
-    return { nodes: map.nodes, cast: changedCast(open, map.identities), layers: 2, tallies: map.tallies };
+    return {
+      nodes: map.nodes,
+      cast: changedCast(open, map.identities),
+      layers: 2,
+      scopes: map.scopes,
+      tallies: map.tallies,
+    };
   };
 
   const answer = (ask: Ask): Answer => {
@@ -137,6 +144,7 @@ function factsOf({ set, policy, map, tests, guardrails }: OpenPolicy): Facts {
     people: set.people.map(({ name }) => name),
     roles: set.roles.map(({ name }) => name),
     namespaces: map.nodes.paths,
+    scopes: map.scopes,
     tests: { passed: tests.passed, failures: tests.failures },
     guardrails: {
       held: guardrails.held,

@@ -66,6 +66,7 @@ export interface Facts {
   readonly people: readonly string[];
   readonly roles: readonly string[];
   readonly namespaces: readonly string[];
+  readonly scopes: readonly ScopeName[];
   readonly counts: {
     readonly identities: number;
     readonly roles: number;
