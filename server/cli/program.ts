@@ -89,6 +89,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/diff.js')).defineDiff,
       ],
       [
+        'playground',
+        'write a page in which a policy is read, changed and asked in the browser alone',
+        async () => (await import('./commands/playground.js')).definePlayground,
+      ],
+      [
         'calendar',
         'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
         async () => (await import('./commands/calendar.js')).defineCalendar,

@@ -83,6 +83,7 @@ writeFileSync(
     parts: [
       `<script type="text/plain" id="engine">${engine}</script>`,
       `<script type="application/json" id="examples">${inScript(examples)}</script>`,
+      '<script type="application/json" id="own"><!--data--></script>',
     ],
   }),
 );
@@ -91,6 +92,6 @@ writeFileSync(
   pageOf({
     title: 'Bailiwick: what changes',
     script: report,
-    parts: ['<script type="application/json" id="report"><!--report--></script>'],
+    parts: ['<script type="application/json" id="report"><!--data--></script>'],
   }),
 );

@@ -37,7 +37,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const [working, setWorking] = useState<Working | null>(null);
   const engine = useMemo(() => startEngine(script, setWorking), [script]);
   // A page shows one instant: that at which it was opened, until the reader chooses another.
-  const [now] = useState(() => Date.now());
+  const [now] = useState(() => Math.floor(Date.now() / 1000) * 1000);
   const [name, setName] = useState('');
   const [edits, setEdits] = useState<Edits>(startEdits([]));
   const [spot, setSpot] = useState<Spot>({ file: 'policy.yaml', line: 0 });
@@ -251,12 +251,19 @@ function readShared(text: string): readonly TextFile[] | string {
   return read.length === files.length && read.length > 0 ? read : wrong;
 }
 
-const [root, script, examples] = ['page', 'engine', 'examples'].map((id) => document.getElementById(id));
+/** The policy that `bailiwick playground` put into the page comes first. */
+function examplesIn(own: string, shipped: string): readonly Example[] {
+  const examples = JSON.parse(shipped) as readonly Example[];
+  const put = own.startsWith('<') ? null : (JSON.parse(own) as Example | null);
+  return put === null ? examples : [put, ...examples];
+}
+
+const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((id) => document.getElementById(id));
 if (root !== null && root !== undefined)
   render(
     html`<${Playground}
       script=${script?.textContent ?? ''}
-      examples=${JSON.parse(examples?.textContent ?? '[]') as readonly Example[]}
+      examples=${examplesIn(own?.textContent ?? '<', shipped?.textContent ?? '[]')}
     />`,
     root,
   );

@@ -116,14 +116,17 @@ function Answer({ explained }: { readonly explained: Explained }): VNode {
             ({ text, opens, breaks }, i) =>
               html`<li key=${i}>
                 ${plain(text)}
-                <div class="faint">
-                  opens
-                  ${opens.cells === 0n ? 'nothing else' : `${grouped(opens.cells)} other cells`}${breaks === null ? '' : breaks.length === 0 ? '; breaks no guardrail' : html`; <span class="bad">breaks ${breaks.join(', ')}</span>`}
-                </div>
+                <div class="faint">${effectText(opens.cells, breaks)}</div>
               </li>`,
           )}
         </ol>`
     }
     ${noEdit !== undefined && html`<p class="faint">${plain(noEdit)}</p>`}
   </section>`;
+}
+
+function effectText(cells: bigint, breaks: readonly string[] | null): string {
+  const opens = `opens ${cells === 0n ? 'nothing else' : `${grouped(cells)} other cells`}`;
+  if (breaks === null) return opens;
+  return plain(`${opens}; breaks ${breaks.length === 0 ? 'no guardrail' : breaks.join(', ')}`);
 }
