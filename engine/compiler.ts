@@ -74,7 +74,7 @@ export {
   type AccessStep,
   type ScopesSince,
 } from './prove/access/access-steps.js';
-export { type AccessMap, makeAccessMap, type MapRole } from './prove/map/access-map.js';
+export { type AccessMap, type Counting, makeAccessMap, type MapRole } from './prove/map/access-map.js';
 export { type ChangeMap, type ChangeRow, makeChangeMap } from './prove/map/change-map.js';
 export { countIn, type Tally } from './prove/map/tally.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';

@@ -1,7 +1,6 @@
 // The map of effective rights: who holds what where, for any namespaces and any identities together, at an instant or at any time. It
 // counts cells (docs/meaning.md "Cells"), so a collapsed part of the picture says exactly how much of it is held.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
-import { remember } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
@@ -14,7 +13,7 @@ import { type Holding, holdingsIn, makeRights, namedPaths } from '../cells/holdi
 import { identityText, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { walkRights } from '../cells/walk.js';
-import { type CountedSteps, makeTally, type Steps, type Tally } from './tally.js';
+import { makeTallier, type Steps, type Tally } from './tally.js';
 
 /** A role, with what is directly in it. */
 export interface MapRole {
@@ -35,8 +34,17 @@ export interface AccessMap {
   readonly roles: readonly MapRole[];
   /** The instants at which anything can change, sorted. */
   readonly instants: readonly number[];
-  /** Null means at any time. `onProgress` is called with the part that is done. */
-  readonly tally: (identities: readonly number[], at: Instant | null, onProgress?: (done: number) => void) => Tally;
+  /** Null means at any time. */
+  readonly tally: (identities: readonly number[], at: Instant | null) => Tally;
+  /** The same, for whoever has other things to do meanwhile. */
+  readonly count: (identities: readonly number[], at: Instant | null) => Counting;
+}
+
+export interface Counting {
+  /** Counts on until the time is up; null if there is more. Once it has answered, it is of no more use. */
+  readonly advance: (isTimeUp: () => boolean) => Tally | null;
+  /** From 0 to 1. */
+  readonly part: () => number;
 }
 
 /** The policy must be compiled. */
@@ -49,15 +57,31 @@ export function makeAccessMap(policy: Policy): AccessMap {
   const places = [{ from: 0, until: nodes.paths.length }];
   const scopes = shownScopes(tables.vocabulary);
   const identities = tables.identities.subject.map((_, row) => identityText(prepared, row));
-  const stepsAt = (at: Instant | null): ((holder: number) => Steps) =>
-    remember((holder: number) => {
-      const held = holdingsIn(rights, principalsOfClass(prepared, holder), places);
-      return stepsOf(nodes, at === null ? held : heldAt(held, at));
-    });
-  // A reader moves through time: what was found at the last instant is all that is kept.
-  let known: { readonly at: Instant | null; readonly stepsOf: (holder: number) => Steps } = {
-    at: null,
-    stepsOf: stepsAt(null),
+  const stepsAt = (holder: number, at: Instant | null): Steps => {
+    const held = holdingsIn(rights, principalsOfClass(prepared, holder), places);
+    return stepsOf(nodes, at === null ? held : heldAt(held, at));
+  };
+  const count: AccessMap['count'] = (rows, at) => {
+    const counts = new Map<number, number>();
+    for (const row of rows) {
+      const holder = holders.classOf[row] ?? -1;
+      if (holder >= 0) counts.set(holder, (counts.get(holder) ?? 0) + 1);
+    }
+    const left = counts.entries();
+    const tallier = makeTallier(scopes);
+    let done = 0;
+    return {
+      part: () => (counts.size === 0 ? 1 : done / counts.size),
+      advance: (isTimeUp) => {
+        for (let next = left.next(); next.done !== true; next = left.next()) {
+          const [holder, several] = next.value;
+          tallier.add({ steps: stepsAt(holder, at), count: several });
+          done += 1;
+          if (isTimeUp()) return null;
+        }
+        return tallier.finish();
+      },
+    };
   };
   return {
     nodes,
@@ -65,30 +89,22 @@ export function makeAccessMap(policy: Policy): AccessMap {
     scopes,
     roles: rolesOf(tables, identities),
     instants: Array.from(instantsOf([tables])),
-    tally: (rows, at, onProgress) => {
-      if (known.at !== at) known = { at, stepsOf: stepsAt(at) };
-      const counts = new Map<number, number>();
-      for (const row of rows) {
-        const holder = holders.classOf[row] ?? -1;
-        if (holder >= 0) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      }
-      const members: CountedSteps[] = [];
-      for (const [holder, count] of counts) {
-        if (members.length % PROGRESS_EVERY === 0) onProgress?.(members.length / counts.size);
-        members.push({ steps: known.stepsOf(holder), count });
-      }
-      return makeTally(members, scopes);
+    count,
+    tally: (rows, at) => {
+      const tally = count(rows, at).advance(() => false);
+      invariant(tally !== null, 'time was never up');
+      return tally;
     },
   };
 }
 
 function shownScopes({ families, own }: Pick<Vocabulary, 'families' | 'own'>): readonly ScopeName[] {
   // Reading and writing first, as in the families of records.
-  const order = families.flatMap(({ name, actions }) => ['read', 'write', ...actions].map((action) => `${name}:${action}`));
+  const order = families.flatMap(({ name, actions }) =>
+    ['read', 'write', ...actions].map((action) => `${name}:${action}`),
+  );
   return [...SCOPES, ...[...own].sort((a, b) => order.indexOf(a) - order.indexOf(b))];
 }
-
-const PROGRESS_EVERY = 4096;
 
 /** What is in force at an instant, as if it were for ever. */
 function heldAt(holdings: readonly Holding[], at: Instant): readonly Holding[] {

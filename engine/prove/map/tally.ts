@@ -28,37 +28,83 @@ export interface Tally {
   readonly before: Float64Array;
 }
 
+/** Counts of members that are added one by one, so that whoever counts many can do other things between. */
+export interface Tallier {
+  readonly add: (member: CountedSteps) => void;
+  readonly finish: () => Tally;
+}
+
 /** Counts for these scopes, in this order. */
-export function makeTally(members: readonly CountedSteps[], scopes: readonly ScopeName[]): Tally {
+export function makeTallier(scopes: readonly ScopeName[]): Tallier {
   const width = scopes.length;
-  const bitsOf = remember((set: ScopeSet) => scopes.map((scope) => Number(hasScope(set, scope))));
-  const turns = members.flatMap(({ steps, count }) =>
-    steps.classes.map((at, i) => ({ at, count, now: steps.scopes[i] ?? NO_SCOPES, then: steps.scopes[i - 1] ?? NO_SCOPES })),
+  const rowOf = new Map<number, number>();
+  // By row, then scope: how many more hold it from a class on.
+  let changes = new Int32Array(16 * width);
+  const turnOf = makeTurns(scopes);
+  return {
+    add: ({ steps, count }) => {
+      let then: ScopeSet = NO_SCOPES;
+      steps.classes.forEach((at, i) => {
+        let row = rowOf.get(at);
+        if (row === undefined) {
+          row = rowOf.size;
+          rowOf.set(at, row);
+          if (rowOf.size * width > changes.length) changes = grown(changes);
+        }
+        const now = steps.scopes[i] ?? NO_SCOPES;
+        for (const { scope, by } of turnOf(then)(now)) {
+          const place = row * width + scope;
+          changes[place] = (changes[place] ?? 0) + by * count;
+        }
+        then = now;
+      });
+    },
+    finish: () => {
+      const starts = Float64Array.from(rowOf.keys()).sort();
+      const held = new Float64Array(starts.length * width);
+      const before = new Float64Array(starts.length * width);
+      starts.forEach((start, i) => {
+        const [to, from, change] = [i * width, (i - 1) * width, (rowOf.get(start) ?? 0) * width];
+        const length = i === 0 ? 0 : start - (starts[i - 1] ?? 0);
+        for (let scope = 0; scope < width; scope += 1) {
+          const count = i === 0 ? 0 : (held[from + scope] ?? 0);
+          held[to + scope] = count + (changes[change + scope] ?? 0);
+          before[to + scope] = i === 0 ? 0 : (before[from + scope] ?? 0) + count * length;
+        }
+      });
+      return { width, starts, held, before };
+    },
+  };
+}
+
+export function makeTally(members: Iterable<CountedSteps>, scopes: readonly ScopeName[]): Tally {
+  const tallier = makeTallier(scopes);
+  for (const member of members) tallier.add(member);
+  return tallier.finish();
+}
+
+/** One scope more or one less. */
+interface Turn {
+  readonly scope: number;
+  readonly by: 1 | -1;
+}
+
+/** What turns one set of scopes into another. There are few sets. */
+function makeTurns(scopes: readonly ScopeName[]): (then: ScopeSet) => (now: ScopeSet) => readonly Turn[] {
+  return remember((then: ScopeSet) =>
+    remember((now: ScopeSet) =>
+      scopes.flatMap((name, scope): readonly Turn[] => {
+        const by = Number(hasScope(now, name)) - Number(hasScope(then, name));
+        return by === 0 ? [] : [{ scope, by: by > 0 ? 1 : -1 }];
+      }),
+    ),
   );
-  // The turns of one member are in order.
-  if (members.length > 1) turns.sort((a, b) => a.at - b.at);
-  const starts = Float64Array.from(new Set(turns.map(({ at }) => at)));
-  const held = new Float64Array(starts.length * width);
-  const before = new Float64Array(starts.length * width);
-  let next = 0;
-  starts.forEach((start, i) => {
-    const [to, from] = [i * width, (i - 1) * width];
-    if (i > 0) {
-      const length = start - (starts[i - 1] ?? 0);
-      for (let scope = 0; scope < width; scope += 1) {
-        const count = held[from + scope] ?? 0;
-        held[to + scope] = count;
-        before[to + scope] = (before[from + scope] ?? 0) + count * length;
-      }
-    }
-    for (let turn = turns[next]; turn?.at === start; turn = turns[next]) {
-      next += 1;
-      const [now, then] = [bitsOf(turn.now), bitsOf(turn.then)];
-      for (let scope = 0; scope < width; scope += 1)
-        held[to + scope] = (held[to + scope] ?? 0) + ((now[scope] ?? 0) - (then[scope] ?? 0)) * turn.count;
-    }
-  });
-  return { width, starts, held, before };
+}
+
+function grown(changes: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * changes.length);
+  larger.set(changes);
+  return larger;
 }
 
 /** By scope: how many pairs of an identity and a class of the range hold it. */

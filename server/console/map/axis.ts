@@ -49,7 +49,11 @@ const [WHOLE, ITSELF, BELOW] = [0, 1, 2];
 const PARTS = 3;
 
 /** A namespace that is open shows itself, each namespace inside, and what is below it beside them. */
-export function makePlaces(nodes: Nodes, opened: Opened, search: string): Places {
+export function makePlaces(
+  nodes: Nodes,
+  opened: Opened,
+  { search, isShown }: { readonly search: string; readonly isShown: (from: number, until: number) => boolean },
+): Places {
   const { paths, end, hasBelow, classesBefore, parent } = nodes;
   const but = new Set(opened.but);
   const found = search === '' ? null : marksOf(nodes, search);
@@ -62,11 +66,13 @@ export function makePlaces(nodes: Nodes, opened: Opened, search: string): Places
   const walk = (row: number, isWanted: boolean): void => {
     const wanted = isWanted || found?.[row] === FOUND;
     if (!wanted && found?.[row] === 0) return;
+    const first = classesBefore[row] ?? 0;
+    if (row > 0 && !isShown(first, classesBefore[end[row] ?? 0] ?? 0)) return;
     lines.push(PARTS * row + WHOLE);
     if (!isOpen(row)) return;
-    if (wanted) lines.push(PARTS * row + ITSELF);
+    if (wanted && isShown(first, first + 1)) lines.push(PARTS * row + ITSELF);
     for (let child = row + 1; child < (end[row] ?? 0); child = end[child] ?? paths.length) walk(child, wanted);
-    if (wanted && hasBelow[row] === 1) lines.push(PARTS * row + BELOW);
+    if (wanted && hasBelow[row] === 1 && isShown(first + 1, first + 2)) lines.push(PARTS * row + BELOW);
   };
   walk(0, found === null);
   return {

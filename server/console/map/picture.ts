@@ -1,6 +1,6 @@
 // The picture of the map: for any window of lines and columns, how much of each cell is held. What is shown of a cell is worked out from
 // the counts of the engine and never from the policy's text.
-import { countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
+import { type Counting, countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
 import type { Instant, ScopeName } from '../../../engine/index.js';
 import { type Line, makePlaces, type Opened, type Place, type Places } from './axis.js';
 import { type Cast, type Column, type Grouping, makeColumns, visibleColumns } from './columns.js';
@@ -22,6 +22,8 @@ export interface Ground {
   readonly layers: number;
   readonly scopes: readonly ScopeName[];
   readonly tallies: (identities: readonly number[], at: Instant | null) => readonly Tally[];
+  /** For many identities, if that takes long. */
+  readonly count?: (identities: readonly number[], at: Instant | null) => Counting;
 }
 
 /** Lines `row` up to `row + rows`, and so the columns. */
@@ -37,6 +39,8 @@ export interface Shown {
   readonly lines: readonly Line[];
   readonly columns: readonly Line[];
   readonly scopes: readonly ScopeName[];
+  /** By column: whether it is still being counted. */
+  readonly pending: readonly boolean[];
   /** By line, column, layer and scope: 0 for none, 255 for all, between them for some. */
   readonly cells: Uint8Array;
 }
@@ -59,7 +63,12 @@ export interface Picture {
   readonly lines: number;
   readonly columns: number;
   readonly show: (frame: Frame) => Shown;
-  readonly cell: (line: number, column: number) => CellCount;
+  /** Null while its column is being counted. */
+  readonly cell: (line: number, column: number) => CellCount | null;
+  /** Counts on until the time is up. True if a column was finished. */
+  readonly work: (isTimeUp: () => boolean) => boolean;
+  /** The part that is done of the column that is being counted; null if there is none. */
+  readonly working: () => number | null;
   readonly lineOf: (path: string) => number;
   readonly columnAt: (column: number) => Column | undefined;
   readonly lineAt: (line: number) => Place;
@@ -69,24 +78,50 @@ export interface Picture {
 export const ALL = 255;
 /** Tallies that are kept: a few screens of columns. */
 const KEPT = 512;
+/** Identities of a column that is counted before anything else is answered. */
+const AT_ONCE = 64;
 
 export function makePicture(ground: Ground, view: View, at: Instant | null): Picture {
-  const places: Places = makePlaces(ground.nodes, view.rows, view.searchRows);
+  const places: Places = makePlaces(ground.nodes, view.rows, {
+    search: view.searchRows,
+    isShown: shownPlaces(ground, at),
+  });
   const columns = visibleColumns(makeColumns(ground.cast, view.grouping), view.columns, view.searchColumns);
   const kept = new Map<number, readonly Tally[]>();
-  const talliesOf = (column: number): readonly Tally[] => {
-    const known = kept.get(column);
-    if (known !== undefined) return known;
+  const started = new Map<number, Counting>();
+  const keep = (column: number, made: readonly Tally[]): readonly Tally[] => {
     if (kept.size >= KEPT) kept.clear();
-    const made = ground.tallies(columns[column]?.identities ?? [], at);
     kept.set(column, made);
     return made;
+  };
+  /** Null if it is yet to be counted: then it is, a part at a time. */
+  const talliesOf = (column: number): readonly Tally[] | null => {
+    const known = kept.get(column);
+    if (known !== undefined) return known;
+    const identities = columns[column]?.identities ?? [];
+    if (ground.count === undefined || identities.length <= AT_ONCE) return keep(column, ground.tallies(identities, at));
+    if (!started.has(column)) started.set(column, ground.count(identities, at));
+    return null;
   };
   return {
     lines: places.count,
     columns: columns.length,
     lineOf: places.lineOf,
     columnAt: (column) => columns[column],
+    work: (isTimeUp) => {
+      for (const [column, counting] of started) {
+        const tally = counting.advance(isTimeUp);
+        if (tally === null) return false;
+        started.delete(column);
+        keep(column, [tally]);
+        return true;
+      }
+      return false;
+    },
+    working: () => {
+      for (const counting of started.values()) return counting.part();
+      return null;
+    },
     lineAt: places.at,
     nameOf: (identity) => ground.cast.identities[identity] ?? '',
     show: (asked) => {
@@ -95,8 +130,12 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
       const lines = Array.from({ length: frame.rows }, (_, i) => places.at(frame.row + i));
       const size = ground.layers * ground.scopes.length;
       const cells = new Uint8Array(frame.rows * frame.columns * size);
+      // What is no longer looked at is no longer counted.
+      for (const column of started.keys())
+        if (column < frame.column || column >= frame.column + frame.columns) started.delete(column);
+      const tallies = shownColumns.map((_, across) => talliesOf(frame.column + across));
       shownColumns.forEach(({ identities }, across) => {
-        talliesOf(frame.column + across).forEach((tally, layer) => {
+        tallies[across]?.forEach((tally, layer) => {
           lines.forEach(({ from, until }, down) => {
             const of = identities.length * (until - from);
             const start = (down * frame.columns + across) * size + layer * ground.scopes.length;
@@ -106,19 +145,38 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
           });
         });
       });
-      return { frame, lines: lines.map(lineOnly), columns: shownColumns.map(lineOnly), scopes: ground.scopes, cells };
+      return {
+        frame,
+        lines: lines.map(lineOnly),
+        columns: shownColumns.map(lineOnly),
+        scopes: ground.scopes,
+        pending: tallies.map((one) => one === null),
+        cells,
+      };
     },
     cell: (line, column) => {
+      const tallies = talliesOf(column);
+      if (tallies === null) return null;
       const { path, kind, from, until } = places.at(line);
       const { identities = [], text = '', kind: columnKind = '' } = columns[column] ?? {};
       return {
         ...{ path, place: kind, column: text, columnKind, identities: identities.length, places: until - from },
         of: identities.length * (until - from),
         scopes: ground.scopes,
-        counts: talliesOf(column).map((tally) => countIn(tally, from, until)),
+        counts: tallies.map((tally) => countIn(tally, from, until)),
       };
     },
   };
+}
+
+/** Of changes, what did not change is left out. */
+function shownPlaces({ layers, cast, tallies }: Ground, at: Instant | null): (from: number, until: number) => boolean {
+  if (layers === 1) return () => true;
+  const all = tallies(
+    cast.identities.map((_, row) => row),
+    at,
+  );
+  return (from, until) => all.some((tally) => countIn(tally, from, until).some((count) => count > 0));
 }
 
 function lineOnly({ key, text, depth, isOpen, kind }: Line): Line {

@@ -55,7 +55,7 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
       </section>`
     }
     ${!compared.equal && !isTable && html`<${MapPane} ...${map} subject="changes" now=${null} />`}
-    ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print unseen-rows'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rowsOf(gained, lost)} json=${{ gained, lost }} /></div>`}
+    ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rowsOf(gained, lost)} json=${{ gained, lost }} /></div>`}
   </div>`;
 }
 

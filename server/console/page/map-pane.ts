@@ -169,7 +169,7 @@ function Detail({ cell, at }: { readonly cell: CellDetail; readonly at: number |
       cell.causes.length > 0 &&
       html`<h3>Because</h3>
         <ul>
-          ${cell.causes.map((cause, i) => html`<li key=${i}>${causeText(cause)}</li>`)}
+          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${text}</li>`)}
         </ul>`
     }
     ${cell.causes.length === 0 && rows.length === 0 && cell.places !== 1 && html`<p class="faint">Open the row to a single place to see the grants.</p>`}

@@ -40,6 +40,7 @@ export function Matrix(props: MatrixProps): VNode {
   const rows = useRef<HTMLDivElement>(null);
   const columns = useRef<HTMLDivElement>(null);
   const isAsking = useRef(false);
+  const isStale = useRef(false);
   const latest = useRef({ block, active, scopes, size });
   latest.current = { block, active, scopes, size };
 
@@ -68,18 +69,23 @@ export function Matrix(props: MatrixProps): VNode {
   const fetchBlock = useCallback(
     async (isForced = false): Promise<void> => {
       const box = scroller.current;
-      if (box === null || isAsking.current) return;
+      if (box === null) return;
+      if (isAsking.current) {
+        isStale.current ||= isForced;
+        return;
+      }
       const seen = frameOf(box);
       const { block: known } = latest.current;
       if (!isForced && known !== null && covers(known.frame, seen, latest.current.size)) return;
       isAsking.current = true;
+      isStale.current = false;
       const answer = await engine.ask({ kind: 'frame', subject, frame: withSpare(seen) });
       isAsking.current = false;
       if (answer.kind !== 'shown') return;
       latest.current = { ...latest.current, block: answer.shown };
       setBlock(answer.shown);
       draw();
-      await fetchBlock();
+      await fetchBlock(isStale.current);
     },
     [engine, subject, draw],
   );
@@ -100,6 +106,8 @@ export function Matrix(props: MatrixProps): VNode {
       isCurrent = false;
     };
   }, [engine, subject, view, version, fetchBlock]);
+
+  useEffect(() => engine.onCounted(subject, () => void fetchBlock(true)), [engine, subject, fetchBlock]);
 
   useEffect(() => {
     if (size.lines === 0 || size.columns === 0) return undefined;

@@ -54,7 +54,7 @@ function squaresOf(scopes: Drawn): { readonly side: number; readonly at: readonl
   };
 }
 
-export function paint(sheet: Sheet, { frame, cells, scopes: all }: Shown): void {
+export function paint(sheet: Sheet, { frame, cells, pending, scopes: all }: Shown): void {
   const perCell = all.length;
   const { context, width, height, left, top, palette, scopes, active } = sheet;
   context.fillStyle = palette.paper;
@@ -74,6 +74,10 @@ export function paint(sheet: Sheet, { frame, cells, scopes: all }: Shown): void 
     lines.rect(0, y + ROW - 1, Math.min(width, lastColumn * COLUMN - left), 1);
     for (let column = firstColumn; column < lastColumn; column += 1) {
       const x = column * COLUMN - left;
+      if (pending[column - frame.column] === true) {
+        lines.rect(x + COLUMN / 2 - 8, y + ROW / 2, 16, 1);
+        continue;
+      }
       const cell = ((line - frame.row) * frame.columns + column - frame.column) * layers * perCell;
       for (let layer = 0; layer < layers; layer += 1) {
         for (const [i, scope] of scopes.entries()) {

@@ -64,7 +64,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
         return { kind: 'refused', message: 'a report has the difference of two policies and not the policies' };
     }
   };
-  return { ask: (ask) => Promise.resolve(answer(ask)) };
+  return { ask: (ask) => Promise.resolve(answer(ask)), onCounted: () => () => undefined };
 }
 
 function Report({ written }: { readonly written: Written }): VNode {

@@ -26,10 +26,14 @@ export interface AskedChange {
   readonly rows: readonly DiffRow[];
 }
 
-export function cellDetail({ policy }: OpenPolicy, { picture, at, line, column, report }: AskedCell): CellDetail {
+export function cellDetail(
+  { policy }: OpenPolicy,
+  { picture, at, line, column, report }: AskedCell,
+): CellDetail | null {
   const place = picture.lineAt(line);
   const count = picture.cell(line, column);
   if (report !== null) return changeDetail({ picture, line, column, rows: [...report.gained, ...report.lost] });
+  if (count === null) return null;
   const nothing = { ...count, holders: [], more: 0, causes: [] };
   const names = namesIn(picture, column);
   // Below a namespace, any path that no grant names is as good as every other.
@@ -56,7 +60,7 @@ export function cellDetail({ policy }: OpenPolicy, { picture, at, line, column, 
 }
 
 /** Of a picture of changes: what made them. It needs neither of the policies. */
-export function changeDetail({ picture, line, column, rows }: AskedChange): CellDetail {
+export function changeDetail({ picture, line, column, rows }: AskedChange): CellDetail | null {
   const place = picture.lineAt(line);
   const names = namesIn(picture, column);
   const touched = rows.filter(
@@ -65,7 +69,8 @@ export function changeDetail({ picture, line, column, rows }: AskedChange): Cell
       row.identities.some((identity) => names.has(identity)),
   );
   const causes = [...new Set(touched.flatMap((row) => row.causes))].slice(0, LISTED);
-  return { ...picture.cell(line, column), holders: [], more: 0, causes };
+  const count = picture.cell(line, column);
+  return count === null ? null : { ...count, holders: [], more: 0, causes };
 }
 
 function namesIn(picture: Picture, column: number): ReadonlySet<string> {

@@ -19,6 +19,10 @@ export type Progress = (doing: string, done: number) => void;
 
 export interface Desk {
   readonly answer: (ask: Ask) => Answer;
+  /** Counts on until the time is up; the picture of which a column was finished. */
+  readonly work: (isTimeUp: () => boolean) => Subject | null;
+  /** The part that is done of what is being counted; null if nothing is. */
+  readonly working: () => number | null;
 }
 
 export function makeDesk(onProgress: Progress): Desk {
@@ -54,11 +58,8 @@ export function makeDesk(onProgress: Progress): Desk {
         cast: castOf(open),
         layers: 1,
         scopes: map.scopes,
-        tallies: (identities, at) => [
-          map.tally(identities, at, (done) => {
-            onProgress('counting', done);
-          }),
-        ],
+        tallies: (identities, at) => [map.tally(identities, at)],
+        count: map.count,
       };
     }
     const report = diff();
@@ -105,7 +106,23 @@ export function makeDesk(onProgress: Progress): Desk {
       }
     }
   };
-  return { answer };
+  return {
+    answer,
+    work: (isTimeUp) => {
+      for (const [subject, { picture }] of pictures) {
+        if (picture.working() === null) continue;
+        return picture.work(isTimeUp) ? subject : null;
+      }
+      return null;
+    },
+    working: () => {
+      for (const { picture } of pictures.values()) {
+        const part = picture.working();
+        if (part !== null) return part;
+      }
+      return null;
+    },
+  };
 }
 
 function castOf({ set, map }: OpenPolicy): Cast {

@@ -131,7 +131,8 @@ export type Answer =
   | { readonly kind: 'checked'; readonly checked: Checked }
   | { readonly kind: 'size'; readonly size: Size }
   | { readonly kind: 'shown'; readonly shown: Shown }
-  | { readonly kind: 'cell'; readonly cell: CellDetail }
+  /** Null while its column is being counted. */
+  | { readonly kind: 'cell'; readonly cell: CellDetail | null }
   | { readonly kind: 'found'; readonly line: number }
   | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
@@ -147,4 +148,6 @@ export interface Sent {
 
 export type Reply =
   | { readonly number: number; readonly answer: Answer }
+  /** A column of a picture that was pending can be shown. */
+  | { readonly counted: Subject }
   | { readonly progress: { readonly doing: string; readonly done: number } | null };

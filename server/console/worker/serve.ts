@@ -10,6 +10,8 @@ export interface Thread {
 
 const LOUD_AFTER = 200;
 const EVERY = 60;
+/** Milliseconds of work between two answers. */
+const SLICE = 40;
 
 export function serveDesk(thread: Thread): void {
   let began = 0;
@@ -26,6 +28,22 @@ export function serveDesk(thread: Thread): void {
     const answer = answered(() => desk.answer(ask));
     if (said !== 0) thread.postMessage({ progress: null });
     thread.postMessage({ number, answer });
+    work();
+  };
+  // Between two slices of work the thread answers what was asked meanwhile.
+  let isWaiting = false;
+  const work = (): void => {
+    if (isWaiting || desk.working() === null) return;
+    isWaiting = true;
+    setTimeout(() => {
+      isWaiting = false;
+      const until = performance.now() + SLICE;
+      const finished = desk.work(() => performance.now() > until);
+      const part = desk.working();
+      thread.postMessage({ progress: part === null ? null : { doing: 'counting', done: part } });
+      if (finished !== null) thread.postMessage({ counted: finished });
+      work();
+    }, 0);
   };
 }
 
