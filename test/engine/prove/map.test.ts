@@ -12,7 +12,7 @@ import {
   type NamespacePath,
   parseIdentity,
   type Policy,
-  SCOPES,
+  type ScopeName,
 } from '../../../engine/index.js';
 import { testRuns } from '../../support/test-runs.js';
 import { exclusiveWorld, INSTANTS, pathOf, windowedWorld, world } from '../oracle/worlds.js';
@@ -38,21 +38,28 @@ function identityOf(text: string): Identity {
   return read.identity;
 }
 
-function isAllowed(policy: Policy, identity: Identity, path: NamespacePath, at: Instant): readonly number[] {
+interface Asked {
+  readonly identity: Identity;
+  readonly path: NamespacePath;
+  readonly at: Instant;
+  readonly scopes: readonly ScopeName[];
+}
+
+function isAllowed(policy: Policy, { identity, path, at, scopes }: Asked): readonly number[] {
   const actor = {
     kind: 'request',
     identities: [identity],
     credentialScopes: ALL_SCOPES,
     namespaceRestrictions: null,
   } as const;
-  return SCOPES.map((scope) => {
+  return scopes.map((scope) => {
     const request = { kind: 'access', scope, context: path, target: path } as const;
     return decide(policy, { actor, request, at }).decision === 'allow' ? 1 : 0;
   });
 }
 
-const sum = (lists: readonly (readonly number[])[]): readonly number[] =>
-  SCOPES.map((_, scope) => lists.reduce((total, list) => total + (list[scope] ?? 0), 0));
+const sum = (lists: readonly (readonly number[])[], width: number): readonly number[] =>
+  Array.from({ length: width }, (_, scope) => lists.reduce((total, list) => total + (list[scope] ?? 0), 0));
 
 describe('the map of rights', () => {
   it('has in each cell what is decided there, and in each collapsed cell their number', () => {
@@ -69,14 +76,19 @@ describe('the map of rights', () => {
             const tally = map.tally([row], at);
             return classes.map((one) => {
               const counted = countIn(tally, one.at, one.at + 1);
-              expect(counted).toEqual(isAllowed(policy, identityOf(map.identities[row] ?? ''), one.path, at));
+              expect(counted).toEqual(
+                isAllowed(policy, {
+                  identity: identityOf(map.identities[row] ?? ''),
+                  path: one.path,
+                  at,
+                  scopes: map.scopes,
+                }),
+              );
               return counted;
             });
           });
-          const part = cells.map((column) => sum(column.slice(from, until)));
-          expect(part.length === 0 ? [] : countIn(map.tally(everyone, at), from ?? 0, until ?? 0)).toEqual(
-            part.length === 0 ? [] : sum(part),
-          );
+          const part = cells.map((column) => sum(column.slice(from, until), map.scopes.length));
+          expect(countIn(map.tally(everyone, at), from ?? 0, until ?? 0)).toEqual(sum(part, map.scopes.length));
         }
       }),
       testRuns({ usual: 60, deep: 400 }),
@@ -90,7 +102,7 @@ describe('the map of rights', () => {
         const map = makeAccessMap(policy);
         const at = instantOf(instant);
         for (const { at: place, path } of classesOf(map.nodes)) {
-          SCOPES.forEach((scope, index) => {
+          map.scopes.forEach((scope, index) => {
             const named = map.identities.filter(
               (_, row) => countIn(map.tally([row], at), place, place + 1)[index] === 1,
             );
@@ -111,8 +123,14 @@ describe('the map of rights', () => {
         const instants = [...INSTANTS, ...map.instants, ...map.instants.map((at) => at - 1)].map(instantOf);
         map.identities.forEach((text, row) => {
           for (const { at, path } of classesOf(map.nodes)) {
-            const sometimes = SCOPES.map((_, scope) =>
-              Math.max(...instants.map((instant) => isAllowed(policy, identityOf(text), path, instant)[scope] ?? 0)),
+            const sometimes = map.scopes.map((_, scope) =>
+              Math.max(
+                ...instants.map(
+                  (instant) =>
+                    isAllowed(policy, { identity: identityOf(text), path, at: instant, scopes: map.scopes })[scope] ??
+                    0,
+                ),
+              ),
             );
             expect(countIn(map.tally([row], null), at, at + 1)).toEqual(sometimes);
           }
@@ -141,8 +159,8 @@ describe('the map of a comparison', () => {
             const row = map.identities.indexOf(name);
             const tallies = map.tallies(row < 0 ? [] : [row], at);
             for (const { at: place, path } of classesOf(map.nodes)) {
-              const had = isAllowed(old, identityOf(name), path, at);
-              const has = isAllowed(changed, identityOf(name), path, at);
+              const asked = { identity: identityOf(name), path, at, scopes: map.scopes };
+              const [had, has] = [isAllowed(old, asked), isAllowed(changed, asked)];
               const only = (these: readonly number[], those: readonly number[]): readonly number[] =>
                 these.map((held, scope) => (held === 1 && those[scope] === 0 ? 1 : 0));
               expect(tallies.map((tally) => countIn(tally, place, place + 1))).toEqual([
