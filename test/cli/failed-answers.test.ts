@@ -79,6 +79,8 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['diff', 'none', 'policy'], 2, NOTHING],
   [['diff', 'policy', 'none'], 2, { old: SIDE }],
   [['diff', 'policy', 'damaged.json'], 8, { old: SIDE, ...DAMAGED }],
+  [['playground', 'none', '-o', 'p.html'], 2, NOTHING],
+  [['playground', 'policy', '-o', 'none/p.html'], 2, NOTHING],
   [['calendar', 'none'], 2, NOTHING],
   [['calendar', 'damaged.json'], 8, DAMAGED],
   [['prove', 'none', ...PROVE], 2, NOTHING],

@@ -140,3 +140,7 @@ function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;
 }
+
+export function isGrouping(text: string): text is Grouping {
+  return GROUPINGS.some((grouping) => grouping === text);
+}

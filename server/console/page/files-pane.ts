@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import type { TextFile } from '../worker/protocol.js';
-import { html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { countText, plain } from './words.js';
 
 export interface Spot {
@@ -66,7 +66,7 @@ export function FilesPane({ files, diagnostics, spot, onSpot, onText }: FilesPan
         aria-label=${`Text of ${file?.path ?? ''}`}
         value=${text}
         onInput=${(event: Event) => {
-          if (file !== undefined) onText({ path: file.path, text: (event.target as HTMLTextAreaElement).value });
+          if (file !== undefined) onText({ path: file.path, text: fieldValue(event) });
         }}
       ></textarea>
     </div>

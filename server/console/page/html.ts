@@ -11,3 +11,15 @@ function bind(): typeof html {
     return Array.isArray(made) ? h('div', null, made) : made;
   };
 }
+
+/** What stands in the field that an event is of. */
+export function fieldValue({ target }: Event): string {
+  const isField =
+    target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+  return isField ? target.value : '';
+}
+
+/** The files that were chosen. */
+export function fieldFiles({ target }: Event): readonly File[] {
+  return target instanceof HTMLInputElement && target.files !== null ? [...target.files] : [];
+}

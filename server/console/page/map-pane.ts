@@ -2,12 +2,12 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ScopeName } from '../../../engine/index.js';
-import { type Grouping, GROUPINGS } from '../map/columns.js';
+import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
 import type { View } from '../map/picture.js';
 import type { CellDetail, Subject } from '../worker/protocol.js';
 import { causeText, grantText } from './causes.js';
 import type { Engine } from './engine.js';
-import { html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { cellText, Matrix } from './matrix.js';
 import { drawnOf, Key, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
@@ -45,7 +45,8 @@ export function MapPane(props: MapPaneProps): VNode {
           <select
             value=${view.grouping}
             onChange=${(event: Event) => {
-              onView({ ...view, grouping: (event.target as HTMLSelectElement).value as Grouping, columns: SHUT_ALL });
+              const grouping = fieldValue(event);
+              if (isGrouping(grouping)) onView({ ...view, grouping, columns: SHUT_ALL });
             }}
           >
             ${groupings.map((grouping) => html`<option key=${grouping}>${grouping}</option>`)}
@@ -67,7 +68,7 @@ export function MapPane(props: MapPaneProps): VNode {
           type="search"
           value=${view.searchRows}
           onInput=${(event: Event) => {
-            onView({ ...view, searchRows: (event.target as HTMLInputElement).value.trim() });
+            onView({ ...view, searchRows: fieldValue(event).trim() });
           }}
       /></label>
       <label
@@ -76,7 +77,7 @@ export function MapPane(props: MapPaneProps): VNode {
           type="search"
           value=${view.searchColumns}
           onInput=${(event: Event) => {
-            onView({ ...view, searchColumns: (event.target as HTMLInputElement).value.trim() });
+            onView({ ...view, searchColumns: fieldValue(event).trim() });
           }}
       /></label>
       <button
@@ -135,7 +136,7 @@ function Clock({ instants, now, at, onAt }: ClockProps): VNode {
         disabled=${at === null || stops.length < 2}
         aria-valuetext=${instantText(at)}
         onInput=${(event: Event) => {
-          onAt(stops[Number((event.target as HTMLInputElement).value)] ?? null);
+          onAt(stops[Number(fieldValue(event))] ?? null);
         }}
       />
     </label>

@@ -36,14 +36,14 @@ export async function readDrop(data: DataTransfer): Promise<readonly TextFile[] 
   let bytes = 0;
   const visit = async (entry: FileSystemEntry): Promise<void> => {
     if (entry.name.startsWith('.')) return;
-    if (entry.isFile && /\.ya?ml$/.test(entry.name)) {
+    if (entry instanceof FileSystemFileEntry && /\.ya?ml$/.test(entry.name)) {
       const file = await new Promise<File>((resolve, reject) => {
-        (entry as FileSystemFileEntry).file(resolve, reject);
+        entry.file(resolve, reject);
       });
       bytes += file.size;
       if (bytes <= MOST_BYTES) found.push({ path: entry.fullPath.replace(/^\//, ''), text: await file.text() });
-    } else if (entry.isDirectory) {
-      const reader = (entry as FileSystemDirectoryEntry).createReader();
+    } else if (entry instanceof FileSystemDirectoryEntry) {
+      const reader = entry.createReader();
       // A reader gives its entries in parts.
       for (;;) {
         const part = await new Promise<FileSystemEntry[]>((resolve, reject) => {

@@ -5,7 +5,7 @@ import type { Facts, RegionDetail } from '../worker/protocol.js';
 import { grantText } from './causes.js';
 import { whereText } from './changes-pane.js';
 import type { Engine } from './engine.js';
-import { html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { Table } from './table.js';
 import { instantText, plain } from './words.js';
 
@@ -50,7 +50,7 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
           value=${who}
           placeholder="orcid:0000-0002-1825-0097"
           onChange=${(event: Event) => {
-            onWho((event.target as HTMLInputElement).value.trim());
+            onWho(fieldValue(event).trim());
           }}
       /></label>
       <${WhoList} facts=${facts} />

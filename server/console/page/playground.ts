@@ -8,7 +8,7 @@ import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
 import { startEngine, type Working } from './engine.js';
 import { FilesPane, type Spot } from './files-pane.js';
-import { html } from './html.js';
+import { fieldFiles, fieldValue, html } from './html.js';
 import { MapPane } from './map-pane.js';
 import { readDrop, readList } from './open-files.js';
 import { PersonPane } from './person-pane.js';
@@ -22,14 +22,15 @@ interface Example {
   readonly files: readonly TextFile[];
 }
 
-const TABS = {
-  map: 'Who and where',
-  changes: 'What changed',
-  person: 'One person',
-  why: 'Why',
-  checks: 'Tests and guardrails',
-} as const;
-type Tab = keyof typeof TABS;
+type Tab = 'map' | 'changes' | 'person' | 'why' | 'checks';
+
+const TABS: readonly (readonly [tab: Tab, title: string])[] = [
+  ['map', 'Who and where'],
+  ['changes', 'What changed'],
+  ['person', 'One person'],
+  ['why', 'Why'],
+  ['checks', 'Tests and guardrails'],
+];
 
 const TYPING = 250;
 
@@ -119,7 +120,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
         <select
           value=${name}
           onChange=${(event: Event) => {
-            const chosen = examples.find((example) => example.name === (event.target as HTMLSelectElement).value);
+            const chosen = examples.find((example) => example.name === fieldValue(event));
             if (chosen !== undefined) open(chosen);
           }}
         >
@@ -132,8 +133,8 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
           type="file"
           webkitdirectory
           onChange=${(event: Event) => {
-            const list = (event.target as HTMLInputElement).files;
-            if (list !== null)
+            const list = fieldFiles(event);
+            if (list.length > 0)
               void readList(list).then((read) => {
                 take('opened folder', read);
               });
@@ -171,7 +172,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
           type="file"
           accept=".json"
           onChange=${(event: Event) => {
-            const [file] = (event.target as HTMLInputElement).files ?? [];
+            const [file] = fieldFiles(event);
             if (file !== undefined)
               void file.text().then((text) => {
                 take(file.name, readShared(text));
@@ -193,13 +194,13 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
         spot=${spot}
         onSpot=${setSpot}
         onText=${(file: TextFile) => {
-          setEdits(setFile(edits, file, true));
+          setEdits(setFile(edits, file));
         }}
       />
       <main class="right" id="answers">
         <div class="tabs" role="tablist" aria-label="Questions">
-          ${(Object.keys(TABS) as Tab[]).map(
-            (key) =>
+          ${TABS.map(
+            ([key, title]) =>
               html`<button
                 type="button"
                 role="tab"
@@ -211,7 +212,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
                   setTab(key);
                 }}
               >
-                ${TABS[key]}
+                ${title}
               </button>`,
           )}
         </div>
@@ -253,8 +254,11 @@ function readShared(text: string): readonly TextFile[] | string {
 
 /** The policy that `bailiwick playground` put into the page comes first. */
 function examplesIn(own: string, shipped: string): readonly Example[] {
-  const examples = JSON.parse(shipped) as readonly Example[];
-  const put = own.startsWith('<') ? null : (JSON.parse(own) as Example | null);
+  // The build and `bailiwick playground` wrote both, in the very form that this page reads.
+  const [put, ...examples] = JSON.parse(`[${own.startsWith('<') ? 'null' : own},${shipped.slice(1)}`) as [
+    Example | null,
+    ...Example[],
+  ];
   return put === null ? examples : [put, ...examples];
 }
 

@@ -1,7 +1,7 @@
 // Which scopes the squares of a cell stand for, and the key to them.
 import type { VNode } from 'preact';
 import type { ScopeName } from '../../../engine/index.js';
-import { html } from './html.js';
+import { fieldValue, html } from './html.js';
 import type { Drawn } from './paint.js';
 import { familiesOf } from './words.js';
 
@@ -22,7 +22,7 @@ export function ScopePicker({ scopes, value, onChange }: ScopePickerProps): VNod
     <select
       value=${value}
       onChange=${(event: Event) => {
-        onChange((event.target as HTMLSelectElement).value);
+        onChange(fieldValue(event));
       }}
     >
       <option value="">every scope</option>

@@ -30,17 +30,17 @@ export function startEdits(files: readonly TextFile[]): Edits {
 /** Steps that are kept. */
 const KEPT = 200;
 
-/** `isTyped`: joins what was typed into the same file before. */
-export function setFile({ draft, done }: Edits, { path, text }: TextFile, isTyped: boolean): Edits {
+/** Joins what was typed into the same file before. */
+export function setFile({ draft, done }: Edits, { path, text }: TextFile): Edits {
   const last = done.at(-1);
-  const joins = isTyped && last?.file === path;
+  const joins = last?.file === path;
   const from = joins ? applyPatches(draft, [...last.back]) : draft;
   const [changed, there, back] = produceWithPatches(from, (next) => {
     const known = next.files.find((file) => file.path === path);
     if (known === undefined) next.files.push({ path, text });
     else known.text = text;
   });
-  const step = { there, back, file: isTyped ? path : null };
+  const step = { there, back, file: path };
   return { draft: changed, done: [...(joins ? done.slice(0, -1) : done), step].slice(-KEPT), undone: [] };
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Explained, Facts } from '../worker/protocol.js';
 import { grantText } from './causes.js';
 import type { Engine } from './engine.js';
-import { html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { WhoList } from './person-pane.js';
 import { grouped, instantText, plain } from './words.js';
 
@@ -55,7 +55,7 @@ export function WhyPane({ engine, facts, version, at, question, onQuestion }: Wh
   const field =
     (name: keyof WhyQuestion) =>
     (event: Event): void => {
-      onQuestion({ ...question, [name]: (event.target as HTMLInputElement).value.trim() });
+      onQuestion({ ...question, [name]: fieldValue(event).trim() });
     };
   return html`<div class="panel">
     <div class="bar">

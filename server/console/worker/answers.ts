@@ -41,7 +41,7 @@ function noteOnPlace({ policy }: OpenPolicy, path: NamespacePath): string | null
 }
 
 function knows({ policy }: OpenPolicy, text: string): text is ScopeName {
-  return (policy.scopes as readonly string[]).includes(text);
+  return policy.scopes.some((scope) => scope === text);
 }
 
 function unknownScope({ policy }: OpenPolicy, text: string): string {
