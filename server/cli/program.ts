@@ -44,6 +44,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/test.js')).defineTest,
       ],
       [
+        'lsp',
+        'serve editors over stdio: diagnostics, completion, hover, definitions, renaming',
+        async () => (await import('./commands/lsp.js')).defineLsp,
+      ],
+      [
         'codes',
         'explain a diagnostic code, with a wrong and a right example; without one, list all',
         async () => (await import('./commands/codes.js')).defineCodes,

@@ -21,6 +21,7 @@ const OTHER_VERBS = [
   'help',
   'keys',
   'load',
+  'lsp',
   'local',
   'migrate',
   'replay',

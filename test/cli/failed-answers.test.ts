@@ -96,6 +96,7 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['sign', 's.json', '--key', 'none', ...SIGN], 2, NOTHING],
   [['sign', 's.json', '--key', 'key.pub', ...SIGN], 2, NOTHING],
   [['sign', 'damaged.json', '--key', 'key', ...SIGN], 8, DAMAGED],
+  [['lsp', '--nonsense'], 2, NOTHING],
   [['codes', 'NOT_A_CODE'], 2, NOTHING],
   [['schema', 'nothing'], 2, NOTHING],
   [['export', '--nonsense'], 2, NOTHING],
