@@ -23,6 +23,7 @@ $(STAMP): package.json package-lock.json .npmrc | node
 
 build: setup ## compile everything to dist/
 	$(BIN)/tsc -b
+	node server/console/build.mjs
 	@$(MAKE) -s dist/declarations.tsbuildinfo
 
 # The JavaScript has no comments, a seventh of the package; these declarations have theirs, which editors show.

@@ -115,7 +115,7 @@ const SERVER = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', 'coverage/', '.bailiwick/', '.run/'] },
+  { ignores: ['deploy/vscode/', 'dist/', 'node_modules/', 'coverage/', '.bailiwick/', '.run/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' } },
   js.configs.recommended,
   {

@@ -20,6 +20,7 @@ import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
+import { type NamePlace, namesOf } from './source/names.js';
 import { HEADER_FILE } from './source/shapes.js';
 import { acceptFiles, type SourceFile } from './source/accept-files.js';
 
@@ -74,9 +75,13 @@ export {
   type AccessStep,
   type ScopesSince,
 } from './prove/access/access-steps.js';
+export { type AccessMap, type Counting, makeAccessMap, type MapRole } from './prove/map/access-map.js';
+export { type ChangeMap, type ChangeRow, makeChangeMap } from './prove/map/change-map.js';
+export { countIn, type Tally } from './prove/map/tally.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
+export type { Nodes } from './prove/cells/nodes.js';
 export type { Region } from './prove/cells/regions.js';
 export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
@@ -96,6 +101,7 @@ export {
   type SourceFile,
   textRefusal,
 } from './source/accept-files.js';
+export type { NameKind, NamePlace } from './source/names.js';
 export type { JsonSchema } from './source/texts.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
@@ -154,6 +160,11 @@ export function readPolicy(
   }
   const policy = linkPolicy(documents, limits, sink);
   return { diagnostics: sink.diagnostics(), policy, sources, outlines: documents.map(outlineOf) };
+}
+
+/** The names that one file declares and uses, as far as it can be read. For editors; `readPolicy` finds its mistakes. */
+export function namesInFile(file: SourceFile): readonly NamePlace[] {
+  return namesOf(readDocument(file, { limits: ENGINE_LIMITS, sink: makeSink(ENGINE_LIMITS) }).document);
 }
 
 function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): FileOutline {

@@ -44,6 +44,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/test.js')).defineTest,
       ],
       [
+        'lsp',
+        'serve editors over stdio: diagnostics, completion, hover, definitions, renaming',
+        async () => (await import('./commands/lsp.js')).defineLsp,
+      ],
+      [
         'codes',
         'explain a diagnostic code, with a wrong and a right example; without one, list all',
         async () => (await import('./commands/codes.js')).defineCodes,
@@ -87,6 +92,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'diff',
         'compare two policies: who gains and loses which access, when, and because of which line',
         async () => (await import('./commands/diff.js')).defineDiff,
+      ],
+      [
+        'playground',
+        'write a page in which a policy is read, changed and asked in the browser alone',
+        async () => (await import('./commands/playground.js')).definePlayground,
       ],
       [
         'calendar',

@@ -24,6 +24,7 @@ const OTHER_VERBS = [
   'help',
   'keys',
   'load',
+  'lsp',
   'local',
   'migrate',
   'replay',

@@ -64,6 +64,12 @@ export const VERBS: readonly Verb[] = [
     shape: { ...CHECKED, ...SIDE, file: 'compiled.json', counts: COUNTS },
   },
   {
+    verb: 'playground',
+    takes: 'folder',
+    args: (policy) => ['playground', policy, '-o', 'playground.html'],
+    shape: { ok: true, file: 'playground.html', files: NUMBER },
+  },
+  {
     verb: 'fmt',
     takes: 'folder',
     args: (policy) => ['fmt', policy, '--check'],

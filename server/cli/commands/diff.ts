@@ -5,8 +5,8 @@ import { addReport, usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { withExamples, withJson } from '../options.js';
 
-type DiffFormat = 'text' | 'json' | 'markdown';
-const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown'];
+type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
+const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
 
 interface Options {
   readonly exitCode?: true;
@@ -27,7 +27,10 @@ export function defineDiff(command: Command, io: CliIo): void {
       `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
     )
     .addOption(
-      new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
+      new Option(
+        '--format <format>',
+        'how results are printed; markdown is made for a pull request, html is one page that needs nothing else',
+      )
         .choices(FORMATS)
         .default('text'),
     )
@@ -36,6 +39,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
+    ['a page for a reviewer or an auditor', 'bailiwick diff main:policies policies --format html > report.html'],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
@@ -77,6 +81,18 @@ async function diff(
     case 'markdown': {
       const { renderMarkdown } = await import('../render/diff-markdown.js');
       await write(io.stdout, renderMarkdown(report, compared));
+      return;
+    }
+    case 'html': {
+      const [{ pageWith }, { diffPageData }, { programVersion }, { formatInstant, instantOf }] = await Promise.all([
+        import('../page.js'),
+        import('../render/diff-page.js'),
+        import('../../version.js'),
+        import('../../../engine/index.js'),
+      ]);
+      const title = `${changed.name}: ${paths.old} to ${paths.changed}`;
+      const about = { title, made: formatInstant(instantOf(Date.now())), version: programVersion() };
+      await write(io.stdout, await pageWith('report', diffPageData(report, compared, about)));
       return;
     }
     case 'text': {

@@ -1,0 +1,54 @@
+// `bailiwick playground [policy] -o <file>`: a page in which a policy is read, changed and asked, without a server.
+import type { Command } from 'commander';
+import { atPolicy } from '../at-policy.js';
+import { writeWhole } from '../files.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+
+interface Options {
+  readonly output: string;
+  readonly format: Format;
+}
+
+export function definePlayground(command: Command, io: CliIo): void {
+  command
+    .argument('[policy]', 'policy folder to put into the page, or `<revision>:<path>` in git')
+    .addOption(requiredOption('-o, --output <file>', 'the HTML file; `-` is stdout'))
+    .addOption(formatOption())
+    .action((policy: string | undefined, options: Options) => playground(io, policy, options));
+  withExamples(command, [
+    ['to open in a browser', 'bailiwick playground policies -o playground.html'],
+    ['with the shipped example alone', 'bailiwick playground -o playground.html'],
+  ]);
+  withJson(command, ['{"ok","file","files"}; `files`: how many files of the policy are in it']);
+}
+
+async function playground(io: CliIo, policy: string | undefined, { output, format }: Options): Promise<void> {
+  const { pageWith } = await import('../page.js');
+  const files = policy === undefined ? [] : await filesOf(io, policy);
+  const page = Buffer.from(await pageWith('playground', policy === undefined ? null : { name: policy, files }));
+  if (output === '-') {
+    await write(io.stdout, page);
+    return;
+  }
+  await writeWhole(pathOf(io, output), page, { shown: output, protectedFiles: [] });
+  if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
+  else {
+    const { escapeText } = await import('../render/escape.js');
+    await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);
+  }
+}
+
+/** The folder's files as they are: mistakes in them are what the page shows. */
+async function filesOf(io: CliIo, shown: string): Promise<readonly { readonly path: string; readonly text: string }[]> {
+  const [{ readFolder }, { pathFailure }] = await Promise.all([
+    import('../../policy/open/read-folder.js'),
+    import('../files.js'),
+  ]);
+  return atPolicy(io, shown, async (content) => {
+    if (content.kind === 'parts') throw pathFailure({ kind: 'not_a_folder' }, shown);
+    const reading = await readFolder(content.path);
+    if (reading.kind === 'path') throw pathFailure(reading.fault, shown);
+    return reading.files.map(({ path, bytes }) => ({ path, text: Buffer.from(bytes).toString('utf8') }));
+  });
+}

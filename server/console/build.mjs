@@ -1,0 +1,97 @@
+// Makes the pages: one file each, that opens from disk, loads nothing and sends nothing (docs/playground.md).
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '../..');
+const target = join(root, 'dist/server/console');
+
+/** In a browser SHA-256 is a library's: the platform's own answers later, and the engine never waits. */
+const hashInBrowser = {
+  name: 'hash-in-browser',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^node:crypto$/ }, () => ({ path: join(here, 'build/crypto.ts') }));
+  },
+};
+
+async function bundle(entry) {
+  const { outputFiles } = await build({
+    entryPoints: [join(here, entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    target: 'es2023',
+    charset: 'utf8',
+    legalComments: 'none',
+    plugins: [hashInBrowser],
+    // No file of the engine or of the page does anything by being loaded, but for the entries.
+    treeShaking: true,
+    banner: { js: 'globalThis.SharedArrayBuffer??=ArrayBuffer;' },
+  });
+  return outputFiles[0].text;
+}
+
+const styles = (
+  await build({ entryPoints: [join(here, 'page/style.css')], minify: true, write: false })
+).outputFiles[0].text.trim();
+const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const inScript = (json) => JSON.stringify(json).replaceAll('<', '\\u003c');
+
+function pageOf({ title, script, parts }) {
+  const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(styles)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`;
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${styles}</style>
+<body>
+<div id="page"><noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
+${parts.join('\n')}
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+function filesOf(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: relative(folder, file).split(sep).join('/'), text: readFileSync(file, 'utf8') }))
+    .filter(({ path }) => !path.split('/').some((part) => part.startsWith('.')) && !path.startsWith('examples/'))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+const [engine, playground, report] = await Promise.all(
+  ['worker/main.ts', 'page/playground.ts', 'page/report.ts'].map((entry) => bundle(entry)),
+);
+mkdirSync(target, { recursive: true });
+const examples = [{ name: 'A research facility (shipped)', files: filesOf(join(root, 'policies')) }];
+writeFileSync(
+  join(target, 'playground.html'),
+  pageOf({
+    title: 'Bailiwick playground',
+    script: playground,
+    parts: [
+      `<script type="text/plain" id="engine">${engine}</script>`,
+      `<script type="application/json" id="examples">${inScript(examples)}</script>`,
+      '<script type="application/json" id="own"><!--data--></script>',
+    ],
+  }),
+);
+writeFileSync(
+  join(target, 'report.html'),
+  pageOf({
+    title: 'Bailiwick: what changes',
+    script: report,
+    parts: ['<script type="application/json" id="report"><!--data--></script>'],
+  }),
+);

@@ -1,0 +1,91 @@
+// What changed: checks that became weaker first, then the picture and the rows of the difference, each with its cause.
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DiffRow } from '../../../engine/compiler.js';
+import type { ScopeName } from '../../../engine/index.js';
+import type { View } from '../map/picture.js';
+import type { Compared } from '../worker/protocol.js';
+import { causeText } from './causes.js';
+import type { Engine } from './engine.js';
+import { html } from './html.js';
+import { MapPane } from './map-pane.js';
+import { Table } from './table.js';
+import { countText, grouped, instantText, plain } from './words.js';
+
+export interface ChangesPaneProps {
+  readonly engine: Engine;
+  readonly compared: Compared;
+  readonly version: number;
+  readonly scopes: readonly ScopeName[];
+  readonly instants: readonly number[];
+  readonly view: View;
+  readonly onView: (view: View) => void;
+}
+
+export function ChangesPane(props: ChangesPaneProps): VNode {
+  const { compared, ...map } = props;
+  const [isTable, setTable] = useState(false);
+  const { gained, lost, cells, weaker } = compared;
+  return html`<div class="right">
+    <div class="bar summary">
+      <strong
+        >${compared.equal ? 'No access is gained or lost.' : html`<span><span class="gained">${grouped(cells.gained)} cells gained</span>, <span class="lost">${grouped(cells.lost)} cells lost</span></span>`}</strong
+      >
+      <span class="faint">${grouped(cells.compared)} cells compared; every other cell is equal.</span>
+      ${
+        !compared.equal &&
+        html`<button
+          type="button"
+          aria-pressed=${String(isTable)}
+          onClick=${() => {
+            setTable(!isTable);
+          }}
+        >
+          ${isTable ? 'Show the picture' : 'Show the rows'}
+        </button>`
+      }
+    </div>
+    ${
+      weaker.length > 0 &&
+      html`<section class="weaker">
+        <h2 class="bad">Checks that changed or became weaker</h2>
+        <ul>
+          ${weaker.map((text) => html`<li key=${text}>${plain(text)}</li>`)}
+        </ul>
+      </section>`
+    }
+    ${!compared.equal && !isTable && html`<${MapPane} ...${map} subject="changes" now=${null} />`}
+    ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rowsOf(gained, lost)} json=${{ gained, lost }} /></div>`}
+  </div>`;
+}
+
+const HEADS = ['', 'Who', 'Scopes', 'Where', 'When', 'Because'];
+
+function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly (readonly string[])[] {
+  const of = (sign: string, rows: readonly DiffRow[]): readonly (readonly string[])[] =>
+    rows.map((row) => [
+      sign,
+      row.identities.length > SHOWN
+        ? `${row.identities.slice(0, SHOWN).join(', ')} and ${countText(row.identities.length - SHOWN, 'other')}`
+        : row.identities.join(', '),
+      row.scopes.join(', '),
+      whereText(row),
+      row.from === null && row.until === null
+        ? 'always'
+        : `${row.from === null ? '' : `from ${instantText(row.from)}`} ${row.until === null ? '' : `until ${instantText(row.until)}`}`.trim(),
+      row.causes.map(causeText).join('; '),
+    ]);
+  return [...of('gained', gained), ...of('lost', lost)];
+}
+
+const SHOWN = 8;
+
+export function whereText({
+  namespace,
+  extent,
+  except = [],
+}: Pick<DiffRow, 'namespace' | 'extent' | 'except'>): string {
+  const place =
+    extent === 'exact' ? `${namespace} itself` : extent === 'below' ? `below ${namespace}` : `${namespace} and below`;
+  return except.length === 0 ? place : `${place} without ${except.join(', ')}`;
+}

@@ -1,0 +1,104 @@
+// A report of a comparison: one file that needs nothing else. The rows stand in the page; the picture is made of them alone.
+import { render, type VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { type ChangeMap, type DiffRow, makeChangeMap } from '../../../engine/compiler.js';
+import { type Instant, instantOf } from '../../../engine/index.js';
+import { makePicture, type Picture, type View } from '../map/picture.js';
+import { changeDetail } from '../worker/cell-detail.js';
+import type { Answer, Compared } from '../worker/protocol.js';
+import { ChangesPane } from './changes-pane.js';
+import type { Engine } from './engine.js';
+import { html } from './html.js';
+import { plain } from './words.js';
+
+/** What stands in the page: the answer of `diff --format json`, and what heads it. */
+interface Written {
+  readonly title: string;
+  readonly made: string;
+  readonly version: string;
+  readonly old: Compared['old'];
+  readonly new: Compared['changed'];
+  readonly equal: boolean;
+  readonly gained: readonly WrittenRow[];
+  readonly lost: readonly WrittenRow[];
+  readonly cells: {
+    readonly compared: number | string;
+    readonly gained: number | string;
+    readonly lost: number | string;
+  };
+  readonly weaker: readonly string[];
+}
+
+type WrittenRow = Omit<DiffRow, 'from' | 'until'> & { readonly from: string | null; readonly until: string | null };
+
+function toRow(row: WrittenRow): DiffRow {
+  const at = (text: string | null): Instant | null => (text === null ? null : instantOf(Date.parse(text)));
+  return { ...row, from: at(row.from), until: at(row.until) };
+}
+
+const VIEW: View = {
+  grouping: 'identities',
+  at: null,
+  rows: { all: true, but: [] },
+  columns: { all: true, but: [] },
+  searchRows: '',
+  searchColumns: '',
+};
+
+function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
+  const cast = { identities: map.identities, roles: [], people: [] };
+  const ground = { nodes: map.nodes, cast, layers: 2, scopes: map.scopes, tallies: map.tallies };
+  let picture: Picture = makePicture(ground, VIEW, null);
+  const answer = (ask: Parameters<Engine['ask']>[0]): Answer => {
+    switch (ask.kind) {
+      case 'view':
+        picture = makePicture(ground, ask.view, ask.view.at === null ? null : instantOf(ask.view.at));
+        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+      case 'frame':
+        return { kind: 'shown', shown: picture.show(ask.frame) };
+      case 'find':
+        return { kind: 'found', line: picture.lineOf(ask.path) };
+      case 'cell':
+        return { kind: 'cell', cell: changeDetail({ picture, line: ask.line, column: ask.column, rows }) };
+      default:
+        return { kind: 'refused', message: 'a report has the difference of two policies and not the policies' };
+    }
+  };
+  return { ask: (ask) => Promise.resolve(answer(ask)), onCounted: () => () => undefined };
+}
+
+function Report({ written }: { readonly written: Written }): VNode {
+  const [view, setView] = useState<View>(VIEW);
+  const { compared, map, engine } = useMemo(() => {
+    const [gained, lost] = [written.gained.map(toRow), written.lost.map(toRow)];
+    const made = makeChangeMap(gained, lost);
+    const { cells } = written;
+    const all: Compared = {
+      ...{ old: written.old, changed: written.new, equal: written.equal, gained, lost, weaker: written.weaker },
+      cells: { compared: BigInt(cells.compared), gained: BigInt(cells.gained), lost: BigInt(cells.lost) },
+    };
+    return { compared: all, map: made, engine: engineOf(made, [...gained, ...lost]) };
+  }, [written]);
+  return html`<div class="page">
+    <header>
+      <h1>${plain(written.title)}</h1>
+      <span class="faint">What changes for whom, exactly. Made ${written.made} by bailiwick ${written.version}.</span>
+      <span class="seal">old ${written.old.snapshot}<br />new ${written.new.snapshot}</span>
+    </header>
+    <main class="split">
+      <${ChangesPane}
+        engine=${engine}
+        compared=${compared}
+        version=${0}
+        scopes=${map.scopes}
+        instants=${map.instants}
+        view=${view}
+        onView=${setView}
+      />
+    </main>
+  </div>`;
+}
+
+const [data, root] = [document.getElementById('report'), document.getElementById('page')];
+if (data !== null && root !== null)
+  render(html`<${Report} written=${JSON.parse(data.textContent) as Written} />`, root);

@@ -1,0 +1,69 @@
+// Which scopes the squares of a cell stand for, and the key to them.
+import type { VNode } from 'preact';
+import type { ScopeName } from '../../../engine/index.js';
+import { fieldValue, html } from './html.js';
+import type { Drawn } from './paint.js';
+import { familiesOf } from './words.js';
+
+export interface ScopePickerProps {
+  readonly scopes: readonly ScopeName[];
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** `value` is empty for every scope, a family, or one scope. */
+export function drawnOf(scopes: readonly ScopeName[], value: string): Drawn {
+  return scopes.flatMap((scope, i) => (value === '' || scope === value || scope.startsWith(`${value}:`) ? [i] : []));
+}
+
+export function ScopePicker({ scopes, value, onChange }: ScopePickerProps): VNode {
+  return html`<label
+    >Scopes
+    <select
+      value=${value}
+      onChange=${(event: Event) => {
+        onChange(fieldValue(event));
+      }}
+    >
+      <option value="">every scope</option>
+      ${familiesOf(scopes).map(
+        (family) =>
+          html`<optgroup key=${family} label=${family}>
+            <option value=${family}>${family}: every action</option>
+            ${scopes.filter((scope) => scope.startsWith(`${family}:`)).map((scope) => html`<option key=${scope} value=${scope}>${scope}</option>`)}
+          </optgroup>`,
+      )}
+    </select>
+  </label>`;
+}
+
+/** What the squares of a cell mean, from left to right. */
+export function Key({
+  scopes,
+  drawn,
+  changes,
+}: {
+  readonly scopes: readonly ScopeName[];
+  readonly drawn: Drawn;
+  readonly changes: boolean;
+}): VNode {
+  const shown = drawn.flatMap((i) => scopes[i] ?? []);
+  const inks = changes
+    ? [
+        ['gained', '--gained', ''],
+        ['lost', '--lost', ' hollow'],
+      ]
+    : [
+        ['read', '--read', ''],
+        ['write and other actions', '--write', ''],
+      ];
+  return html`<div class="bar">
+    ${inks.map(([name, ink, kind]) => html`<span class="key" key=${name}><span class=${`swatch${kind}`} style=${{ '--swatch': `var(${ink})` }}></span>${name}</span>`)}
+    <span class="key"><span class="swatch" style=${{ '--swatch': 'var(--faint)' }}></span>all</span>
+    <span class="key"><span class="swatch some" style=${{ '--swatch': 'var(--faint)' }}></span>some</span>
+    <span class="key"><span class="swatch none"></span>none</span>
+    <span class="faint"
+      >${shown.length === 1 ? shown[0] : `Columns of squares: ${familiesOf(shown).join(', ')}; read above, write below.`}</span
+    >
+  </div>`;
+}

@@ -1,0 +1,193 @@
+// Everything that is asked of the engine, over the policy that was opened and the policy as it was edited since.
+import {
+  acceptedFindings,
+  diffChecks,
+  diffPolicies,
+  type DiffReport,
+  makeChangeMap,
+} from '../../../engine/compiler.js';
+import { formatIdentity, type Instant, instantOf } from '../../../engine/index.js';
+import type { Cast } from '../map/columns.js';
+import { type Ground, makePicture, type Picture } from '../map/picture.js';
+import { answerExplain, answerWhatCan, answerWhoCan, refused } from './answers.js';
+import { cellDetail } from './cell-detail.js';
+import { type OpenPolicy, openFiles, type Reading } from './policy.js';
+import type { Answer, Ask, Checked, Compared, Facts, Subject } from './protocol.js';
+import { weakerChecks } from './weaker.js';
+
+export type Progress = (doing: string, done: number) => void;
+
+export interface Desk {
+  readonly answer: (ask: Ask) => Answer;
+  /** Counts on until the time is up; the picture of which a column was finished. */
+  readonly work: (isTimeUp: () => boolean) => Subject | null;
+  /** The part that is done of what is being counted; null if nothing is. */
+  readonly working: () => number | null;
+}
+
+export function makeDesk(onProgress: Progress): Desk {
+  let first: OpenPolicy | null = null;
+  let now: OpenPolicy | null = null;
+  let compared: { readonly report: DiffReport; readonly with: OpenPolicy } | null = null;
+  const pictures = new Map<Subject, { readonly picture: Picture; readonly at: Instant | null }>();
+
+  const read = (ask: Extract<Ask, { readonly kind: 'open' | 'edit' }>): Checked => {
+    const reading = openFiles(ask.files, instantOf(ask.at), (doing) => {
+      onProgress(doing, 0);
+    });
+    if (reading.open !== null) {
+      now = reading.open;
+      compared = null;
+    }
+    if (ask.kind === 'open') first = reading.open;
+    else first ??= reading.open;
+    return toChecked(reading);
+  };
+  const diff = (): DiffReport | null => {
+    if (first === null || now === null) return null;
+    if (compared?.with === now) return compared.report;
+    onProgress('comparing', 0);
+    compared = { report: diffPolicies(first.policy, now.policy), with: now };
+    return compared.report;
+  };
+  const ground = (subject: Subject, open: OpenPolicy): Ground => {
+    if (subject === 'rights') {
+      const { map } = open;
+      return {
+        nodes: map.nodes,
+        cast: castOf(open),
+        layers: 1,
+        scopes: map.scopes,
+        tallies: (identities, at) => [map.tally(identities, at)],
+        count: map.count,
+      };
+    }
+    const report = diff();
+    const map = makeChangeMap(report?.gained ?? [], report?.lost ?? []);
+    return {
+      nodes: map.nodes,
+      cast: changedCast(open, map.identities),
+      layers: 2,
+      scopes: map.scopes,
+      tallies: map.tallies,
+    };
+  };
+
+  const answer = (ask: Ask): Answer => {
+    if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
+    if (now === null) return refused('the files have mistakes: correct them first');
+    switch (ask.kind) {
+      case 'view': {
+        const at = ask.view.at === null ? null : instantOf(ask.view.at);
+        const picture = makePicture(ground(ask.subject, now), ask.view, at);
+        pictures.set(ask.subject, { picture, at });
+        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+      }
+      case 'frame':
+      case 'cell':
+      case 'find': {
+        const known = pictures.get(ask.subject);
+        if (known === undefined) return refused('nothing is shown yet');
+        if (ask.kind === 'frame') return { kind: 'shown', shown: known.picture.show(ask.frame) };
+        if (ask.kind === 'find') return { kind: 'found', line: known.picture.lineOf(ask.path) };
+        const report = ask.subject === 'changes' ? diff() : null;
+        return { kind: 'cell', cell: cellDetail(now, { ...known, line: ask.line, column: ask.column, report }) };
+      }
+      case 'who-can':
+        return answerWhoCan(now, ask);
+      case 'what-can':
+        return answerWhatCan(now, ask);
+      case 'explain':
+        return answerExplain(now, ask.question);
+      case 'diff': {
+        const report = diff();
+        if (first === null || report === null) return refused('the files had mistakes when they were opened');
+        return { kind: 'compared', compared: toCompared(first, now, report) };
+      }
+    }
+  };
+  return {
+    answer,
+    work: (isTimeUp) => {
+      for (const [subject, { picture }] of pictures) {
+        if (picture.working() === null) continue;
+        return picture.work(isTimeUp) ? subject : null;
+      }
+      return null;
+    },
+    working: () => {
+      for (const { picture } of pictures.values()) {
+        const part = picture.working();
+        if (part !== null) return part;
+      }
+      return null;
+    },
+  };
+}
+
+function castOf({ set, map }: OpenPolicy): Cast {
+  const rowOf = new Map(map.identities.map((text, row) => [text, row]));
+  const people = set.people.map(({ name, identities }) => ({
+    name,
+    identities: identities.flatMap((identity) => rowOf.get(formatIdentity(identity)) ?? []),
+  }));
+  return { identities: map.identities, roles: map.roles, people: people.filter((one) => one.identities.length > 0) };
+}
+
+/** The people and roles of the policy as it is now, as far as something changes for them. */
+function changedCast(open: OpenPolicy, identities: readonly string[]): Cast {
+  const whole = castOf(open);
+  const rowOf = new Map(identities.map((text, row) => [text, row]));
+  const rows = (list: readonly number[]): readonly number[] =>
+    list.flatMap((row) => rowOf.get(whole.identities[row] ?? '') ?? []);
+  return {
+    identities,
+    roles: whole.roles.map((role) => ({ ...role, identities: rows(role.identities) })),
+    people: whole.people
+      .map((person) => ({ ...person, identities: rows(person.identities) }))
+      .filter((person) => person.identities.length > 0),
+  };
+}
+
+function toChecked({ diagnostics, open }: Reading): Checked {
+  return { diagnostics, facts: open === null ? null : factsOf(open) };
+}
+
+function factsOf({ set, policy, map, tests, guardrails }: OpenPolicy): Facts {
+  return {
+    ...{ name: policy.name, snapshot: policy.digest, decisions: policy.decisions, counts: policy.counts },
+    instants: map.instants,
+    identities: map.identities,
+    people: set.people.map(({ name }) => name),
+    roles: set.roles.map(({ name }) => name),
+    namespaces: map.nodes.paths,
+    scopes: map.scopes,
+    tests: { passed: tests.passed, failures: tests.failures },
+    guardrails: {
+      held: guardrails.held,
+      violations: guardrails.violations.map(({ guardrail, requires, file, line, witnesses, repair }) => ({
+        ...{ guardrail, requires, file, line, repair },
+        witnesses: witnesses.map((one) => ({
+          text: `${one.identities.join(', ')} at ${one.namespace}${one.extent === 'exact' ? '' : ' and below'}: ${one.scopes.join(', ')}`,
+          grants: one.grants,
+        })),
+      })),
+    },
+  };
+}
+
+function toCompared(first: OpenPolicy, now: OpenPolicy, { equal, gained, lost, cells }: DiffReport): Compared {
+  const side = ({ policy, set, sources }: OpenPolicy): Parameters<typeof diffChecks>[0] => ({
+    digest: policy.digest,
+    checks: policy.checks,
+    set,
+    accepted: acceptedFindings(sources),
+  });
+  const digests = ({ policy: { digest, decisions } }: OpenPolicy): Compared['old'] => ({ snapshot: digest, decisions });
+  return {
+    old: digests(first),
+    changed: digests(now),
+    ...{ equal, gained, lost, cells },
+    weaker: weakerChecks(diffChecks(side(first), side(now))),
+  };
+}

@@ -1,0 +1,153 @@
+// What the page asks of the engine, and what it gets. Everything is plain data, since it goes from one thread to another.
+import type {
+  Cause,
+  Diagnostic,
+  DiffRow,
+  ExplainedStep,
+  HeldGrant,
+  HeldRegion,
+  Holder,
+  PolicyTestFailure,
+  ProvedEdit,
+} from '../../../engine/compiler.js';
+import type { ScopeName } from '../../../engine/index.js';
+import type { CellCount, Frame, Shown, View } from '../map/picture.js';
+
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** `rights` of the policy as it is, or `changes` since it was opened. */
+export type Subject = 'rights' | 'changes';
+
+export interface Question {
+  /** `provider:subject`, or a person of the policy. */
+  readonly who: string;
+  readonly scope: string;
+  readonly namespace: string;
+  readonly at: number;
+}
+
+export type Ask =
+  | { readonly kind: 'open'; readonly files: readonly TextFile[]; readonly at: number }
+  | { readonly kind: 'edit'; readonly files: readonly TextFile[]; readonly at: number }
+  | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
+  | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
+  | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
+  | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
+  | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
+  | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
+  | { readonly kind: 'explain'; readonly question: Question }
+  | { readonly kind: 'diff' };
+
+export interface Violation {
+  readonly guardrail: string;
+  readonly requires: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly witnesses: readonly { readonly text: string; readonly grants: readonly GrantPlace[] }[];
+  readonly repair: readonly GrantPlace[];
+}
+
+export interface GrantPlace {
+  readonly id: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+/** What a policy is, once it has no mistakes. */
+export interface Facts {
+  readonly name: string;
+  readonly snapshot: string;
+  readonly decisions: string;
+  readonly instants: readonly number[];
+  readonly identities: readonly string[];
+  readonly people: readonly string[];
+  readonly roles: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly scopes: readonly ScopeName[];
+  readonly counts: {
+    readonly identities: number;
+    readonly roles: number;
+    readonly grants: number;
+    readonly namespaces: number;
+  };
+  readonly tests: { readonly passed: number; readonly failures: readonly PolicyTestFailure[] };
+  readonly guardrails: { readonly held: number; readonly violations: readonly Violation[] };
+}
+
+/** `facts` are null if the files have mistakes; then answers are about the last policy that had none. */
+export interface Checked {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly facts: Facts | null;
+}
+
+export interface Size {
+  readonly lines: number;
+  readonly columns: number;
+}
+
+export interface CellDetail extends CellCount {
+  /** If the cell is of one place: who holds which scopes there, and by which grants. The first of them, and how many there are. */
+  readonly holders: readonly {
+    readonly identity: string;
+    readonly scopes: readonly ScopeName[];
+    readonly grants: readonly HeldGrant[];
+  }[];
+  readonly more: number;
+  /** For a cell of changes, what made it. */
+  readonly causes: readonly Cause[];
+}
+
+/** A grant of the policy with its window, for what ends soon. */
+export interface RegionDetail extends HeldRegion {
+  /** The last instant of what holds it; null if it never ends. */
+  readonly until: number | null;
+}
+
+export interface Explained {
+  readonly decision: 'allow' | 'deny';
+  readonly step?: string;
+  readonly steps: readonly ExplainedStep[];
+  readonly grants: readonly HeldGrant[];
+  readonly edits: readonly ProvedEdit[];
+  readonly noEdit?: string;
+}
+
+export interface Compared {
+  readonly old: { readonly snapshot: string; readonly decisions: string };
+  readonly changed: { readonly snapshot: string; readonly decisions: string };
+  readonly equal: boolean;
+  readonly gained: readonly DiffRow[];
+  readonly lost: readonly DiffRow[];
+  readonly cells: { readonly compared: bigint; readonly gained: bigint; readonly lost: bigint };
+  /** Guardrails, tests and other checks that became weaker or changed, one line each. */
+  readonly weaker: readonly string[];
+}
+
+/** What each question is answered with. `refused`: the question cannot be answered, and why. */
+export type Answer =
+  | { readonly kind: 'checked'; readonly checked: Checked }
+  | { readonly kind: 'size'; readonly size: Size }
+  | { readonly kind: 'shown'; readonly shown: Shown }
+  /** Null while its column is being counted. */
+  | { readonly kind: 'cell'; readonly cell: CellDetail | null }
+  | { readonly kind: 'found'; readonly line: number }
+  | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
+  | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
+  | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
+  | { readonly kind: 'compared'; readonly compared: Compared }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** What a thread is sent and sends. */
+export interface Sent {
+  readonly number: number;
+  readonly ask: Ask;
+}
+
+export type Reply =
+  | { readonly number: number; readonly answer: Answer }
+  /** A column of a picture that was pending can be shown. */
+  | { readonly counted: Subject }
+  | { readonly progress: { readonly doing: string; readonly done: number } | null };

@@ -1,0 +1,307 @@
+// The language server: what an editor asks over stdio, answered from the whole policy folder (docs/editors.md).
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import {
+  CodeActionKind,
+  CompletionItemKind,
+  createConnection,
+  type Connection,
+  DiagnosticSeverity,
+  type Diagnostic as Shown,
+  type Location,
+  type Range as ShownRange,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+  TextDocuments,
+  TextDocumentSyncKind,
+  type WorkspaceEdit,
+} from 'vscode-languageserver/node';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Readable, Writable } from 'node:stream';
+import type { NamePlace } from '../../engine/compiler.js';
+import { type Instant, instantOf } from '../../engine/index.js';
+import { aboutName, membersOf } from './about.js';
+import { choicesAt } from './complete.js';
+import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
+
+export interface LspInput {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly version: string;
+  /** The time. */
+  readonly now: () => number;
+}
+
+/** Milliseconds after the last change of a text at which its folder is checked. */
+const QUIET = 40;
+
+interface Folder {
+  readonly path: string;
+  readonly checker: FolderChecker;
+  readonly published: Set<string>;
+  checked: Promise<CheckedFolder> | null;
+  /** As it was when it had no mistakes: what is being typed often is one. */
+  good: CheckedFolder['opened'];
+  timer: NodeJS.Timeout | null;
+}
+
+/** Runs until the editor ends it. */
+export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<void> {
+  const connection = createConnection(new StreamMessageReader(stdin), new StreamMessageWriter(stdout));
+  const documents = new TextDocuments(TextDocument);
+  const folders = new Map<string, Folder>();
+  const at = (): Instant => instantOf(now());
+
+  const folderOf = async (uri: string): Promise<Folder | null> => {
+    if (!uri.startsWith('file:')) return null;
+    const path = await folderOfFile(fileURLToPath(uri));
+    if (path === null) return null;
+    const known = folders.get(path);
+    if (known !== undefined) return known;
+    const made = {
+      path,
+      checker: makeFolderChecker(path),
+      published: new Set<string>(),
+      checked: null,
+      good: null,
+      timer: null,
+    };
+    folders.set(path, made);
+    return made;
+  };
+  /** The texts of open files, which may differ from the disk. */
+  const openIn = ({ path }: Folder): ReadonlyMap<string, string> =>
+    new Map(
+      documents
+        .all()
+        .filter(({ uri }) => uri.startsWith(`${pathToFileURL(path).href}/`))
+        .map((document) => [pathIn(path, fileURLToPath(document.uri)), document.getText()]),
+    );
+  const check = (folder: Folder): Promise<CheckedFolder> => {
+    folder.checked ??= folder.checker.check(openIn(folder), at()).then((checked) => {
+      folder.good = checked.opened ?? folder.good;
+      return checked;
+    });
+    return folder.checked;
+  };
+  const later = (folder: Folder): void => {
+    folder.checked = null;
+    if (folder.timer !== null) clearTimeout(folder.timer);
+    folder.timer = setTimeout(() => {
+      check(folder).then(
+        (checked) => publish(connection, folder, checked),
+        (error: unknown) => {
+          connection.console.error(`the policy could not be checked: ${String(error)}`);
+        },
+      );
+    }, QUIET);
+  };
+  const changed = async (uri: string): Promise<void> => {
+    const folder = await folderOf(uri);
+    if (folder !== null) later(folder);
+  };
+  /** The name at a place, and the folder that it is in. */
+  const nameAt = async (asked: {
+    readonly textDocument: { readonly uri: string };
+    readonly position: { readonly line: number; readonly character: number };
+  }): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
+    const folder = await folderOf(asked.textDocument.uri);
+    if (folder === null) return null;
+    const checked = await check(folder);
+    const { line, character } = asked.position;
+    const found = checked.names.get(pathIn(folder.path, fileURLToPath(asked.textDocument.uri))) ?? [];
+    const name = found.find(
+      ({ range: { start, end } }) =>
+        start.line === line + 1 && start.column <= character + 1 && character + 1 <= end.column,
+    );
+    return name === undefined ? null : { folder, checked, name };
+  };
+  const placesOf = (
+    folder: Folder,
+    checked: CheckedFolder,
+    name: NamePlace,
+  ): readonly (Location & { readonly declares: boolean })[] =>
+    [...checked.names].flatMap(([file, names]) =>
+      names
+        .filter((one) => one.kind === name.kind && one.name === name.name)
+        .map((one) => ({ uri: uriOf(folder, file), range: shownRange(one.range), declares: one.declares })),
+    );
+
+  connection.onInitialize(() => ({
+    serverInfo: { name: 'bailiwick', version },
+    capabilities: {
+      textDocumentSync: TextDocumentSyncKind.Incremental,
+      completionProvider: { triggerCharacters: [':', '[', ',', ' ', '-'] },
+      hoverProvider: true,
+      definitionProvider: true,
+      referencesProvider: true,
+      renameProvider: { prepareProvider: true },
+      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+      codeLensProvider: {},
+    },
+  }));
+  documents.onDidChangeContent(({ document }) => void changed(document.uri));
+  documents.onDidClose(({ document }) => void changed(document.uri));
+  connection.onDidChangeWatchedFiles(({ changes }) => {
+    for (const { uri } of changes) void changed(uri);
+  });
+  connection.onCompletion(async ({ textDocument, position }) => {
+    const [folder, document] = [await folderOf(textDocument.uri), documents.get(textDocument.uri)];
+    if (folder === null || document === undefined) return [];
+    const file = pathIn(folder.path, fileURLToPath(textDocument.uri));
+    const checked = await check(folder);
+    const known = { ...checked, opened: checked.opened ?? folder.good };
+    return choicesAt(known, { file, text: document.getText(), place: position }).map(({ text, about, kind }) => ({
+      ...{ label: text, detail: about, kind: ITEM_KINDS[kind] },
+      ...(kind === 'key' ? { insertText: `${text}: ` } : {}),
+    }));
+  });
+  connection.onHover(async (asked) => {
+    const found = await nameAt(asked);
+    if (found === null || found.checked.opened === null) return null;
+    const value = aboutName(found.checked.opened, found.name, at());
+    return value === null ? null : { contents: { kind: 'markdown', value }, range: shownRange(found.name.range) };
+  });
+  connection.onDefinition(async (asked) => {
+    const found = await nameAt(asked);
+    if (found === null) return [];
+    return placesOf(found.folder, found.checked, found.name).filter(({ declares }) => declares);
+  });
+  connection.onReferences(async (asked) => {
+    const found = await nameAt(asked);
+    if (found === null) return [];
+    const { includeDeclaration } = asked.context;
+    return placesOf(found.folder, found.checked, found.name).filter(({ declares }) => includeDeclaration || !declares);
+  });
+  connection.onPrepareRename(async (asked) => {
+    const found = await nameAt(asked);
+    return found === null || !RENAMED.includes(found.name.kind)
+      ? null
+      : { range: shownRange(found.name.range), placeholder: found.name.name };
+  });
+  connection.onRenameRequest(async (asked): Promise<WorkspaceEdit | null> => {
+    const found = await nameAt(asked);
+    if (found === null || !RENAMED.includes(found.name.kind)) return null;
+    const { folder, checked, name } = found;
+    if (!/^[a-z0-9][a-z0-9._-]{0,127}$/.test(asked.newName))
+      throw new ResponseError(
+        INVALID,
+        `\`${asked.newName}\` is no name: use lower-case letters, digits, \`.\`, \`_\` and \`-\``,
+      );
+    const isTaken = [...checked.names.values()]
+      .flat()
+      .some((one) => one.kind === name.kind && one.name === asked.newName && one.declares);
+    if (isTaken) throw new ResponseError(INVALID, `there is a ${name.kind} \`${asked.newName}\` already`);
+    const changes: Record<string, { range: ShownRange; newText: string }[]> = {};
+    for (const { uri, range } of placesOf(folder, checked, name))
+      (changes[uri] ??= []).push({ range, newText: asked.newName });
+    return { changes };
+  });
+  connection.onCodeAction(({ textDocument, context }) =>
+    context.diagnostics.flatMap((diagnostic) => {
+      const text = typeof diagnostic.message === 'string' ? diagnostic.message : '';
+      const meant = /did you mean `([^`]+)`\?/.exec(text)?.[1];
+      if (meant === undefined) return [];
+      const edit = { changes: { [textDocument.uri]: [{ range: diagnostic.range, newText: meant }] } };
+      return [{ title: `Write ${meant}`, kind: CodeActionKind.QuickFix, diagnostics: [diagnostic], edit }];
+    }),
+  );
+  connection.onCodeLens(async ({ textDocument }) => {
+    const folder = await folderOf(textDocument.uri);
+    if (folder === null) return [];
+    const checked = await check(folder);
+    if (checked.opened === null) return [];
+    const { set } = checked.opened;
+    const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
+    return names.flatMap((name) => {
+      const title = name.declares ? lensText(checked, set, name) : null;
+      return title === null ? [] : [{ range: shownRange(name.range), command: { title, command: '' } }];
+    });
+  });
+  const ended = new Promise<void>((resolve) => {
+    connection.onShutdown(() => undefined);
+    connection.onExit(() => {
+      resolve();
+    });
+    stdin.once('end', resolve);
+  });
+  documents.listen(connection);
+  connection.listen();
+  return ended.finally(() => {
+    for (const { timer } of folders.values()) if (timer !== null) clearTimeout(timer);
+    connection.dispose();
+  });
+}
+
+/** JSON-RPC: invalid params. */
+const INVALID = -32602;
+const RENAMED: readonly string[] = ['role', 'grant', 'guardrail', 'person'];
+const ITEM_KINDS = {
+  key: CompletionItemKind.Property,
+  name: CompletionItemKind.Variable,
+  scope: CompletionItemKind.EnumMember,
+  namespace: CompletionItemKind.Folder,
+};
+
+function lensText(
+  checked: CheckedFolder,
+  set: Parameters<typeof membersOf>[0],
+  { kind, name }: NamePlace,
+): string | null {
+  if (kind === 'role')
+    return `${counted(membersOf(set, name).length, 'identity', 'identities')}, ${counted(set.grants.filter(({ principal }) => principal.kind === 'role' && principal.role === name).length, 'grant', 'grants')}`;
+  if (kind !== 'grant') return null;
+  const grant = set.grants.find(({ id }) => id === name);
+  if (grant === undefined) return null;
+  const holders = grant.principal.kind === 'role' ? membersOf(set, grant.principal.role).length : 1;
+  return `held by ${counted(holders, 'identity', 'identities')}, in ${counted(checked.covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${String(count)} ${count === 1 ? one : many}`;
+}
+
+async function publish(connection: Connection, folder: Folder, checked: CheckedFolder): Promise<void> {
+  const byFile = new Map<string, Shown[]>();
+  const add = (file: string, shown: Shown): void => {
+    const own = byFile.get(file);
+    if (own === undefined) byFile.set(file, [shown]);
+    else own.push(shown);
+  };
+  for (const { code, severity, file, range, message, help, related } of checked.diagnostics) {
+    add(file, {
+      ...{ code, source: 'bailiwick', range: shownRange(range) },
+      severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+      message: help === undefined ? message : `${message}\n${help}`,
+      relatedInformation: related.map((one) => ({
+        location: { uri: uriOf(folder, one.file), range: shownRange(one.range) },
+        message: one.message,
+      })),
+    });
+  }
+  for (const { file, line, message } of checked.problems) {
+    const range = { start: { line: line - 1, character: 0 }, end: { line: line - 1, character: 1000 } };
+    add(file, { source: 'bailiwick', range, severity: DiagnosticSeverity.Error, message });
+  }
+  // A file without mistakes has an empty list, once, so that the editor forgets what it had.
+  const cleared = [...folder.published].filter((file) => !byFile.has(file));
+  folder.published.clear();
+  for (const file of byFile.keys()) folder.published.add(file);
+  const lists: readonly (readonly [string, Shown[]])[] = [
+    ...byFile,
+    ...cleared.map((file): [string, Shown[]] => [file, []]),
+  ];
+  for (const [file, diagnostics] of lists) await connection.sendDiagnostics({ uri: uriOf(folder, file), diagnostics });
+}
+
+function uriOf({ path }: Folder, file: string): string {
+  return pathToFileURL(join(path, file)).href;
+}
+
+function shownRange({ start, end }: NamePlace['range']): ShownRange {
+  return {
+    start: { line: start.line - 1, character: start.column - 1 },
+    end: { line: end.line - 1, character: end.column - 1 },
+  };
+}

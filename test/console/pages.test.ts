@@ -1,0 +1,186 @@
+// The pages as people meet them, in a real browser, from disk: the playground of the shipped policy, and the report of a change.
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { makeIo } from '../support/cli-io.js';
+import { hasBrowser, openBrowser, type TestBrowser } from '../support/browser.js';
+import { fromRoot } from '../support/root.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { main } from '../../server/cli/main.js';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await makeFolder();
+  await cp(fromRoot('policies'), join(folder, 'before'), { recursive: true });
+  await cp(fromRoot('policies'), join(folder, 'after'), { recursive: true });
+  const changed = join(folder, 'after/grants/labs.yaml');
+  const text = await readFile(changed, 'utf8');
+  await writeFile(changed, text.replace('scopes: [resource-template:read, resource:read]', 'scopes: [resource:write]'));
+  const wrote = makeIo({ cwd: folder });
+  expect(await main(['playground', 'before', '-o', 'playground.html'], wrote.io)).toBe(0);
+  expect(wrote.stdout()).toBe('wrote playground.html: open it in a browser\n');
+  const compared = makeIo({ cwd: folder });
+  expect(await main(['diff', 'before', 'after', '--format', 'html', '--exit-code'], compared.io)).toBe(7);
+  await writeFile(join(folder, 'report.html'), compared.stdout());
+});
+
+test('a page has one script, by its hash, and nothing from elsewhere', async () => {
+  for (const name of ['playground.html', 'report.html']) {
+    const page = await readFile(join(folder, name), 'utf8');
+    expect(page).toContain(`content="default-src 'none'; script-src 'sha256-`);
+    const markup = page.replaceAll(/<(script|style)\b[^>]*>.*?<\/\1>/gs, '');
+    expect(markup).not.toMatch(/https?:|\son\w+=|\ssrc=/i);
+  }
+  const report = await readFile(join(folder, 'report.html'));
+  expect(report.length).toBeLessThan(400_000);
+});
+
+test('a text of the policy cannot leave its place in the page', async () => {
+  await cp(join(folder, 'before'), join(folder, 'hostile'), { recursive: true });
+  await writeFile(join(folder, 'hostile/people.yaml'), '# </script><script>alert(1)</script><!--data-->\npeople: {}\n');
+  const ran = makeIo({ cwd: folder });
+  expect(await main(['playground', 'hostile', '-o', '-'], ran.io)).toBe(0);
+  expect(ran.stdout()).not.toContain('<script>alert');
+});
+
+(hasBrowser ? describe : describe.skip)('in a browser', () => {
+  let browser: TestBrowser;
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+    page = await browser.context.newPage();
+    await page.setViewportSize({ width: 1400, height: 900 });
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+    });
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('request', (request) => {
+      if (!/^(?:file|blob|data):/.test(request.url())) faults.push(`asked for ${request.url()}`);
+    });
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  const open = async (name: string): Promise<void> => {
+    await page.goto(pathToFileURL(join(folder, name)).href);
+    await page.locator('.matrix .across .head').first().waitFor();
+  };
+  const tab = (name: string): Promise<void> => page.getByRole('tab', { name }).click();
+  /** What somebody hears of the chosen cell. */
+  const chosen = async (has: string): Promise<string> => {
+    const cell = page.locator('[role=gridcell]').filter({ hasText: has });
+    await cell.waitFor({ state: 'attached' });
+    return (await cell.textContent())?.trim() ?? '';
+  };
+  const violations = async (): Promise<readonly string[]> => {
+    await page.evaluate(await readFile(AXE, 'utf8'));
+    return page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      const found = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] });
+      return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+    });
+  };
+
+  it('shows who holds what where, by keyboard alone', async () => {
+    await open('playground.html');
+    await page.getByRole('grid').focus();
+    expect(await chosen('everybody at / and below')).toContain('everybody at / and below holds');
+    await page.keyboard.press('ArrowDown');
+    expect(await chosen('everybody at / itself')).toContain('everybody at / itself holds');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('.down .head', { hasText: '/amx' }).waitFor();
+    await page.getByLabel('Find namespace').fill('/beamlines/amx');
+    await page.getByLabel('Find who').fill('davide');
+    await page.locator('.across .head', { hasText: 'davide-ferro' }).waitFor();
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Control+End');
+    expect(await chosen('davide-ferro')).toContain('davide-ferro at');
+  }, 60_000);
+
+  it('says why, who else, and what would change it', async () => {
+    await open('playground.html');
+    await tab('Why');
+    await page.getByLabel('May', { exact: true }).fill('badge:b-10210');
+    await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');
+    await page.keyboard.press('Tab');
+    await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    const pane = page.getByRole('tabpanel');
+    expect(await pane.textContent()).toContain('fails no_matching_grant');
+    expect(await pane.textContent()).toContain(
+      'add badge:b-10210 to role `amx-staff`opens 779 other cells; breaks no guardrail',
+    );
+    expect(await pane.textContent()).toContain('badge:b-11240: grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
+    await tab('One person');
+    await page.getByLabel('Person or identity').fill('davide-ferro');
+    await page.keyboard.press('Tab');
+    await page.locator('svg.icicle').waitFor();
+    expect(await pane.textContent()).toContain('/labs/detector and below');
+  }, 60_000);
+
+  it('checks what is typed, shows what it changes, and takes it back', async () => {
+    await open('playground.html');
+    await page.getByRole('button', { name: 'grants/labs.yaml' }).click();
+    const text = page.getByLabel('Text of grants/labs.yaml');
+    const before = await text.inputValue();
+    await text.fill(before.replace('scopes:', 'skopes:'));
+    await page.locator('.found .error').first().waitFor();
+    expect(await page.locator('.found').textContent()).toContain('KEY_UNKNOWN');
+    await page.getByText('What is shown is the last policy without mistakes.').waitFor();
+    await text.fill(before.replace('resource:read]', 'resource:write]'));
+    await tab('What changed');
+    await page.getByText(/cells gained/).waitFor();
+    await page.getByRole('button', { name: 'Show the rows' }).click();
+    expect(await page.getByRole('tabpanel').textContent()).toContain(
+      'grant crystallization-published to role users was changed: scopes (grants/labs.yaml:17)',
+    );
+    await tab('Tests and guardrails');
+    await page.getByText(/\d+ fail/).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect(await text.inputValue()).toBe(before);
+    await tab('What changed');
+    await page.getByText('No access is gained or lost.').waitFor();
+  }, 60_000);
+
+  it('has the report of a change, with the digests of both policies', async () => {
+    await open('report.html');
+    const { stdout, io } = makeIo({ cwd: folder });
+    await main(['diff', 'before', 'after', '--format', 'json'], io);
+    const diff = JSON.parse(stdout()) as {
+      old: { snapshot: string };
+      new: { snapshot: string };
+      cells: { gained: number };
+    };
+    expect(await page.locator('header').textContent()).toContain(`old ${diff.old.snapshot}new ${diff.new.snapshot}`);
+    expect(await page.locator('.summary').textContent()).toContain(`${String(diff.cells.gained)} cells gained`);
+  }, 60_000);
+
+  it('has nothing that WCAG 2.2 AA forbids, in light and in dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await open('report.html');
+      expect(await violations()).toEqual([]);
+      await open('playground.html');
+      for (const name of ['Who and where', 'What changed', 'One person', 'Why', 'Tests and guardrails']) {
+        await tab(name);
+        expect(await violations()).toEqual([]);
+      }
+    }
+  }, 120_000);
+
+  it('never asks for anything, and the browser has nothing to say', () => {
+    expect(faults).toEqual([]);
+  });
+});
