@@ -90,7 +90,7 @@ async function diff(
         import('../../version.js'),
         import('../../../engine/index.js'),
       ]);
-      const title = `${changed.name}: ${paths.old} to ${paths.changed}`;
+      const title = `${opened.policy.name}: ${paths.old} to ${paths.changed}`;
       const about = { title, made: formatInstant(instantOf(Date.now())), version: programVersion() };
       await write(io.stdout, await pageWith('report', diffPageData(report, compared, about)));
       return;
