@@ -6,8 +6,8 @@ import { formatIdentity, type Identity } from '../model/identity.js';
 import { assertNever } from '../model/invariant.js';
 import { compareTexts } from '../model/order.js';
 import type { Audience, ExpectedAccess, GuardrailRule, Parties, PolicySet, PolicyTest } from '../model/policy-set.js';
-import { scopeNames, type ScopeSet } from '../model/scope-set.js';
-import { carriedNames, type Vocabulary, vocabularyOf } from '../model/vocabulary.js';
+import { RECORD_SCOPE_SET, scopeNames, type ScopeSet } from '../model/scope-set.js';
+import { type CarriedScopes, carriedNames, carriesAll, type Vocabulary, vocabularyOf } from '../model/vocabulary.js';
 import { snapshotJson } from './canonical.js';
 import { digestOfParts } from './hash.js';
 import { makeResolve, type Resolve } from './resolve-parties.js';
@@ -123,13 +123,20 @@ function testForm(test: PolicyTest, vocabulary: Vocabulary): object {
   const sees = test.sees.map(({ family, context, namespaces }) => [`${family} ${context}`, [...namespaces].sort()]);
   return {
     identities: textsOf(test.identities),
-    credentialScopes: carriedNames(test.credentialScopes, vocabulary),
+    ...credentialForm(test.credentialScopes, vocabulary),
     namespaceRestrictions: test.namespaceRestrictions === null ? null : [...test.namespaceRestrictions].sort(),
     at: test.at,
     allow: accesses(test.allow),
     deny: accesses(test.deny),
     sees: sees.sort((a, b) => compareTexts(snapshotJson(a), snapshotJson(b))),
   };
+}
+
+/** A credential that is not narrowed stays the same when the policy declares a family. The ten of records stand for it, as ever. */
+function credentialForm(carried: CarriedScopes, vocabulary: Vocabulary): object {
+  if (carriesAll(carried)) return { credentialScopes: scopesOf(RECORD_SCOPE_SET) };
+  const credentialScopes = carriedNames(carried, vocabulary);
+  return vocabulary.own.length === 0 ? { credentialScopes } : { credentialScopes, isNarrowed: true };
 }
 
 function scopesOf(scopes: ScopeSet): readonly string[] {
