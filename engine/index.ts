@@ -107,6 +107,7 @@ export {
 } from './statement/envelope.js';
 export {
   type Expected,
+  judgeEnvelope,
   judgeStatement,
   type SignatureReport,
   type StatementFault,

@@ -67,28 +67,34 @@ export interface Trust {
 
 /** Never throws, whatever the envelope holds. */
 export function judgeStatement(envelope: Envelope, trust: Trust, expected: Expected): StatementReport {
+  const { signatures, fault } = judgeEnvelope(envelope, trust);
+  if (fault !== null) return { signatures, statement: null, faults: [fault] };
+  const statement = decodeStatement(envelope.payload);
+  if (statement !== null) return { signatures, statement, faults: compare(statement, expected) };
+  const message = 'what was signed is not a publication statement of this version';
+  return { signatures, statement, faults: [{ code: 'statement.malformed', message }] };
+}
+
+/** Whether enough keys have signed some in-toto statement. Its payload may be parsed only if there is no fault. Never throws. */
+export function judgeEnvelope(
+  envelope: Envelope,
+  trust: Trust,
+): { readonly signatures: readonly SignatureReport[]; readonly fault: StatementFault | null } {
   const signatures = judgeSignatures(envelope, trust);
   const { threshold } = trust.keyring;
   const counted = signatures.filter((signature) => signature.ok).length;
-  const refuse = (code: StatementFaultCode, message: string): StatementReport => ({
-    signatures,
-    statement: null,
-    faults: [{ code, message }],
-  });
   if (counted < threshold) {
     const who =
       counted === 0
         ? 'no key of the keyring has'
         : `only ${String(counted)} ${counted === 1 ? 'key of the keyring has' : 'keys of the keyring have'}`;
     const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
-    return refuse('signature.threshold', `too few signatures: ${who} signed, ${needed}`);
+    const message = `too few signatures: ${who} signed, ${needed}`;
+    return { signatures, fault: { code: 'signature.threshold', message } };
   }
-  if (envelope.payloadType !== PAYLOAD_TYPE)
-    return refuse('statement.type', 'what was signed is not an in-toto statement');
-  const statement = decodeStatement(envelope.payload);
-  if (statement === null)
-    return refuse('statement.malformed', 'what was signed is not a publication statement of this version');
-  return { signatures, statement, faults: compare(statement, expected) };
+  const isStatement = envelope.payloadType === PAYLOAD_TYPE;
+  const message = 'what was signed is not an in-toto statement';
+  return { signatures, fault: isStatement ? null : { code: 'statement.type', message } };
 }
 
 /** Keys are counted, and neither signatures nor claimed ids: of several signatures by one key only one counts. */

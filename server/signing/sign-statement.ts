@@ -1,12 +1,10 @@
-// Adds one signature to a statement, and decides what happens to the signatures that are already there.
+// Adds one signature to an in-toto statement, and decides what happens to the signatures that are already there.
 import {
-  encodeStatement,
   type Envelope,
   type EnvelopeSignature,
   keyIdOf,
   PAYLOAD_TYPE,
   preAuthEncoding,
-  type PublicationStatement,
   STATEMENT_LIMITS,
 } from '../../engine/index.js';
 import { type SigningKey, verifyEd25519 } from './ed25519.js';
@@ -20,11 +18,10 @@ export interface Signed {
 }
 
 /**
- * Puts the statement in an envelope with a signature by this key. The signature is added if `existing` says the same;
+ * Puts the bytes of the statement in an envelope with a signature by this key. The signature is added if `existing` says the same;
  * otherwise the new envelope replaces `existing`. Null if there are already as many signatures as allowed.
  */
-export function signOnce(key: SigningKey, statement: PublicationStatement, existing: Envelope | null): Signed | null {
-  const payload = encodeStatement(statement);
+export function signOnce(key: SigningKey, payload: Uint8Array, existing: Envelope | null): Signed | null {
   const keyId = keyIdOf(key.publicKey);
   const signed = { payloadType: PAYLOAD_TYPE, payload };
   const message = preAuthEncoding(signed);

@@ -4,7 +4,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { decodeStatement, encodeEnvelope, formatInstant, instantOf, loadSnapshot } from '../../engine/index.js';
+import {
+  decodeStatement,
+  encodeEnvelope,
+  encodeStatement,
+  formatInstant,
+  instantOf,
+  loadSnapshot,
+} from '../../engine/index.js';
 import { fromRoot } from '../support/root.js';
 import { readSigningKey } from '../../server/signing/key-file.js';
 import { signOnce } from '../../server/signing/sign-statement.js';
@@ -54,7 +61,7 @@ describe('the access root', () => {
       },
       ...{ issued: instantOf(0), expires: instantOf(Date.UTC(2999, 0)) },
     };
-    const signed = signOnce(key, statement, null);
+    const signed = signOnce(key, encodeStatement(statement), null);
     if (signed === null) throw new Error('it can be signed');
     expect(decodeStatement(signed.envelope.payload)).toEqual(statement);
     writeFileSync(file('false.dsse.json'), encodeEnvelope(signed.envelope));
@@ -74,7 +81,10 @@ describe('the access root', () => {
     const issued = instantOf(Date.UTC(2026, 0));
     const signed = signOnce(
       key,
-      { snapshot, policy, environment: 'production', generation: 7, issued, expires: instantOf(Date.UTC(2999, 0)) },
+      encodeStatement({
+        ...{ snapshot, policy, environment: 'production', generation: 7, issued },
+        expires: instantOf(Date.UTC(2999, 0)),
+      }),
       null,
     );
     if (signed === null) throw new Error('it can be signed');

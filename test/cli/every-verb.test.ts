@@ -24,6 +24,7 @@ const OTHER_VERBS = [
   'local',
   'migrate',
   'replay',
+  'review',
   'serve',
   'shadow',
   'status',

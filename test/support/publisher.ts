@@ -1,7 +1,13 @@
 // The publisher of policies in tests: keys, keyrings, statements about snapshots, and what others could make of them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Envelope, formatPublicKey, instantOf, type PublicationStatement } from '../../engine/index.js';
+import {
+  encodeStatement,
+  type Envelope,
+  formatPublicKey,
+  instantOf,
+  type PublicationStatement,
+} from '../../engine/index.js';
 import { encodeEnvelope } from '../../engine/statement/envelope.js';
 import type { PublicationRule } from '../../server/policy/open/verify-offer.js';
 import { makeKeyPair, openPrivatePem, type SigningKey } from '../../server/signing/ed25519.js';
@@ -35,7 +41,7 @@ export function statementOf(of: Made, fields: Partial<PublicationStatement> = {}
 /** The file of a statement, signed by each of them. */
 export function signedBy(statement: PublicationStatement, signers: readonly Signer[]): string {
   let envelope: Envelope | null = null;
-  for (const { key } of signers) envelope = signOnce(key, statement, envelope)?.envelope ?? null;
+  for (const { key } of signers) envelope = signOnce(key, encodeStatement(statement), envelope)?.envelope ?? null;
   if (envelope === null) throw new Error('not signed');
   return encodeEnvelope(envelope);
 }

@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import {
   decodeStatement,
   encodeEnvelope,
+  encodeStatement,
   type Envelope,
   formatInstant,
   keyIdOf,
@@ -119,7 +120,7 @@ async function sign(io: CliIo, path: string, options: Options): Promise<void> {
   const { statement, existing } = await (options.add === undefined
     ? composed(io, facts, { values, output, replace: options.replace === true })
     : taken(io, facts, options.add));
-  const signed = signOnce(key, statement, existing);
+  const signed = signOnce(key, encodeStatement(statement), existing);
   if (signed === null)
     throw usage('the statement already has as many signatures as one may have', 'no more are allowed');
   const text = `${encodeEnvelope(signed.envelope)}\n`;
