@@ -83,6 +83,15 @@ export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js'
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
 export type { Nodes } from './prove/cells/nodes.js';
 export type { Region } from './prove/cells/regions.js';
+export { type HeldRight, heldRights, type RightsSelection } from './prove/review/held-rights.js';
+export {
+  type ReviewedRight,
+  reviewRights,
+  type RightNow,
+  type RightsNow,
+  type RightState,
+  type StillHeld,
+} from './prove/review/review-rights.js';
 export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';

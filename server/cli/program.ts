@@ -114,6 +114,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/check-proof.js')).defineCheckProof,
       ],
       [
+        'review',
+        'access reviews: freeze who holds what, read keep or revoke, check what has come of it, and sign a report',
+        async () => (await import('./commands/review.js')).defineReview,
+      ],
+      [
         'inspect',
         'show the digests and counts of a snapshot',
         async () => (await import('./commands/inspect.js')).defineInspect,

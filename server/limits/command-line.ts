@@ -26,6 +26,14 @@ export const CLI_LIMITS = Object.freeze({
   shadowPatience: 70_000,
 });
 
+/** Limits of access reviews. Nobody decides about more rows with care; a population beyond them is selected in parts. */
+export const REVIEW_LIMITS = Object.freeze({
+  rows: 100_000,
+  /** Bytes of a population, of a sheet, and of a report, which holds a population in base64. */
+  fileBytes: 128 * 1024 * 1024,
+  reportBytes: 256 * 1024 * 1024,
+});
+
 export const CONFIG_LIMITS = Object.freeze({
   fileBytes: 1024 * 1024,
 });

@@ -28,6 +28,7 @@ const OTHER_VERBS = [
   'local',
   'migrate',
   'replay',
+  'review',
   'serve',
   'shadow',
   'status',

@@ -99,7 +99,7 @@ export function placeOf(
 }
 
 /** The memberships with a window for which a row was narrowed, and those between them and the grant. */
-function narrowedLinks({ narrowed }: PolicyTables, row: number): readonly ChainLink[] {
+export function narrowedLinks({ narrowed }: PolicyTables, row: number): readonly ChainLink[] {
   const edges = narrowed?.edges.get(row);
   if (narrowed === undefined || edges === undefined) return [];
   return edges.map((edge) => linkOf(narrowed.stated, edge));

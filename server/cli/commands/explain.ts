@@ -1,6 +1,6 @@
 // `bailiwick explain <policy>`: one access step by step, and for a denial what would allow it.
 import type { Command } from 'commander';
-import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions, requireScopes } from '../actor.js';
+import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
@@ -55,7 +55,6 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const { scope, namespace: target, context = target } = options;
   const { policy, source, set } = await openPolicy(io, path, 'study');
   const actor = completeActor(typed, options, { set, shown: path });
-  requireScopes(policy, actor.credentialScopes ?? []);
   const request = { ...actor, scope, context, target, at };
   const explained = engine.explain(policy, request);
   const explanation = { ...explained, edits: engine.proveEdits(explained.edits, { policy, set }) };

@@ -1,0 +1,256 @@
+// What has become of rights that were reviewed: which are still held under a policy, cell by cell, whatever grant gives them now, and what
+// is held that was not there before (docs/access-review.md "Check the decisions").
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import { groupBy } from '../../model/group.js';
+import { formatIdentity, type Identity } from '../../model/identity.js';
+import { invariant } from '../../model/invariant.js';
+import { type NamespacePath, sortPaths } from '../../model/namespace.js';
+import type { Instant } from '../../model/instant.js';
+import type { ScopeName } from '../../model/scope.js';
+import { commonScopes, scopeSetOf } from '../../model/scope-set.js';
+import { combine, NOTHING, type Timeline, without } from '../../model/timeline.js';
+import { instantsOf, scopesOfAny } from '../cells/count-cells.js';
+import { makeFold } from '../cells/fold.js';
+import {
+  type CitedGrant,
+  type CitedRole,
+  grantRefsWithRole,
+  type HeldGrant,
+  makeHeldGrants,
+} from '../cells/held-grants.js';
+import {
+  carriers,
+  compareHoldings,
+  type Holding,
+  makeRights,
+  namedPaths,
+  reachOf,
+  type Rows,
+} from '../cells/holdings.js';
+import { identityRow, identityText, principalsOfClass } from '../cells/identities.js';
+import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
+import { comparePatches, type Patch, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
+import { type CellRow, makeRows } from '../cells/rows.js';
+import { walkRights } from '../cells/walk.js';
+import { type RightsSelection, selectedHoldings } from './held-rights.js';
+
+/** A right as it was frozen, and what was decided about it; null if nothing was. */
+export interface ReviewedRight {
+  readonly identity: Identity;
+  readonly namespace: NamespacePath;
+  readonly extent: 'exact' | 'subtree';
+  readonly scopes: readonly ScopeName[];
+  readonly from: Instant | null;
+  readonly until: Instant | null;
+  readonly decision: 'keep' | 'revoke' | null;
+}
+
+/** Cells that are still held, and by which grants. */
+export interface StillHeld extends Region, ScopesThen {
+  readonly grants: readonly HeldGrant[];
+}
+
+/**
+ * `ended`: the right has ended by itself. `held`, `partly`, `gone`: all, some or none of its cells are held. Of a right that was revoked,
+ * cells that a right which was not revoked also gives do not count, and it is `covered` if no others are left.
+ */
+export type RightState = 'ended' | 'held' | 'partly' | 'gone' | 'covered';
+
+export interface RightNow {
+  readonly state: RightState;
+  /** Of a right that was revoked: the cells that are to go and are still held. Disjoint, in path order. */
+  readonly left: readonly StillHeld[];
+}
+
+export interface RightsNow {
+  /** In the order of the rights that were given. */
+  readonly rights: readonly RightNow[];
+  /** What is selected and held, and in none of the rights that were given. Disjoint. */
+  readonly appeared: readonly CellRow<CitedGrant & Partial<CitedRole>>[];
+}
+
+/** All of it from `selection.at` on: what is past is nothing that anybody could still have. */
+export function reviewRights(
+  policy: Policy,
+  reviewed: readonly ReviewedRight[],
+  selection: RightsSelection,
+): RightsNow {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy names identities');
+  const nodes = makeNodes(
+    namedPaths(prepared),
+    sortPaths([selection.under, ...reviewed.map(({ namespace }) => namespace)]),
+  );
+  const rights = makeRights(prepared, nodes);
+  const presentOf = (row: number | undefined): readonly Holding[] => {
+    const principals = principalsOfClass(prepared, prepared.holders.classOf[row ?? -1] ?? -1);
+    return selectedHoldings(rights, principals, selection).map((holding) => fromThen(holding, selection.at));
+  };
+  const byIdentity = groupBy(reviewed.keys(), (index) => textOf(reviewed[index]));
+  const heldGrants = makeHeldGrants(prepared);
+  const now: RightNow[] = [];
+  for (const indexes of byIdentity.values()) {
+    const identity = reviewed[indexes[0] ?? -1]?.identity;
+    const row = identity === undefined ? undefined : identityRow(prepared, identity);
+    const frozen = holdingsOf(nodes, reviewed, { indexes, at: selection.at });
+    const present = presentOf(row);
+    const ownOf = new Map(frozen.map((holding) => [holding.grant, holding]));
+    const spared = frozen.filter(({ grant }) => reviewed[grant]?.decision !== 'revoke');
+    for (const index of indexes) {
+      const isRevoked = reviewed[index]?.decision === 'revoke';
+      const found = rightNow(nodes, ownOf.get(index), { present, spared: isRevoked ? spared : [] });
+      const left = isRevoked ? found.left : [];
+      now[index] = {
+        state: found.state,
+        left: left.toSorted(comparePatches).map((patch) => ({
+          ...toRegion(nodes, patch.region),
+          ...toScopesThen(patch),
+          grants: heldGrants(
+            row === undefined ? [] : [row],
+            carriers(nodes, present, patch).map(({ grant }) => grant),
+          ),
+        })),
+      };
+    }
+  }
+  const frozenOf = (row: number): readonly Holding[] =>
+    holdingsOf(nodes, reviewed, { indexes: byIdentity.get(identityText(prepared, row)) ?? [], at: selection.at });
+  return { rights: now, appeared: findAppeared(prepared, nodes, { selection, presentOf, frozenOf }) };
+}
+
+function textOf(right: ReviewedRight | undefined): string {
+  return right === undefined ? '' : formatIdentity(right.identity);
+}
+
+function fromThen(holding: Holding, at: Instant): Holding {
+  return { ...holding, from: Math.max(holding.from, at) };
+}
+
+/** Rights as holdings whose `grant` is the index of the right, without those that have ended. */
+function holdingsOf(
+  nodes: Nodes,
+  reviewed: readonly ReviewedRight[],
+  { indexes, at }: { readonly indexes: readonly number[]; readonly at: Instant },
+): readonly Holding[] {
+  return indexes
+    .flatMap((index) => {
+      const right = reviewed[index];
+      const until = right?.until ?? Infinity;
+      if (right === undefined || until <= at) return [];
+      const row = nodes.rowOf.get(right.namespace) ?? 0;
+      const inherit = right.extent === 'subtree';
+      const scopes = scopeSetOf(right.scopes);
+      return [fromThen({ grant: index, row, inherit, scopes, from: right.from ?? -Infinity, until }, at)];
+    })
+    .sort(compareHoldings);
+}
+
+interface Around {
+  readonly present: readonly Holding[];
+  /** What must not go with it. */
+  readonly spared: readonly Holding[];
+}
+
+function rightNow(
+  nodes: Nodes,
+  own: Holding | undefined,
+  { present, spared }: Around,
+): { readonly state: RightState; readonly left: readonly Patch[] } {
+  if (own === undefined) return { state: 'ended', left: [] };
+  const folds = { left: makeFold(nodes, 'each'), gone: makeFold(nodes, 'all') };
+  const places = [reachOf(nodes, own)];
+  visitSides(nodes, places, [[own], present, spared], (row, at, below) => {
+    const [toGo, toGoBelow] = [
+      without(at[0] ?? NOTHING, at[2] ?? NOTHING),
+      without(below[0] ?? NOTHING, below[2] ?? NOTHING),
+    ];
+    const [now, nowBelow] = [at[1] ?? NOTHING, below[1] ?? NOTHING];
+    folds.left.visit(row, both(toGo, now), both(toGoBelow, nowBelow));
+    folds.gone.visit(row, without(toGo, now), without(toGoBelow, nowBelow));
+  });
+  const [left, isSomeGone] = [folds.left.finish(), folds.gone.finish().length > 0];
+  if (left.length > 0) return { state: isSomeGone ? 'partly' : 'held', left };
+  return { state: isSomeGone ? 'gone' : 'covered', left };
+}
+
+type Sides = readonly (readonly Holding[])[];
+
+/** Only the holdings in and above the places are walked. */
+function visitSides(
+  nodes: Nodes,
+  places: readonly Rows[],
+  sides: Sides,
+  visit: Parameters<typeof walkRights>[1],
+): void {
+  const [from, until] = [places[0]?.from ?? 0, places.at(-1)?.until ?? 0];
+  const near = sides.map((side) => side.filter(({ row }) => row < until && endOf(nodes, row) > from));
+  walkRights({ nodes, places, sides: near }, visit);
+}
+
+function both(a: Timeline, b: Timeline): Timeline {
+  return combine(a, b, commonScopes);
+}
+
+interface Present {
+  readonly selection: RightsSelection;
+  readonly presentOf: (identity: number) => readonly Holding[];
+  readonly frozenOf: (identity: number) => readonly Holding[];
+}
+
+function findAppeared(
+  policy: PreparedPolicy,
+  nodes: Nodes,
+  { selection, presentOf, frozenOf }: Present,
+): RightsNow['appeared'] {
+  const { tables } = policy;
+  const under = nodes.rowOf.get(selection.under) ?? 0;
+  const places = [{ from: under, until: endOf(nodes, under) }];
+  const causes = makeCauses(tables);
+  const space = {
+    nodes,
+    instants: instantsOf([tables]),
+    scopes: scopesOfAny([tables]),
+    identities: tables.identities.subject.length,
+    nameOf: (identity: number) => identityText(policy, identity),
+  };
+  const rows = makeRows(space, causes.all);
+  const asked =
+    selection.identities === null
+      ? tables.identities.subject.keys()
+      : new Set(selection.identities.flatMap((identity) => identityRow(policy, identity) ?? []));
+  for (const identity of asked) {
+    const present = presentOf(identity);
+    if (present.length === 0) continue;
+    const fold = makeFold(nodes, 'each');
+    visitSides(nodes, places, [present, frozenOf(identity)], (row, at, below) => {
+      fold.visit(row, without(at[0] ?? NOTHING, at[1] ?? NOTHING), without(below[0] ?? NOTHING, below[1] ?? NOTHING));
+    });
+    for (const patch of fold.finish()) {
+      const found = rows.add(patch, [identity]);
+      for (const { grant } of carriers(nodes, present, patch)) found.add(causes.of(grant));
+    }
+  }
+  return rows.finish();
+}
+
+type Cited = CitedGrant & Partial<CitedRole>;
+
+/** Numbers of grants that are cited, as they are met. */
+function makeCauses(tables: PreparedPolicy['tables']): {
+  readonly all: readonly { readonly cause: Cited; readonly key: string }[];
+  readonly of: (grant: number) => number;
+} {
+  const all: { readonly cause: Cited; readonly key: string }[] = [];
+  const known = new Map<string, number>();
+  return {
+    all,
+    of: (grant) => {
+      const [cause = { id: '' }] = grantRefsWithRole(tables, [grant]);
+      const number = known.get(cause.id) ?? all.length;
+      if (number === all.length) all.push({ cause, key: cause.id });
+      known.set(cause.id, number);
+      return number;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+// What `review check` does: it reads what the reviewers decided, and says what is missing, what is still held, and what appeared since.
+import type { PolicySet } from '../../engine/compiler.js';
+import type { Identity, Instant, Policy } from '../../engine/index.js';
+import { REVIEW_LIMITS } from '../limits/command-line.js';
+import { outcomeOf, type Outcome } from '../review/outcome.js';
+import type { Population, ReviewRow } from '../review/population.js';
+import { readPopulation } from '../review/read-population.js';
+import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
+import { readNamedFile } from '../signing/named-file.js';
+import { programVersion } from '../version.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
+import { openStated } from './open-policy.js';
+import { type Format, instantOption } from './options.js';
+import { renderOutcome } from './render/review.js';
+import { count } from './render/text.js';
+import { sheetOf } from './start-review.js';
+import { asFailure } from './statement-flags.js';
+
+export type TableFormat = Format | 'csv';
+
+export interface CheckFlags {
+  readonly decisions?: readonly string[];
+  readonly at?: string;
+  readonly newAccess?: boolean;
+  readonly format: TableFormat;
+}
+
+export interface CheckedReview extends Decisions {
+  readonly population: Population;
+  readonly outcome: Outcome;
+  readonly policy: Policy;
+}
+
+/** A file of `review start`, and the policy of now. */
+export interface ReviewArguments {
+  readonly file: string;
+  readonly path: string;
+}
+
+/** Exit status 8 if a sheet is not what it should be, 6 if decisions are missing, 7 if revoked access is still held. */
+export async function checkReview(io: CliIo, { file, path }: ReviewArguments, flags: CheckFlags): Promise<void> {
+  const at = await instantOption(flags.at);
+  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+  const failure = failureOf(checked, { mayAppear: flags.newAccess !== false });
+  if (failure !== null) io.setStatus(failure.status);
+  const { population, outcome, missing, faults } = checked;
+  if (flags.format === 'csv') {
+    await write(io.stdout, decidedSheet(population.rows, { byRow: checked.byRow, states: outcome.states }));
+    return;
+  }
+  if (flags.format === 'text') {
+    await write(io.stdout, renderOutcome(checked));
+    return;
+  }
+  const { policy, snapshot, digest, selection } = population;
+  await writeLargeJson(io, [
+    ['ok', failure === null],
+    ['review', { policy, snapshot, at: population.at, selection, digest }],
+    ...Object.entries(outcome),
+    ['missing', missing],
+    ['faults', faults],
+    ['error', failure === null ? undefined : { code: failure.code, message: failure.message }],
+  ]);
+}
+
+/** The rows with what was decided about them and what has become of them. */
+export function decidedSheet(
+  rows: readonly ReviewRow[],
+  { byRow, states }: Pick<Decisions, 'byRow'> & Pick<Outcome, 'states'>,
+): string {
+  const stateOf = new Map(rows.map(({ id }, index) => [id, states[index] ?? '']));
+  return sheetText(rows, {
+    names: ['decision', 'reviewer', 'note', 'state'],
+    cells: ({ id }) => {
+      const { decision = '', by = [] } = byRow.get(id) ?? {};
+      const notes = by.flatMap(({ note }) => note ?? []);
+      return [decision, by.map(({ reviewer }) => reviewer).join('; '), notes.join('; '), stateOf.get(id) ?? ''];
+    },
+  });
+}
+
+export interface ReviewFiles extends ReviewArguments {
+  readonly decisions: readonly string[] | undefined;
+  readonly at: Instant;
+}
+
+/** Throws `CliFailure`: 2 for files that cannot be read, 8 for a population that is not what was frozen. */
+export async function openReview(io: CliIo, { file, path, decisions, at }: ReviewFiles): Promise<CheckedReview> {
+  const population = readPopulation(await bytesOf(io, file));
+  if (typeof population === 'string') {
+    const message = `\`${file}\` is not an intact access review: ${population}`;
+    throw new CliFailure(EXIT.integrity, { code: 'review.damaged', message });
+  }
+  const sheets = await Promise.all((decisions ?? [sheetOf(file)]).map((shown) => readText(io, shown)));
+  const decided = readSheets(sheets, population);
+  const { policy, set } = await openStated(io, path, 'study');
+  const outcome = outcomeOf({
+    ...{ population, decided: decided.byRow, policy, version: programVersion(), at },
+    more: identitiesNow(population, set),
+  });
+  return { ...decided, population, outcome, policy };
+}
+
+async function bytesOf(io: CliIo, shown: string): Promise<Buffer> {
+  return (await asFailure(readNamedFile({ path: pathOf(io, shown), shown }, REVIEW_LIMITS.fileBytes))).bytes;
+}
+
+async function readText(io: CliIo, shown: string): Promise<{ readonly shown: string; readonly text: string }> {
+  try {
+    return { shown, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await bytesOf(io, shown)) };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new CliFailure(
+      EXIT.usage,
+      { code: 'sheet.encoding', message: `\`${shown}\` is not UTF-8` },
+      { help: 'save it as "CSV UTF-8"', cause: error },
+    );
+  }
+}
+
+/** A selected person may have got more identities. */
+function identitiesNow({ selection }: Population, set: PolicySet | null): readonly Identity[] {
+  const persons = new Set(selection.persons ?? []);
+  return (set?.people ?? []).filter(({ name }) => persons.has(name)).flatMap(({ identities }) => identities);
+}
+
+interface Failure {
+  readonly status: ExitStatus;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Null if everything is decided and done. */
+export function failureOf(
+  { faults, missing, outcome }: CheckedReview,
+  { mayAppear }: { readonly mayAppear: boolean },
+): Failure | null {
+  const { stillHeld, appeared } = outcome;
+  if (faults.length > 0)
+    return {
+      status: EXIT.integrity,
+      code: 'review.sheet',
+      message: `${count(faults.length, 'line')} of the sheets cannot be used`,
+    };
+  if (missing.length > 0)
+    return {
+      status: EXIT.precondition,
+      code: 'review.incomplete',
+      message: `${count(missing.length, 'row')} ${missing.length === 1 ? 'is' : 'are'} not decided`,
+    };
+  if (stillHeld.length > 0)
+    return {
+      status: EXIT.differences,
+      code: 'review.held',
+      message: `${count(stillHeld.length, 'revoked row')} ${stillHeld.length === 1 ? 'is' : 'are'} still held`,
+    };
+  if (mayAppear || appeared.length === 0) return null;
+  return { status: EXIT.differences, code: 'review.appeared', message: 'access appeared that nobody reviewed' };
+}

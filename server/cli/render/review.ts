@@ -1,0 +1,140 @@
+// Access reviews for people: what was reviewed, what was decided, and what has come of it.
+import { groupDigits, type ScopeName } from '../../../engine/index.js';
+import type { NamedRow, Outcome } from '../../review/outcome.js';
+import type { Counts, Population, Selection } from '../../review/population.js';
+import type { Decisions } from '../../review/sheet.js';
+import { grantText } from './citation.js';
+import { escapeText } from './escape.js';
+import { patternsOf, regionText } from './region.js';
+import { count } from './text.js';
+
+/** Lists in texts end here; JSON and CSV have all. */
+const SHOWN = 100;
+
+export function selectionText({ under, persons, identities, scopes }: Selection): string {
+  const who = persons !== null ? [...persons] : (identities ?? []);
+  const parts = [
+    under === '/' ? 'every namespace' : `${under} and below`,
+    ...(identities === null ? ['everybody'] : [who.length === 0 ? 'nobody' : who.join(', ')]),
+    ...(scopes === null ? [] : [patternsOf(scopes).join(', ')]),
+  ];
+  return parts.join('; ');
+}
+
+/** `132: 38 people and 2 groups, with 41 identities, by 27 grants` */
+export function countsText({ rows, people, groups, identities, grants }: Counts): string {
+  const who = [count(people, 'person', 'people'), ...(groups === 0 ? [] : [count(groups, 'group')])].join(' and ');
+  return `${groupDigits(rows)}: ${who}, with ${count(identities, 'identity', 'identities')}, by ${count(grants, 'grant')}`;
+}
+
+/** One line for each, after a heading with their number; nothing for an empty list. */
+function listed(heading: string, entries: readonly string[]): readonly string[] {
+  if (entries.length === 0) return [];
+  const more = entries.length > SHOWN ? [`  and ${count(entries.length - SHOWN, 'more', 'more')}`] : [];
+  return [`${heading}: ${String(entries.length)}`, ...entries.slice(0, SHOWN).map((entry) => `  ${entry}`), ...more];
+}
+
+type RowText = (named: Pick<NamedRow, 'row'>) => string;
+
+/** `r-…  orcid:ann (ann) *:read at and below /labs, by crew-reads` */
+function rowTextOf({ rows }: Pick<Population, 'rows'>): RowText {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ({ row: id }) => {
+    const row = byId.get(id);
+    if (row === undefined) return escapeText(id);
+    const { identity, person, scopes, namespace, extent, grant } = row;
+    const who = `${identity}${person === undefined ? '' : ` (${person})`}`;
+    return escapeText(
+      `${id}  ${who}  ${patternsOf(scopes).join(', ')} ${regionText({ namespace, extent })}, by ${grant.id}`,
+    );
+  };
+}
+
+export type Checked = Pick<Decisions, 'missing' | 'faults'> & {
+  readonly population: Population;
+  readonly outcome: Outcome;
+};
+
+export function renderOutcome({ population, outcome, missing, faults }: Checked): string {
+  const rowText = rowTextOf(population);
+  const lines = [
+    ...listed(
+      'faults of sheets',
+      faults.map(({ sheet, line, message, row }) =>
+        escapeText(`${sheet}:${String(line)}: ${row === undefined || row === '' ? '' : `${row}: `}${message}`),
+      ),
+    ),
+    ...listed(
+      'not decided',
+      missing.map((one) => `${rowText(one)}${one.why === 'absent' ? ': in no sheet' : ''}`),
+    ),
+    ...outcomeLines(outcome, rowText),
+    ...totalLines(outcome),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function outcomeLines(
+  { stillHeld, covered, lapsed, appeared, ownDecisions, at }: Outcome,
+  rowText: RowText,
+): readonly string[] {
+  return [
+    ...listed(
+      'revoked, and still held',
+      stillHeld.map((one) => {
+        const parts = one.left.map(
+          (part) => `\n    ${partText(part, at)}, by ${part.grants.map(grantText).join(', ')}`,
+        );
+        return `${rowText(one)}${one.state === 'partly' ? ': in part' : ''}${parts.join('')}`;
+      }),
+    ),
+    ...listed('revoked, while rows that were not revoked give the same', covered.map(rowText)),
+    ...listed(
+      'not revoked, and no longer held',
+      lapsed.map((one) => `${rowText(one)}${one.state === 'partly' ? ': in part' : ''}`),
+    ),
+    ...listed(
+      'appeared since',
+      appeared.map(
+        (row) =>
+          `${escapeText(row.identities.join(', '))}\n    ${partText(row, at)}, by ${row.causes.map(grantText).join(', ')}`,
+      ),
+    ),
+    ...listed('decided by their own holder', ownDecisions.map(rowText)),
+  ];
+}
+
+interface Part {
+  readonly namespace: Parameters<typeof regionText>[0]['namespace'];
+  readonly extent: Parameters<typeof regionText>[0]['extent'];
+  readonly except?: Parameters<typeof regionText>[0]['except'];
+  readonly scopes: readonly ScopeName[];
+  readonly from: string | null;
+  readonly until: string | null;
+}
+
+/** Whatever is held when it is looked at has no beginning that matters. */
+function partText({ scopes, from, until, except, ...region }: Part, at: string): string {
+  const when = [
+    ...(from === null || from === at ? [] : [`from ${from}`]),
+    ...(until === null ? [] : [`until ${until}`]),
+  ];
+  const where = regionText(except === undefined ? region : { ...region, except });
+  return [patternsOf(scopes).join(', '), where, ...when].join(' ');
+}
+
+export function totalLines({ totals, revoked, snapshot, at }: Outcome): readonly string[] {
+  const { rows, kept, revoked: taken, undecided } = totals;
+  const open = undecided === 0 ? '' : `, ${String(undecided)} not decided`;
+  const parts = [
+    `${String(revoked.gone)} gone`,
+    ...(revoked.ended === 0 ? [] : [`${String(revoked.ended)} ended by themselves`]),
+    ...(revoked.covered === 0 ? [] : [`${String(revoked.covered)} given by other rows`]),
+    ...(revoked.partly === 0 ? [] : [`${String(revoked.partly)} held in part`]),
+    ...(revoked.held === 0 ? [] : [`${String(revoked.held)} still held`]),
+  ];
+  return [
+    `${count(rows, 'row')}: ${String(kept)} kept, ${String(taken)} revoked${open}`,
+    `checked against ${snapshot} at ${at}${taken === 0 ? '' : `; of the revoked: ${parts.join(', ')}`}`,
+  ];
+}

@@ -1,0 +1,237 @@
+// What `review report` and `review verify` do: one signed file of a review that is decided, and what an auditor checks of it.
+import { heldRights } from '../../engine/compiler.js';
+import {
+  canonicalize,
+  encodeEnvelope,
+  type Envelope,
+  type Instant,
+  judgeEnvelope,
+  keyIdOf,
+  parseInstant,
+  type Policy,
+  type SignatureReport,
+} from '../../engine/index.js';
+import { REVIEW_LIMITS } from '../limits/command-line.js';
+import { identityOf } from '../review/outcome.js';
+import { makePopulation, type Population } from '../review/population.js';
+import { encodeReport, readReport, type Report } from '../review/report.js';
+import { verifyEd25519 } from '../signing/ed25519.js';
+import { readSigningKey } from '../signing/key-file.js';
+import { readKeyring } from '../signing/keyring-file.js';
+import { readNamedFile } from '../signing/named-file.js';
+import { signOnce } from '../signing/sign-statement.js';
+import { parseEnvelope } from '../signing/statement-file.js';
+import {
+  type CheckFlags,
+  decidedSheet,
+  failureOf,
+  openReview,
+  type ReviewArguments,
+  type TableFormat,
+} from './check-review.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import { writeWhole } from './files.js';
+import { type CliIo, pathOf, write, writeJson, writeLargeJson } from './io.js';
+import { openStated } from './open-policy.js';
+import { type Format, instantOption } from './options.js';
+import { escapeText } from './render/escape.js';
+import { countsText, renderOutcome, selectionText, totalLines } from './render/review.js';
+import { count } from './render/text.js';
+import { sheetOf } from './start-review.js';
+import { asFailure } from './statement-flags.js';
+
+export interface ReportFlags extends Pick<CheckFlags, 'decisions' | 'at'> {
+  readonly key: string;
+  readonly output?: string;
+  readonly add?: string;
+  readonly format: Format;
+}
+
+/** Throws `CliFailure`: 6 if decisions are missing, 8 if a sheet is not what it should be. Nothing is signed then. */
+export async function reportReview(io: CliIo, { file, path }: ReviewArguments, flags: ReportFlags): Promise<void> {
+  const { output = flags.add, format, add } = flags;
+  if (output === undefined)
+    throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
+  const key = await asFailure(readSigningKey({ path: pathOf(io, flags.key), shown: flags.key }));
+  const existing = add === undefined ? null : await openReport(io, add);
+  // A second signer signs what it has found itself, at the instant of the first.
+  const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
+  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+  const failure = failureOf(checked, { mayAppear: true });
+  if (failure !== null && failure.status !== EXIT.differences) {
+    const detail = {
+      text: renderOutcome(checked).trimEnd(),
+      report: { missing: checked.missing, faults: checked.faults },
+    };
+    throw new CliFailure(
+      failure.status,
+      { code: failure.code, message: `the review cannot be reported: ${failure.message}` },
+      detail,
+    );
+  }
+  const { population, outcome, byRow } = checked;
+  const decisions = population.rows.flatMap(({ id }) => {
+    const decided = byRow.get(id);
+    return decided === undefined ? [] : [{ row: id, ...decided }];
+  });
+  const payload = encodeReport({ population, decisions, outcome });
+  if (existing !== null && Buffer.compare(payload, existing.envelope.payload) !== 0) {
+    const message = `\`${add ?? ''}\` reports something else than these files say`;
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'review.differs', message },
+      {
+        help: 'name the same review, sheets and policy; to report what they say now, name another file with `-o` alone',
+      },
+    );
+  }
+  const signed = signOnce(key, payload, existing?.envelope ?? null);
+  if (signed === null) throw usage('the report already has as many signatures as one may have', 'no more are allowed');
+  const protectedFiles = [flags.key, file, ...(flags.decisions ?? [sheetOf(file)])].map((one) => pathOf(io, one));
+  await writeWhole(pathOf(io, output), Buffer.from(`${encodeEnvelope(signed.envelope)}\n`), {
+    shown: output,
+    protectedFiles,
+  });
+  const keyId = keyIdOf(key.publicKey);
+  const signatures = signed.envelope.signatures.length;
+  if (format === 'json') {
+    const { totals, revoked, snapshot } = outcome;
+    await writeJson(io, {
+      file: output,
+      digest: population.digest,
+      snapshot,
+      at: outcome.at,
+      keyId,
+      signatures,
+      totals,
+      revoked,
+    });
+    return;
+  }
+  const lines = [
+    `report    ${output}: ${count(signatures, 'signature')}`,
+    `key       ${keyId}`,
+    ...totalLines(outcome),
+  ];
+  await write(io.stdout, lines.map((line) => `${escapeText(line)}\n`).join(''));
+}
+
+interface OpenedReport {
+  readonly envelope: Envelope;
+  readonly report: Report;
+}
+
+async function openEnvelope(io: CliIo, shown: string): Promise<Envelope> {
+  const read = async (): Promise<Envelope> =>
+    parseEnvelope((await readNamedFile({ path: pathOf(io, shown), shown }, REVIEW_LIMITS.reportBytes)).bytes, shown);
+  return asFailure(read());
+}
+
+async function openReport(io: CliIo, shown: string): Promise<OpenedReport> {
+  const envelope = await openEnvelope(io, shown);
+  return { envelope, report: reportOf(envelope, shown) };
+}
+
+function reportOf({ payload }: Envelope, shown: string): Report {
+  const report = readReport(payload);
+  if (typeof report !== 'string') return report;
+  throw new CliFailure(EXIT.integrity, { code: 'review.report', message: `\`${shown}\` cannot be used: ${report}` });
+}
+
+function instantOf({ outcome }: Report): Instant {
+  const at = parseInstant(outcome.at);
+  if (at === null) throw new TypeError('a report that was read has its instant');
+  return at;
+}
+
+export interface VerifyFlags {
+  readonly keyring: string;
+  readonly policy?: string;
+  readonly format: TableFormat;
+}
+
+/** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
+export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags): Promise<void> {
+  const keyring = await asFailure(readKeyring({ path: pathOf(io, flags.keyring), shown: flags.keyring }));
+  const envelope = await openEnvelope(io, file);
+  const { signatures, fault } = judgeEnvelope(envelope, { keyring, verify: verifyEd25519 });
+  if (fault !== null)
+    throw new CliFailure(
+      EXIT.integrity,
+      { code: fault.code, message: `\`${file}\` does not count: ${fault.message}` },
+      { report: { signatures } },
+    );
+  const report = reportOf(envelope, file);
+  const { population, decisions, outcome } = report;
+  if (flags.policy !== undefined)
+    refuseIncomplete(population, (await openStated(io, flags.policy, 'study')).policy, flags.policy);
+  if (flags.format === 'csv') {
+    const byRow = new Map(decisions.map(({ row, ...decided }) => [row, decided]));
+    await write(io.stdout, decidedSheet(population.rows, { byRow, states: outcome.states }));
+    return;
+  }
+  if (flags.format === 'json') {
+    const isComplete = flags.policy === undefined ? undefined : true;
+    await writeLargeJson(io, [
+      ['ok', true],
+      ['complete', isComplete],
+      ['signatures', signatures],
+      ['population', population],
+      ['decisions', decisions],
+      ['outcome', outcome],
+    ]);
+    return;
+  }
+  await write(io.stdout, reportText(report, { signatures, isCompared: flags.policy !== undefined }));
+}
+
+/** The rows are what the policy gives, no more and no fewer: an id is made of all that a row says. */
+function refuseIncomplete({ at, selection, snapshot, rows }: Population, policy: Policy, shown: string): void {
+  const refuse = (message: string): never => {
+    throw new CliFailure(EXIT.integrity, { code: 'review.population', message });
+  };
+  if (policy.digest !== snapshot) refuse(`the review is of ${snapshot}, and \`${shown}\` is ${policy.digest}`);
+  const under = canonicalize(selection.under);
+  const then = parseInstant(at);
+  if (!under.ok || then === null) throw new TypeError('a population that was read has its place and its instant');
+  const identities = selection.identities?.map(identityOf) ?? null;
+  const rights = heldRights(
+    policy,
+    { at: then, under: under.path, identities, scopes: selection.scopes },
+    REVIEW_LIMITS.rows,
+  );
+  const own = makePopulation({
+    ...{ policy, version: '', at: then, selection, persons: new Map<string, string>() },
+    rights: rights ?? [],
+  });
+  const [known, stated] = [new Set(own.rows.map(({ id }) => id)), new Set(rows.map(({ id }) => id))];
+  const missing = own.rows.filter(({ id }) => !stated.has(id)).length;
+  const foreign = rows.filter(({ id }) => !known.has(id)).length;
+  if (missing > 0)
+    refuse(
+      `the population is not complete: ${count(missing, 'row')} that the policy gives ${missing === 1 ? 'is' : 'are'} not in it`,
+    );
+  if (foreign > 0) refuse(`the population has ${count(foreign, 'row')} that the policy does not give`);
+}
+
+function reportText(
+  { population, outcome }: Report,
+  { signatures, isCompared }: { readonly signatures: readonly SignatureReport[]; readonly isCompared: boolean },
+): string {
+  const { policy, snapshot, at, counts, selection, digest } = population;
+  const names = signatures.flatMap(({ ok, name, keyId }) => (ok ? [name ?? keyId ?? ''] : []));
+  const lines = [
+    `policy    ${policy}`,
+    `snapshot  ${snapshot}`,
+    `at        ${at}`,
+    `reviewed  ${selectionText(selection)}`,
+    `rows      ${countsText(counts)}`,
+    `digest    ${digest}`,
+    `signed    by ${names.join(', ')}`,
+    isCompared
+      ? 'complete: the rows are exactly what the policy gives'
+      : 'not compared with the policy; name it with --policy',
+  ].map(escapeText);
+  return [...lines, renderOutcome({ population, outcome, missing: [], faults: [] })].join('\n');
+}
