@@ -12,13 +12,14 @@ export function folderChanges(old: PolicySet, changed: PolicySet): readonly Chec
     const { path, within } = was;
     const is = after.get(path);
     if (is !== undefined) return changeOf(was, is);
-    if (was.exports !== null) return [{ id: path, weaker: true, changes: ['no longer delegated'] }];
+    if (was.exports !== null) return [{ id: path, weaker: true, changes: ['no longer delegated'], weakenings: ['no longer delegated'] }];
     // Grants that went away with their file, or to where they are bounded as before, leave nothing open.
     const weaker = [...(files.get(path) ?? [])].some((file) => {
       const limit = limitOf(after, file);
       return limit === null || !isWithin(limit, within);
     });
-    return weaker ? [{ id: path, weaker, changes: [`no longer within ${within}`] }] : [];
+    const changes = [`no longer within ${within}`];
+    return weaker ? [{ id: path, weaker, changes, weakenings: changes }] : [];
   });
 }
 
@@ -31,8 +32,11 @@ function changeOf(was: PolicyFolder, { path, within, exports }: PolicyFolder): r
     ...(gained.length === 0 ? [] : [`exports ${gained.join(', ')}`]),
     ...(lost.length === 0 ? [] : [`no longer exports ${lost.join(', ')}`]),
   ];
-  const weaker = gained.length > 0 || !isWithin(within, was.within);
-  return changes.length === 0 ? [] : [{ id: path, weaker, changes }];
+  const weakenings = [
+    ...(isWithin(within, was.within) ? [] : [`within ${within}`]),
+    ...gained.map((role) => `exports ${role}`),
+  ];
+  return changes.length === 0 ? [] : [{ id: path, weaker: weakenings.length > 0, changes, weakenings }];
 }
 
 /**

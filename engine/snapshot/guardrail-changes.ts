@@ -16,11 +16,15 @@ export interface CheckChange {
   readonly weaker: boolean;
   /** One line each: `identities 2 → 3`. */
   readonly changes: readonly string[];
+  /** What makes it weaker, each reason by itself, so that two changes can be compared. Empty if it is not weaker. */
+  readonly weakenings: readonly string[];
 }
 
 interface Part {
   readonly text: string;
   readonly weaker: boolean;
+  /** If the text is about several things, one text for each. */
+  readonly each?: readonly string[];
 }
 
 /** Of the guardrails of both policies those that ask for something else, in the order of the new policy. */
@@ -31,7 +35,15 @@ export function guardrailChanges(old: PolicySet, changed: PolicySet): readonly C
     const was = before.get(id);
     const parts = was === undefined ? [] : compare(was, rule);
     if (parts.length === 0) return [];
-    return [{ id, weaker: parts.some(({ weaker }) => weaker), changes: parts.map(({ text }) => text) }];
+    const weaker = parts.filter((part) => part.weaker);
+    return [
+      {
+        id,
+        weaker: weaker.length > 0,
+        changes: parts.map(({ text }) => text),
+        weakenings: weaker.flatMap(({ text, each = [text] }) => each),
+      },
+    ];
   });
 }
 
@@ -85,7 +97,9 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
         ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
       ];
     }
-    return [{ text: `${was.kind} → ${is.kind}`, weaker: true }];
+    // Another rule of that kind is another change.
+    const text = `${was.kind} → ${is.kind}`;
+    return [{ text, weaker: true, each: [`${text} ${JSON.stringify(is)}`] }];
   };
 }
 
@@ -104,9 +118,14 @@ function namesPart(name: string, { was, is }: Pair<readonly string[]>, weakening
   const lost = was.filter((one) => !is.includes(one));
   const gained = is.filter((one) => !was.includes(one));
   return [
-    ...(lost.length === 0 ? [] : [{ text: `${name} lost ${some(lost)}`, weaker: weakening === 'lost' }]),
-    ...(gained.length === 0 ? [] : [{ text: `${name} gained ${some(gained)}`, weaker: weakening === 'gained' }]),
+    ...listPart(`${name} lost`, lost, weakening === 'lost'),
+    ...listPart(`${name} gained`, gained, weakening === 'gained'),
   ];
+}
+
+function listPart(text: string, names: readonly string[], weaker: boolean): readonly Part[] {
+  if (names.length === 0) return [];
+  return [{ text: `${text} ${some(names)}`, weaker, each: names.map((name) => `${text} ${name}`) }];
 }
 
 function scopesPart({ was, is }: Pair<ScopeSet>, weakening: Weakening): readonly Part[] {
@@ -168,7 +187,7 @@ function toParts(
     ...part,
     weaker: false,
   }));
-  return [...providers, ...roles, ...(lost.length === 0 ? [] : [{ text: `\`to\` lost ${some(lost)}`, weaker: true }])];
+  return [...providers, ...roles, ...listPart('`to` lost', lost, true)];
 }
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
@@ -179,7 +198,7 @@ function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: B
   const lost = [...before].filter((text) => !after.has(text));
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [
-    ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true }]),
-    ...(lost.length === 0 ? [] : [{ text: `\`except\` lost ${some(lost)}`, weaker: false }]),
+    ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true, each: [...roles, ...gained] }]),
+    ...listPart('`except` lost', lost, false),
   ];
 }

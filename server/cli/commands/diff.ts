@@ -1,9 +1,11 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
 import { type Command, Option } from 'commander';
+import type { CheckedPolicy } from '../../../engine/compiler.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport, usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import { withExamples, withJson } from '../options.js';
+import { type OpenedPolicy } from '../open-policy.js';
+import { collect, withExamples, withJson } from '../options.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown'];
@@ -13,6 +15,7 @@ interface Options {
   /** Commander reads `--no-…` as switching off a flag that is on by default. */
   readonly newAccess: boolean;
   readonly weakerChecks: boolean;
+  readonly reviewed?: readonly string[];
   readonly format: DiffFormat;
 }
 
@@ -26,6 +29,11 @@ export function defineDiff(command: Command, io: CliIo): void {
       '--no-weaker-checks',
       `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
     )
+    .option(
+      '--reviewed <policy>',
+      `a policy that was reviewed as a change of \`<old>\`, where \`<new>\` merges several; repeat it for each. Ends with ${String(EXIT.differences)} if the merge opens anything, or weakens a check, that none of them does by itself`,
+      collect,
+    )
     .addOption(
       new Option('--format <format>', 'how results are printed; markdown is made for a pull request')
         .choices(FORMATS)
@@ -36,6 +44,10 @@ export function defineDiff(command: Command, io: CliIo): void {
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
+    [
+      'what only the merge of two reviewed changes opens',
+      'bailiwick diff main:policies policies --reviewed pr-7:policies --reviewed pr-9:policies',
+    ],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
@@ -45,6 +57,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed, reason; member: role, member; role: role.',
     '`description` is that of the role.',
+    'With `--reviewed` also "reviewed":[snapshot],"emergent":[Row],"emergentCells","emergentChecks":[{"kind","change","name","text"?}].',
     'Counts beyond 2^53 - 1 are strings.',
   ]);
 }
@@ -52,13 +65,13 @@ export function defineDiff(command: Command, io: CliIo): void {
 async function diff(
   io: CliIo,
   paths: { old: string; changed: string },
-  { exitCode, newAccess, weakerChecks, format }: Options,
+  { exitCode, newAccess, weakerChecks, reviewed: named, format }: Options,
 ): Promise<void> {
-  if (paths.old === '-' && paths.changed === '-') {
-    throw usage('the two policies cannot both come from stdin');
+  if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
+    throw usage('only one of the policies can come from stdin');
   }
   const [
-    { areChecksWeaker, acceptedFindings, diffChecks, diffPolicies },
+    { areChecksWeaker, acceptedFindings, diffChecks, diffPolicies, emergentChecks, findEmergent },
     { POLICY_LIMITS },
     { openStated },
     { startProgress },
@@ -70,32 +83,49 @@ async function diff(
     import('../render/terminal.js'),
     import('../render/diff.js'),
   ]);
-  const { policy: old, set: oldSet, bytes: oldBytes, sources: oldSources } = await openStated(io, paths.old, 'study');
-  const {
-    policy: changed,
-    set,
-    bytes,
-    sources,
-  } = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
-    throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
+  const opened = await openStated(io, paths.old, 'study');
+  const old = opened.policy;
+  const openNext = (path: string): Promise<OpenedPolicy> =>
+    openStated(io, path, 'study').catch((error: unknown) => {
+      throw addReport(error, { old: { snapshot: old.digest, decisions: old.decisions } });
+    });
+  const openedNew = await openNext(paths.changed);
+  const changed = openedNew.policy;
+  const reviewed: OpenedPolicy[] = [];
+  for (const path of named ?? []) reviewed.push(await openNext(path));
+  const checked = ({ policy: { digest, checks }, set, sources }: OpenedPolicy): CheckedPolicy => ({
+    ...{ digest, checks, set },
+    accepted: acceptedFindings(sources),
   });
   const progress = startProgress(io);
-  if (oldBytes.length + bytes.length >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
+  const bytes = [opened, openedNew, ...reviewed].reduce((sum, one) => sum + one.bytes.length, 0);
+  if (bytes >= POLICY_LIMITS.quietBytes) progress.phase('comparing');
   const report = diffPolicies(old, changed);
-  const checks = diffChecks(
-    { digest: old.digest, checks: old.checks, set: oldSet, accepted: acceptedFindings(oldSources) },
-    { digest: changed.digest, checks: changed.checks, set, accepted: acceptedFindings(sources) },
-  );
+  const checks = diffChecks(checked(opened), checked(openedNew));
+  const merge =
+    named === undefined
+      ? undefined
+      : {
+          ...findEmergent(
+            old,
+            changed,
+            reviewed.map(({ policy }) => policy),
+          ),
+          checks: emergentChecks(checked(opened), checked(openedNew), reviewed.map(checked)),
+          reviewed: reviewed.map(({ policy }) => policy.digest),
+        };
   progress.done();
   const refused =
     (exitCode === true && !report.equal) ||
     (!newAccess && report.gained.length + report.exclusive.removed.length > 0) ||
-    (!weakerChecks && areChecksWeaker(checks));
+    (!weakerChecks && areChecksWeaker(checks)) ||
+    (merge !== undefined && merge.rows.length + merge.checks.length > 0);
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = {
     old: { snapshot: old.digest, decisions: old.decisions },
     new: { snapshot: changed.digest, decisions: changed.decisions },
     checks,
+    ...(merge === undefined ? {} : { merge }),
   };
   switch (format) {
     case 'json': {
