@@ -1,21 +1,30 @@
-// Which guardrails an edit would break. The edit is made in the declared policy, and each guardrail that holds now is proved again.
-// So all effects of an edit count: a new member of a role may also become someone whom a guardrail exempts.
+// Which guardrails and tests of the policy an edit would break. The edit is made in the declarations, and each guardrail that holds now is
+// proved again, each test that passes now is run again. So all effects count: a new member may also become someone whom a guardrail exempts.
 import { compileTables } from '../../compile/compile-tables.js';
+import { openTables } from '../../evaluate/open-snapshot.js';
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import { preparePolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
-import { formatIdentity, parseIdentity, type Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
-import type { PolicyGrant, PolicyGuardrail, PolicyMember, PolicySet } from '../../model/policy-set.js';
-import { scopeSetOf } from '../../model/scope-set.js';
+import { compareTexts } from '../../model/order.js';
+import type { PolicyGuardrail, PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { proveGuardrails } from '../guardrails/check-guardrails.js';
 import { makeProofBudget, type ProofBounds } from '../guardrails/proof-budget.js';
-import type { GrantAmendment } from './amendments.js';
-import type { Edit, PolicyChange } from './edits.js';
+import { runPolicyTests } from '../tests/policy-tests.js';
+import { editedSet } from './edited-set.js';
+import type { Change, Edit } from './edits.js';
+import type { TakingChange } from './take-away.js';
 
-export interface ProvedEdit extends Edit {
+export type ProvedEdit<AnyEdit extends Edited = Edit> = AnyEdit & {
   /** The sorted ids of the guardrails that hold now and would no longer hold. Null if this was not computed. */
   readonly breaks: readonly string[] | null;
+  /** The same of the policy's tests, by name. */
+  readonly fails: readonly string[] | null;
+};
+
+/** Of either kind. */
+interface Edited {
+  readonly change: Change | TakingChange;
 }
 
 /** `set` is what `policy` was compiled from. It is null for a snapshot, which does not contain its guardrails. */
@@ -24,23 +33,63 @@ export interface Guarded {
   readonly set: PolicySet | null;
 }
 
-/** The edits in the same order. Past the limits `editedEntries` and `proofSteps`, `breaks` is null. */
-export function proveEdits(
-  edits: readonly Edit[],
+/**
+ * The edits in the same order. Past the limits `editedEntries` and `proofSteps`, `breaks` is null; past the former and `editedTests`,
+ * `fails` is.
+ */
+export function proveEdits<AnyEdit extends Edited>(
+  edits: readonly AnyEdit[],
   { policy, set }: Guarded,
   limits: EngineLimits = ENGINE_LIMITS,
-): readonly ProvedEdit[] {
+): readonly ProvedEdit<AnyEdit>[] {
   if (edits.length === 0) return [];
+  if (set === null) {
+    const known = { breaks: policy.checks?.guardrails.count === 0, fails: policy.checks?.tests.count === 0 };
+    return edits.map((edit) => {
+      const isFree = isOfCredential(edit.change);
+      return { ...edit, breaks: isFree || known.breaks ? [] : null, fails: isFree || known.fails ? [] : null };
+    });
+  }
   const budget = makeProofBudget(limits.proofSteps);
-  const guardrails = set === null ? [] : heldGuardrails(set, policy, { limits, budget });
-  const isFree = set === null ? policy.checks?.guardrails.count === 0 : guardrails.length === 0;
+  const guardrails = heldGuardrails(set, policy, { limits, budget });
+  const tests = passedTests(set, policy);
+  const asked = tests.reduce((sum, { allow, deny, sees }) => sum + allow.length + deny.length + sees.length, 0);
   let left = limits.editedEntries;
+  let testsLeft = limits.editedTests;
   return edits.map((edit) => {
-    if (isFree || edit.change.kind === 'credential') return { ...edit, breaks: [] };
-    left -= set === null ? 0 : entriesOf(set);
-    if (set === null || left < 0) return { ...edit, breaks: null };
-    return { ...edit, breaks: brokenIn({ ...editedSet(set, edit.change), guardrails }, { limits, budget }) };
+    const { change } = edit;
+    if (isOfCredential(change) || (guardrails.length === 0 && tests.length === 0))
+      return { ...edit, breaks: [], fails: [] };
+    left -= entriesOf(set);
+    testsLeft -= asked;
+    if (left < 0) {
+      return { ...edit, breaks: guardrails.length === 0 ? [] : null, fails: tests.length === 0 ? [] : null };
+    }
+    const edited = editedSet(set, change);
+    return {
+      ...edit,
+      breaks: guardrails.length === 0 ? [] : brokenIn({ ...edited, guardrails }, { limits, budget }),
+      fails: tests.length === 0 ? [] : testsLeft < 0 ? null : failingIn({ ...edited, tests }, policy, limits),
+    };
   });
+}
+
+function isOfCredential({ kind }: Change | TakingChange): boolean {
+  return kind === 'credential' || kind === 'narrow-credential';
+}
+
+function passedTests(set: PolicySet, policy: Policy): readonly PolicyTest[] {
+  if (set.tests.length === 0) return [];
+  const { results } = runPolicyTests(set, policy);
+  return set.tests.filter((_, i) => results[i]?.passed === true);
+}
+
+function failingIn(set: PolicySet, policy: Policy, { expandedRows }: EngineLimits): readonly string[] | null {
+  const { tables, holders: holdersWithin } = compileTables(set);
+  const holders = holdersWithin(expandedRows);
+  if (holders === null) return null;
+  const { results } = runPolicyTests(set, openTables({ tables, holders }, policy));
+  return [...new Set(results.flatMap(({ test, passed }) => (passed ? [] : [test])))].sort(compareTexts);
 }
 
 function heldGuardrails(set: PolicySet, policy: Policy, bounds: ProofBounds): readonly PolicyGuardrail[] {
@@ -62,56 +111,5 @@ function brokenIn(set: PolicySet, bounds: ProofBounds): readonly string[] | null
   if (holders === null) return null;
   const { violations } = proveGuardrails(set, preparePolicy({ tables, holders }), bounds);
   if (violations.some(({ unproved }) => unproved === true)) return null;
-  return violations.map(({ guardrail }) => guardrail).sort();
-}
-
-function editedSet(set: PolicySet, change: PolicyChange): PolicySet {
-  switch (change.kind) {
-    case 'grant': {
-      const { namespace, inherit, scopes } = change;
-      const principal = { kind: 'identity', identity: identityOf(change.identity) } as const;
-      const window = { notBefore: null, expires: null };
-      // An empty id cannot collide with the id of a grant that was read.
-      const about = { id: '', reason: null, place: null };
-      const grant: PolicyGrant = { principal, namespace, scopes: scopeSetOf(scopes), inherit, ...window, ...about };
-      return { ...set, providers: declared(set, change), grants: [...set.grants, grant] };
-    }
-    case 'member': {
-      const member: PolicyMember = { kind: 'identity', identity: identityOf(change.identity), place: null };
-      const roles = set.roles.map((role) =>
-        role.name === change.role
-          ? { ...role, members: [...role.members.filter((one) => !isSame(one, change.identity)), member] }
-          : role,
-      );
-      return { ...set, providers: declared(set, change), roles };
-    }
-    default:
-      return {
-        ...set,
-        grants: set.grants.map((grant) => (grant.id === change.grant.id ? amended(grant, change) : grant)),
-      };
-  }
-}
-
-function amended(grant: PolicyGrant, { scopes, notBefore, expires, inherit }: GrantAmendment): PolicyGrant {
-  return {
-    ...grant,
-    ...(scopes === undefined ? {} : { scopes: scopeSetOf(scopes) }),
-    ...(notBefore === undefined || expires === undefined ? {} : { notBefore, expires }),
-    ...(inherit === undefined ? {} : { inherit }),
-  };
-}
-
-function declared({ providers }: PolicySet, { provider }: { readonly provider?: string }): PolicySet['providers'] {
-  return provider === undefined ? providers : [...providers, { name: provider, description: null }];
-}
-
-function isSame(member: PolicyMember, identity: string): boolean {
-  return member.kind === 'identity' && formatIdentity(member.identity) === identity;
-}
-
-function identityOf(text: string): Identity {
-  const read = parseIdentity(text);
-  invariant(read.ok, 'edits name identities that were asked about');
-  return read.identity;
+  return violations.map(({ guardrail }) => guardrail).sort(compareTexts);
 }
