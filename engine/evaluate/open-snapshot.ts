@@ -51,6 +51,8 @@ export function openSnapshot(decoded: DecodeResult): LoadResult {
 export function openTables(source: LoadedTables, { digest, decisions, format, checks }: Policy): Policy {
   const { tables, holders } = source;
   const { name, providers } = tables;
-  const facts = { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), providers, checks } as const;
+  const { families } = tables.vocabulary;
+  const counts = countsOf(tables);
+  const facts = { kind: 'compiled', name, digest, decisions, format, counts, families, providers, checks } as const;
   return makePolicy(facts, { table: buildTable(tables, holders, digest), source });
 }

@@ -5,7 +5,7 @@ import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy } from '../../model/group.js';
 import { invariant } from '../../model/invariant.js';
 import { NOTHING, unite, without } from '../../model/timeline.js';
-import { EACH_SCOPE, foldRights } from '../cells/fold.js';
+import { foldRights } from '../cells/fold.js';
 import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
 import { identityText, principalsOf } from '../cells/identities.js';
 import { makeRows } from '../cells/rows.js';
@@ -46,7 +46,7 @@ export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Po
       const [first = 0] = identities;
       const held = sides.map((side) => holdingsIn(side.rights, principalsIn(pair, side, first), places));
       const walk = { nodes: pair.nodes, places, sides: [after, before, ...held] };
-      const patches = foldRights(walk, EACH_SCOPE, ([now, ...known]) => without(now ?? NOTHING, unite(known)));
+      const patches = foldRights(walk, 'each', ([now, ...known]) => without(now ?? NOTHING, unite(known)));
       const findCauses = finder.of(identities);
       visitCarriers(pair.nodes, { holdings: after, patches }, (difference, carriers) => {
         findCauses({ having: 'new', difference, carriers }, rows.add(difference, identities));

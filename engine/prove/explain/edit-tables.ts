@@ -5,7 +5,7 @@ import { preparePolicy } from '../../evaluate/prepare.js';
 import { groupHolders } from '../../model/holders.js';
 import { windowOf } from '../../model/instant.js';
 import { narrowMembers } from '../../model/narrow-members.js';
-import type { ScopeSet } from '../../model/scope-set.js';
+import { NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { type GrantColumns, makeScopeColumn, type MemberColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
 import { memberWindows } from './member-windows.js';
 
@@ -43,11 +43,12 @@ export function editTables(stated: PolicyTables, edit: TableEdit, limits: Bounds
 function editGrants(grants: GrantColumns, edit: TableEdit['grants']): GrantColumns {
   if (edit.size === 0) return grants;
   const kept = Int32Array.from(grants.id.keys()).filter((row) => edit.get(row) !== null);
+  const scopes = Array.from(kept, (row) => edit.get(row)?.scopes ?? grants.scopes[row] ?? NO_SCOPES);
   const columns = {
     id: Array.from(kept, (row) => grants.id[row] ?? ''),
     principal: pick(grants.principal, kept),
     namespace: pick(grants.namespace, kept),
-    scopes: Uint16Array.from(kept, (row) => grants.scopes[row] ?? 0),
+    scopes: makeScopeColumn(scopes),
     inherit: Uint8Array.from(kept, (row) => grants.inherit[row] ?? 0),
     notBefore: Float64Array.from(kept, (row) => grants.notBefore[row] ?? 0),
     expires: Float64Array.from(kept, (row) => grants.expires[row] ?? 0),
@@ -58,7 +59,6 @@ function editGrants(grants: GrantColumns, edit: TableEdit['grants']): GrantColum
   kept.forEach((row, i) => {
     const version = edit.get(row);
     if (version === undefined || version === null) return;
-    if (version.scopes !== undefined) columns.scopes[i] = version.scopes;
     if (version.inherit !== undefined) columns.inherit[i] = version.inherit ? 1 : 0;
     const { from, until } = windowOf(bounds(columns.notBefore[i] ?? 0, columns.expires[i] ?? 0, version));
     columns.notBefore[i] = from;

@@ -2,7 +2,9 @@
 // in the tables here, and in declarations and files by those who read the same words.
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
-import { scopeBit, type ScopeName, scopeNames, scopePatterns, scopeSetOf } from '../../model/scope.js';
+import type { ScopeName } from '../../model/scope.js';
+import { NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
+import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { memberText } from '../cells/member-text.js';
 import { grantRefs, placeOf } from '../cells/held-grants.js';
@@ -84,15 +86,15 @@ function grantRemovals(
     grants: [[row, version]],
     edges: [],
   });
-  const left = (tables.grants.scopes[row] ?? 0) & ~scopeBit(scope);
+  const left = scopesWithout(tables.grants.scopes[row] ?? NO_SCOPES, scopeBit(scope));
   const scopes = scopeNames(left);
   return [
     make(`drop ${name}`, { kind: 'drop-grant', grant }, null),
-    ...(left === 0
+    ...(left === NO_SCOPES
       ? []
       : [
           make(
-            `take ${scope} from ${name} (\`scopes: ${scopesText(scopes)}\`)`,
+            `take ${scope} from ${name} (\`scopes: ${scopesText(scopes, tables.vocabulary)}\`)`,
             { kind: 'drop-scope', grant, scope, scopes },
             { scopes: left },
           ),
@@ -143,13 +145,13 @@ function roleRemovals(
 ): readonly SingleRemoval[] {
   const role = tables.roles.name[row] ?? '';
   const grants = grantsOfRole(row);
-  const left = (tables.grants.scopes[grants[0] ?? -1] ?? 0) & ~scopeBit(scope);
+  const left = scopesWithout(tables.grants.scopes[grants[0] ?? -1] ?? NO_SCOPES, scopeBit(scope));
   // A role that states no scopes is not one that states none of them.
-  if (left === 0) return [];
+  if (left === NO_SCOPES) return [];
   const scopes = scopeNames(left);
   return [
     {
-      text: `take ${scope} from role \`${role}\` (\`scopes: ${scopesText(scopes)}\`)`,
+      text: `take ${scope} from role \`${role}\` (\`scopes: ${scopesText(scopes, tables.vocabulary)}\`)`,
       change: { kind: 'drop-role-scope', role, scope, scopes },
       grants: grants.map((grant) => [grant, { scopes: left }] as const),
       edges: [],
@@ -158,8 +160,8 @@ function roleRemovals(
 }
 
 /** As an author writes a list of scopes. */
-export function scopesText(scopes: readonly ScopeName[]): string {
-  const written = scopePatterns(scopeSetOf(scopes)).map((pattern) =>
+export function scopesText(scopes: readonly ScopeName[], vocabulary: Vocabulary): string {
+  const written = scopePatterns(scopeSetOf(scopes), vocabulary).map((pattern) =>
     pattern.startsWith('*') ? `"${pattern}"` : pattern,
   );
   return `[${written.join(', ')}]`;

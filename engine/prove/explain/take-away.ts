@@ -10,7 +10,7 @@ import { canonicalize, isWithin, type NamespacePath } from '../../model/namespac
 import { compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
 import { firstFrom } from '../../model/row-lists.js';
-import { isScopeName, scopeBit, type ScopeName } from '../../model/scope.js';
+import { isScopeName, type ScopeName } from '../../model/scope.js';
 import { type PolicyTables, statedTables } from '../../model/tables.js';
 import { statedRow } from '../../model/narrow-members.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
@@ -134,7 +134,7 @@ function carriedBy(
   { identities, scope, target, at }: ExplainRequest & { readonly scope: ScopeName; readonly target: NamespacePath },
 ): Carriage {
   const distinct = [...new Map(identities.map((identity) => [formatIdentity(identity), identity])).values()];
-  const wanted = { target, scopes: scopeBit(scope), at };
+  const wanted = { target, scope, at };
   const held = distinct.map((identity) => findGrants(policy, principalsOf(prepared, identity), wanted));
   const { narrowed, roles } = prepared.tables;
   const statedOf = (row: number): number => {

@@ -15,11 +15,12 @@ import {
   runPolicyTests,
   takeAway,
 } from '../../../engine/compiler.js';
-import { formatIdentity, type Instant, isScopeName, type ScopeName, type ScopeSet, SCOPES } from '../../../engine/index.js';
+import { formatIdentity, type Instant, isScopeName, type ScopeName, type ScopeSet } from '../../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicySet, PolicyTest } from '../../../engine/model/policy-set.js';
-import { scopeBit, scopeNames, scopeSetOf } from '../../../engine/model/scope.js';
+import { haveCommon, NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../../engine/model/scope-set.js';
+import { ALL_SCOPES } from '../../../engine/model/vocabulary.js';
 import { testRuns } from '../../support/test-runs.js';
-import { oracleDecide } from '../oracle/oracle.js';
+import { oracleDecide, oracleScopes } from '../oracle/oracle.js';
 import { exclusiveWorld, IDENTITIES, pathOf, windowedWorld } from '../oracle/worlds.js';
 import { writable } from './apply-edit.js';
 import { EVERYONE, load } from './brute.js';
@@ -54,7 +55,7 @@ function aimed(set: PolicySet, asked: ExplainRequest, aim: number): ExplainReque
 }
 
 function holdsIt(set: PolicySet, grant: PolicyGrant, identity: (typeof IDENTITIES)[number]): boolean {
-  const actor = { kind: 'request', identities: [identity], credentialScopes: 1023 as ScopeSet } as const;
+  const actor = { kind: 'request', identities: [identity], credentialScopes: ALL_SCOPES } as const;
   const [scope] = scopeNames(grant.scopes);
   if (scope === undefined) return false;
   const request = { kind: 'access', scope, context: grant.namespace, target: grant.namespace } as const;
@@ -124,7 +125,7 @@ function labelOf(change: Removal): string {
 
 /** Every single change that takes something away and that a file could state. */
 function everySingle(set: PolicySet, scope: ScopeName, at: Instant): readonly Removal[] {
-  const scopesLeft = (scopes: ScopeSet): readonly ScopeName[] => scopeNames(scopes & ~scopeBit(scope));
+  const scopesLeft = (scopes: ScopeSet): readonly ScopeName[] => scopeNames(scopesWithout(scopes, scopeBit(scope)));
   const ends = ({ notBefore = null, expires = null }: Pick<PolicyMember, 'notBefore' | 'expires'>): boolean =>
     (notBefore ?? -Infinity) < at && at < (expires ?? Infinity);
   const ofGrants = set.grants.flatMap((one): readonly Removal[] => {
@@ -132,7 +133,7 @@ function everySingle(set: PolicySet, scope: ScopeName, at: Instant): readonly Re
     const scopes = scopesLeft(one.scopes);
     return [
       { kind: 'drop-grant', grant },
-      ...((one.scopes & scopeBit(scope)) !== 0 && scopes.length > 0
+      ...(haveCommon(one.scopes, scopeBit(scope)) && scopes.length > 0
         ? [{ kind: 'drop-scope', grant, scope, scopes } as const]
         : []),
       ...(ends(one) ? [{ kind: 'end-grant', grant, expires: at } as const] : []),
@@ -143,7 +144,7 @@ function everySingle(set: PolicySet, scope: ScopeName, at: Instant): readonly Re
     const scopes = scopesLeft(
       set.grants.find(
         ({ isRoleScoped, principal }) => isRoleScoped === true && principal.kind === 'role' && principal.role === name,
-      )?.scopes ?? (0 as ScopeSet),
+      )?.scopes ?? NO_SCOPES,
     );
     return [
       ...(scopes.length > 0 ? [{ kind: 'drop-role-scope', role: name, scope, scopes } as const] : []),
@@ -191,7 +192,7 @@ describe('the edits that deny an allowed access', () => {
         const request = aimed(set, asked, aim);
         const policy = load(set);
         fc.pre(explain(policy, request).decision === 'allow' && isScopeName(request.scope));
-        const scope = SCOPES.find((name) => name === request.scope) ?? 'resource:read';
+        const scope = scopeIn(set, request);
         const { edits, isComplete } = takeAway(policy, request, { set });
         const denies = (changes: readonly Removal[]): boolean =>
           decideByOracle(applyAll(set, changes), request) === 'deny';
@@ -258,7 +259,7 @@ describe('the edits that deny an allowed access', () => {
       fc.property(anyWorld, explainRequest, fc.noBias(fc.nat()), (any, asked, aim) => {
         const request = aimed(any, asked, aim);
         fc.pre(explain(load(any), request).decision === 'allow' && isScopeName(request.scope));
-        const set = { ...any, ...claimsAbout(request) };
+        const set = { ...any, ...claimsAbout(any, request) };
         const policy = load(set);
         const { edits } = takeAway(policy, request, { set });
         const guardrailsOf = (one: PolicySet): readonly string[] =>
@@ -284,6 +285,11 @@ describe('the edits that deny an allowed access', () => {
   });
 });
 
+/** Whatever is allowed asks for a scope of the policy. */
+function scopeIn(set: PolicySet, { scope }: ExplainRequest): ScopeName {
+  return oracleScopes(set).find((name) => name === scope) ?? 'resource:read';
+}
+
 function decideByOracle(set: PolicySet, request: ExplainRequest): 'allow' | 'deny' {
   return oracleAnswer(set, request).decision;
 }
@@ -293,15 +299,14 @@ function oracleGrants(set: PolicySet, request: ExplainRequest): readonly string[
 }
 
 function oracleAnswer(set: PolicySet, request: ExplainRequest): ReturnType<typeof oracleDecide> {
-  const { identities, scope, target, context, at, credentialScopes, namespaceRestrictions } = request;
+  const { identities, target, context, at, credentialScopes, namespaceRestrictions } = request;
   const actor = {
     kind: 'request',
     identities,
-    credentialScopes: credentialScopes === null ? (1023 as ScopeSet) : scopeSetOf(credentialScopes),
+    credentialScopes: credentialScopes === null ? (ALL_SCOPES) : scopeSetOf(credentialScopes),
     namespaceRestrictions: namespaceRestrictions?.map(pathOf) ?? null,
   } as const;
-  const name = SCOPES.find((one) => one === scope) ?? 'resource:read';
-  const access = { kind: 'access', scope: name, context: pathOf(context), target: pathOf(target) } as const;
+  const access = { kind: 'access', scope: scopeIn(set, request), context: pathOf(context), target: pathOf(target) } as const;
   return oracleDecide(set, { actor, request: access, at });
 }
 
@@ -317,14 +322,16 @@ function withoutPart(request: ExplainRequest, { change }: ClosingEdit): ExplainR
 }
 
 /** At least one person must hold it there, and these may. One test fails from the beginning. */
-function claimsAbout({ scope, target, identities }: ExplainRequest): Pick<PolicySet, 'guardrails' | 'tests'> {
-  const scopes = scopeSetOf(SCOPES.filter((name) => name === scope));
+function claimsAbout(set: PolicySet, request: ExplainRequest): Pick<PolicySet, 'guardrails' | 'tests'> {
+  const { target, identities } = request;
+  const scope = scopeIn(set, request);
+  const scopes = scopeSetOf([scope]);
   const about = { description: null, place: null };
   const path = pathOf(target);
   const counted = { scopes, at: { kind: 'path', path } } as const;
-  const access = SCOPES.filter((name) => name === scope).map((name) => ({ scope: name, namespace: path, place: null }));
+  const access = [{ scope, namespace: path, place: null }];
   const test = (name: string, more: Partial<PolicyTest>): PolicyTest => ({
-    ...{ name, identities, credentialScopes: 1023 as ScopeSet, namespaceRestrictions: null, at: null, place: null },
+    ...{ name, identities, credentialScopes: namespaceRestrictions: null, at: null, place: null },
     ...{ allow: [], deny: [], sees: [] },
     ...more,
   });
