@@ -63,7 +63,7 @@ export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
 export type { Removal } from './prove/explain/removals.js';
 export { type Closes, type ClosingEdit, takeAway, type TakenAway, type TakingChange } from './prove/explain/take-away.js';
 export { editedSet } from './prove/explain/edited-set.js';
-export { type ProvedEdit, proveEdits } from './prove/explain/broken-guardrails.js';
+export { type CheckEffects, type ProvedEdit, proveEdits } from './prove/explain/prove-edits.js';
 export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain/explain.js';
 export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails/check-guardrails.js';
 export type { NearestMiss } from './prove/tests/nearest-miss.js';
