@@ -4,6 +4,7 @@ import { CHECK_KINDS, type CheckKind } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import { checkForms } from './checks.js';
 import { type CheckedPolicy, diffChecks } from './diff-checks.js';
+import { ANY_FIELD } from './guardrail-changes.js';
 
 export interface EmergentCheck {
   readonly kind: CheckKind | 'accepted';
@@ -15,11 +16,6 @@ export interface EmergentCheck {
   readonly text?: string;
 }
 
-/** A weakening, and a text that is the same for the same weakening of other policies. */
-interface Weakening extends EmergentCheck {
-  readonly key: string;
-}
-
 /** What `areChecksWeaker` would refuse of the merge, without what it would refuse of a reviewed change in the same way. */
 export function emergentChecks(
   base: CheckedPolicy,
@@ -27,15 +23,44 @@ export function emergentChecks(
   reviewed: readonly CheckedPolicy[],
 ): readonly EmergentCheck[] {
   if ([base, merged, ...reviewed].some(({ set }) => set === null)) return emergentKinds(merged, [base, ...reviewed]);
-  const known = new Set(reviewed.flatMap((one) => weakenings(base, one)).map(({ key }) => key));
-  const found = weakenings(base, merged).filter(({ key }) => !known.has(key));
+  const known = reviewed.map((one) => ({ ofBase: weakenings(base, one), toMerged: weakenings(one, merged) }));
+  const found = weakenings(base, merged).filter(
+    (weakening) => !known.some(({ ofBase, toMerged }) => isKnown(weakening, ofBase, toMerged)),
+  );
   const alike = new Map<string, EmergentCheck>();
-  for (const { key: _, ...check } of found) {
+  for (const { check } of found) {
     const id = JSON.stringify([check.kind, check.change, check.name]);
     const text = [alike.get(id)?.text, check.text].filter((one) => one !== undefined).join('; ');
     alike.set(id, text === '' ? check : { ...check, text });
   }
   return [...alike.values(), ...emergentlyAccepted(base, merged, reviewed)];
+}
+
+/** What one policy takes from the checks of another. */
+interface Weakening {
+  readonly check: EmergentCheck;
+  /** The same for the same thing taken from another policy. */
+  readonly key: string;
+  /** Present for what is more or less, and not only there or gone. */
+  readonly field?: string;
+}
+
+/**
+ * Whether a reviewed change takes it, too: `ofBase` is what that takes from the base, and `toMerged` is what the merge takes from that.
+ */
+function isKnown(
+  { check: { kind, name }, key, field }: Weakening,
+  ofBase: readonly Weakening[],
+  toMerged: readonly Weakening[],
+): boolean {
+  const isSame = (other: EmergentCheck): boolean => other.kind === kind && other.name === name;
+  if (ofBase.some((other) => other.key === key || (isSame(other.check) && other.check.change === 'removed')))
+    return true;
+  // The reviewed change goes at least as far if the merge is no weaker than it.
+  if (field === undefined) return false;
+  return !toMerged.some(
+    (other) => isSame(other.check) && (field === ANY_FIELD || other.field === ANY_FIELD || other.field === field),
+  );
 }
 
 /** A kind of which the merge states a digest that none of the others states. */
@@ -53,8 +78,9 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
   if (diff.kind === 'stated' || other.set === null) return [];
   const forms = checkForms(other.set);
   const found: Weakening[] = [];
-  const add = (check: EmergentCheck, what: string): void => {
-    found.push({ ...check, key: JSON.stringify([check.kind, check.change, check.name, what]) });
+  const add = (check: EmergentCheck, what: string, field?: string): void => {
+    const key = JSON.stringify([check.kind, check.change, check.name, what]);
+    found.push({ check, key, ...(field === undefined ? {} : { field }) });
   };
   for (const kind of CHECK_KINDS) {
     const { added, removed, changed } = diff.checks[kind];
@@ -64,7 +90,8 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
     if (kind === 'people') for (const name of added) add({ kind, change: 'added', name }, textOf(name));
     if (kind === 'guardrails' || kind === 'delegation') {
       for (const { id, weakenings: all } of diff[kind])
-        for (const text of all) add({ kind, change: 'weaker', name: id, text }, text);
+        for (const { field, text, isOneOfSeveral } of all)
+          add({ kind, change: 'weaker', name: id, text }, text, isOneOfSeveral ? undefined : field);
     } else for (const name of changed) add({ kind, change: 'changed', name }, textOf(name));
   }
   return found;

@@ -17,10 +17,19 @@ export interface CheckChange {
   /** One line each: `identities 2 → 3`. */
   readonly changes: readonly string[];
   /** What makes it weaker, each reason by itself, so that two changes can be compared. Empty if it is not weaker. */
-  readonly weakenings: readonly string[];
+  readonly weakenings: readonly Weakness[];
+}
+
+export interface Weakness {
+  /** What of it is weaker. */
+  readonly field: string;
+  readonly text: string;
+  /** Whether the text is about one of several things: another change takes this away as well if it says the same. */
+  readonly isOneOfSeveral: boolean;
 }
 
 interface Part {
+  readonly field: string;
   readonly text: string;
   readonly weaker: boolean;
   /** If the text is about several things, one text for each. */
@@ -41,7 +50,9 @@ export function guardrailChanges(old: PolicySet, changed: PolicySet): readonly C
         id,
         weaker: weaker.length > 0,
         changes: parts.map(({ text }) => text),
-        weakenings: weaker.flatMap(({ text, each = [text] }) => each),
+        weakenings: weaker.flatMap(({ field, text, each }) =>
+          (each ?? [text]).map((one) => ({ field, text: one, isOneOfSeveral: each !== undefined })),
+        ),
       },
     ];
   });
@@ -90,6 +101,7 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
           ? []
           : [
               {
+                field: 'within',
                 text: `within ${durationText(was.withinMilliseconds)} → ${durationText(is.withinMilliseconds)}`,
                 weaker: is.withinMilliseconds > was.withinMilliseconds,
               },
@@ -97,18 +109,19 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
         ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
       ];
     }
-    // Another rule of that kind is another change.
-    const text = `${was.kind} → ${is.kind}`;
-    return [{ text, weaker: true, each: [`${text} ${JSON.stringify(is)}`] }];
+    return [{ field: ANY_FIELD, text: `${was.kind} → ${is.kind}`, weaker: true }];
   };
 }
+
+/** Of a rule that became one of another kind. */
+export const ANY_FIELD = '*';
 
 function valuePart<T extends string | number | boolean>(
   name: string,
   { was, is }: Pair<T>,
   isWeaker: (was: T, is: T) => boolean,
 ): readonly Part[] {
-  return was === is ? [] : [{ text: `${name} ${String(was)} → ${String(is)}`, weaker: isWeaker(was, is) }];
+  return was === is ? [] : [{ field: name, text: `${name} ${String(was)} → ${String(is)}`, weaker: isWeaker(was, is) }];
 }
 
 /** Which way of changing a list makes the rule weaker. */
@@ -118,14 +131,18 @@ function namesPart(name: string, { was, is }: Pair<readonly string[]>, weakening
   const lost = was.filter((one) => !is.includes(one));
   const gained = is.filter((one) => !was.includes(one));
   return [
-    ...listPart(`${name} lost`, lost, weakening === 'lost'),
-    ...listPart(`${name} gained`, gained, weakening === 'gained'),
+    ...listPart({ field: name, verb: 'lost', weaker: weakening === 'lost' }, lost),
+    ...listPart({ field: name, verb: 'gained', weaker: weakening === 'gained' }, gained),
   ];
 }
 
-function listPart(text: string, names: readonly string[], weaker: boolean): readonly Part[] {
+function listPart(
+  { field, verb, weaker }: { readonly field: string; readonly verb: Weakening; readonly weaker: boolean },
+  names: readonly string[],
+): readonly Part[] {
   if (names.length === 0) return [];
-  return [{ text: `${text} ${some(names)}`, weaker, each: names.map((name) => `${text} ${name}`) }];
+  const text = `${field} ${verb}`;
+  return [{ field, text: `${text} ${some(names)}`, weaker, each: names.map((name) => `${text} ${name}`) }];
 }
 
 function scopesPart({ was, is }: Pair<ScopeSet>, weakening: Weakening): readonly Part[] {
@@ -146,7 +163,7 @@ function placePart({ was, is }: Pair<CountedAt>): readonly Part[] {
   const text = (at: CountedAt): string =>
     at.kind === 'every-top-level' ? at.kind : `${at.kind === 'under' ? 'under' : 'at'} ${at.path}`;
   const covers = is.kind === 'under' && was.kind !== 'every-top-level' && isWithin(was.path, is.path);
-  return text(was) === text(is) ? [] : [{ text: `${text(was)} → ${text(is)}`, weaker: !covers }];
+  return text(was) === text(is) ? [] : [{ field: 'at', text: `${text(was)} → ${text(is)}`, weaker: !covers }];
 }
 
 const SHOWN = 8;
@@ -177,9 +194,12 @@ function toParts(
   { resolveOld, resolveNew, isHere }: Both & { readonly isHere: (text: string) => boolean },
 ): readonly Part[] {
   if (was === null && is === null) return [];
-  if (was === null) return [{ text: '`to` was everyone', weaker: true }];
-  if (is === null) return [{ text: '`to` is everyone', weaker: false }];
-  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost');
+  if (was === null) return [{ field: '`to`', text: '`to` was everyone', weaker: true }];
+  if (is === null) return [{ field: '`to`', text: '`to` is everyone', weaker: false }];
+  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost').map((part) => ({
+    ...part,
+    field: '`to`',
+  }));
   // Members come and go: only somebody who is still in the policy was let off.
   const now = new Set(resolveNew(is, 'ever'));
   const lost = resolveOld(was, 'ever').filter((text) => isHere(text) && !now.has(text));
@@ -187,7 +207,7 @@ function toParts(
     ...part,
     weaker: false,
   }));
-  return [...providers, ...roles, ...listPart('`to` lost', lost, true)];
+  return [...providers, ...roles, ...listPart({ field: '`to`', verb: 'lost', weaker: true }, lost)];
 }
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
@@ -198,7 +218,14 @@ function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: B
   const lost = [...before].filter((text) => !after.has(text));
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [
-    ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true, each: [...roles, ...gained] }]),
-    ...listPart('`except` lost', lost, false),
+    ...(by === ''
+      ? []
+      : [
+          {
+            ...{ field: '`except`', text: `\`except\` gained ${by}`, weaker: true },
+            each: [...roles, ...gained].map((one) => `\`except\` gained ${one}`),
+          },
+        ]),
+    ...listPart({ field: '`except`', verb: 'lost', weaker: false }, lost),
   ];
 }
