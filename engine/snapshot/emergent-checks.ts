@@ -4,7 +4,7 @@ import { CHECK_KINDS, type CheckKind } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import { checkForms } from './checks.js';
 import { type CheckedPolicy, diffChecks } from './diff-checks.js';
-import { ANY_FIELD } from './guardrail-changes.js';
+import { ANY_FIELD, type Weakness } from './guardrail-changes.js';
 
 export interface EmergentCheck {
   readonly kind: CheckKind | 'accepted';
@@ -41,25 +41,26 @@ interface Weakening {
   readonly check: EmergentCheck;
   /** The same for the same thing taken from another policy. */
   readonly key: string;
-  /** Present for what is more or less, and not only there or gone. */
-  readonly field?: string;
+  /** What of a check is weaker. */
+  readonly weakness?: Weakness;
 }
 
 /**
  * Whether a reviewed change takes it, too: `ofBase` is what that takes from the base, and `toMerged` is what the merge takes from that.
  */
 function isKnown(
-  { check: { kind, name }, key, field }: Weakening,
+  { check: { kind, name }, key, weakness }: Weakening,
   ofBase: readonly Weakening[],
   toMerged: readonly Weakening[],
 ): boolean {
   const isSame = (other: EmergentCheck): boolean => other.kind === kind && other.name === name;
-  if (ofBase.some((other) => other.key === key || (isSame(other.check) && other.check.change === 'removed')))
-    return true;
+  if (ofBase.some(({ check }) => isSame(check) && check.change === 'removed')) return true;
+  if (weakness === undefined || weakness.isOneOfSeveral) return ofBase.some((other) => other.key === key);
   // The reviewed change goes at least as far if the merge is no weaker than it.
-  if (field === undefined) return false;
+  const fields = [weakness.field, ANY_FIELD];
   return !toMerged.some(
-    (other) => isSame(other.check) && (field === ANY_FIELD || other.field === ANY_FIELD || other.field === field),
+    (other) =>
+      isSame(other.check) && (weakness.field === ANY_FIELD || fields.includes(other.weakness?.field ?? ANY_FIELD)),
   );
 }
 
@@ -78,9 +79,9 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
   if (diff.kind === 'stated' || other.set === null) return [];
   const forms = checkForms(other.set);
   const found: Weakening[] = [];
-  const add = (check: EmergentCheck, what: string, field?: string): void => {
+  const add = (check: EmergentCheck, what: string, weakness?: Weakness): void => {
     const key = JSON.stringify([check.kind, check.change, check.name, what]);
-    found.push({ check, key, ...(field === undefined ? {} : { field }) });
+    found.push({ check, key, ...(weakness === undefined ? {} : { weakness }) });
   };
   for (const kind of CHECK_KINDS) {
     const { added, removed, changed } = diff.checks[kind];
@@ -90,8 +91,10 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
     if (kind === 'people') for (const name of added) add({ kind, change: 'added', name }, textOf(name));
     if (kind === 'guardrails' || kind === 'delegation') {
       for (const { id, weakenings: all } of diff[kind])
-        for (const { field, text, isOneOfSeveral } of all)
-          add({ kind, change: 'weaker', name: id, text }, text, isOneOfSeveral ? undefined : field);
+        for (const weakness of all) {
+          const { text } = weakness;
+          add({ kind, change: 'weaker', name: id, text }, text, weakness);
+        }
     } else for (const name of changed) add({ kind, change: 'changed', name }, textOf(name));
   }
   return found;

@@ -227,6 +227,7 @@ const never: fc.Arbitrary<GuardrailRule & { readonly kind: 'never' }> = fc
         roles: someRoles,
         identities: someIdentities,
       }),
+      { freq: 1 },
     ),
     except: fc.record({ roles: someRoles, identities: someIdentities }),
   })
