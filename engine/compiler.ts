@@ -86,6 +86,7 @@ export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export { costOfTests } from './prove/tests/test-cost.js';
+export { type Hunk, type Patch, type PatchedFile, patchFiles } from './patch/patch-files.js';
 export { acceptedFindings } from './lint/accepted.js';
 export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export { type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
