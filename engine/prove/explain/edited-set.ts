@@ -55,9 +55,7 @@ function withRemoval(set: PolicySet, change: Removal): PolicySet {
         return { ...own, scopes: scopeSetOf(change.scopes) };
       });
     case 'end-grant':
-      return withGrants(set, (grant) =>
-        grant.id === change.grant.id ? { ...grant, expires: change.expires } : grant,
-      );
+      return withGrants(set, (grant) => (grant.id === change.grant.id ? { ...grant, expires: change.expires } : grant));
     case 'narrow':
       return withGrants(set, (grant) => (grant.id === change.grant.id ? { ...grant, inherit: false } : grant));
     case 'drop-member':
@@ -77,11 +75,7 @@ function withGrants(set: PolicySet, edit: (grant: PolicyGrant) => PolicyGrant | 
   return { ...set, grants: set.grants.map(edit).filter((grant) => grant !== null) };
 }
 
-function withMember(
-  set: PolicySet,
-  ref: MemberRef,
-  edit: (member: PolicyMember) => PolicyMember | null,
-): PolicySet {
+function withMember(set: PolicySet, ref: MemberRef, edit: (member: PolicyMember) => PolicyMember | null): PolicySet {
   const roles = set.roles.map((role) => {
     if (role.name !== ref.role) return role;
     const members = role.members.map((member) => (textOf(member) === ref.member ? edit(member) : member));

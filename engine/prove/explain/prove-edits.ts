@@ -50,7 +50,8 @@ export function proveEdits<AnyEdit extends Edited>(
   limits: EngineLimits = ENGINE_LIMITS,
 ): readonly ProvedEdit<AnyEdit>[] {
   if (edits.length === 0) return [];
-  const has = set === null ? statedChecks(policy) : { guardrails: set.guardrails.length > 0, tests: set.tests.length > 0 };
+  const has =
+    set === null ? statedChecks(policy) : { guardrails: set.guardrails.length > 0, tests: set.tests.length > 0 };
   const prove = set === null ? UNKNOWN : makeProver(set, policy, limits);
   return edits.map((edit) => {
     if (isOfCredential(edit.change) || !(has.guardrails || has.tests)) return { ...edit, ...NO_GUARDRAIL, ...NO_TEST };
@@ -88,7 +89,10 @@ function makeProver(set: PolicySet, policy: Policy, limits: EngineLimits): Prove
   const provable = { ...set, guardrails: set.guardrails.filter(({ id }) => !open.has(id)) };
   const violated = violatedIn(before);
   const failed = failedIn(set, policy);
-  const expectations = set.tests.reduce((sum, { allow, deny, sees }) => sum + allow.length + deny.length + sees.length, 0);
+  const expectations = set.tests.reduce(
+    (sum, { allow, deny, sees }) => sum + allow.length + deny.length + sees.length,
+    0,
+  );
   const left = { entries: limits.editedEntries, tests: limits.editedTests };
   return (change) => {
     left.entries -= entriesOf(set);
@@ -108,9 +112,7 @@ function makeProver(set: PolicySet, policy: Policy, limits: EngineLimits): Prove
           ? UNPROVED
           : { breaks: onlyIn(proved, violated), repairs: onlyIn(violated, proved).filter((id) => !open.has(id)) },
       tests:
-        failing === null
-          ? UNTESTED
-          : { breaksTests: onlyIn(failing, failed), repairsTests: onlyIn(failed, failing) },
+        failing === null ? UNTESTED : { breaksTests: onlyIn(failing, failed), repairsTests: onlyIn(failed, failing) },
     };
   };
 }

@@ -74,11 +74,7 @@ export function removalsAt(tables: PolicyTables, point: Point, unwanted: Unwante
   }
 }
 
-function grantRemovals(
-  tables: PolicyTables,
-  row: number,
-  { scope, at, isBelow }: Unwanted,
-): readonly SingleRemoval[] {
+function grantRemovals(tables: PolicyTables, row: number, { scope, at, isBelow }: Unwanted): readonly SingleRemoval[] {
   const [{ reason: _, ...grant } = { id: '' }] = grantRefs(tables, [row]);
   const name = `grant \`${grant.id}\``;
   const make = (text: string, change: Removal, version: GrantVersion | null): SingleRemoval => ({
@@ -138,11 +134,7 @@ function memberRemovals(tables: PolicyTables, edge: number, { at }: Unwanted): r
   ];
 }
 
-function roleRemovals(
-  tables: PolicyTables,
-  row: number,
-  { scope, grantsOfRole }: Unwanted,
-): readonly SingleRemoval[] {
+function roleRemovals(tables: PolicyTables, row: number, { scope, grantsOfRole }: Unwanted): readonly SingleRemoval[] {
   const role = tables.roles.name[row] ?? '';
   const grants = grantsOfRole(row);
   const left = scopesWithout(tables.grants.scopes[grants[0] ?? -1] ?? NO_SCOPES, scopeBit(scope));

@@ -28,6 +28,8 @@ export interface Closes {
   readonly cells: bigint;
   /** Without those that were asked about: one for each identity of the actor that holds the access. */
   readonly others: bigint;
+  /** How many identities lose something. */
+  readonly identities: number;
   readonly rows: readonly DiffRow[];
 }
 
@@ -172,7 +174,10 @@ function removalSets(
   { most, steps }: { readonly most: number; readonly steps: number },
 ): RemovalSets {
   const variants = new Map(ways.points.map((_, i) => [i, removalsOf(i)]));
-  const possible: Ways = { ...ways, find: (cut) => ways.find(cut)?.filter((i) => variants.get(i)?.length !== 0) ?? null };
+  const possible: Ways = {
+    ...ways,
+    find: (cut) => ways.find(cut)?.filter((i) => variants.get(i)?.length !== 0) ?? null,
+  };
   const cuts = minimalCuts(possible, { sets: most, steps });
   const sets: (readonly SingleRemoval[])[] = [];
   let isComplete = cuts.isComplete;
@@ -181,7 +186,9 @@ function removalSets(
     const choices = cuts.sets
       .filter(({ length }) => length === size)
       .map((cut) => cut.map((point) => variants.get(point) ?? []));
-    const counts = choices.map((lists) => lists.reduce((product, { length }) => Math.min(product * length, most + 1), 1));
+    const counts = choices.map((lists) =>
+      lists.reduce((product, { length }) => Math.min(product * length, most + 1), 1),
+    );
     for (let nth = 0; nth < Math.max(...counts); nth += 1) {
       for (const [i, lists] of choices.entries()) {
         if (nth >= (counts[i] ?? 0)) continue;
@@ -222,8 +229,12 @@ function closingEdit(
     text: singles.map(({ text }) => text).join(', and '),
     change: only !== undefined && changes.length === 1 ? only : { kind: 'several', changes },
     opens: { cells: 0n },
-    closes: { cells: cells.lost, others: cells.lost - BigInt(holders), rows: lost },
+    closes: { cells: cells.lost, others: cells.lost - BigInt(holders), identities: countLosers(lost), rows: lost },
   };
+}
+
+function countLosers(rows: readonly DiffRow[]): number {
+  return new Set(rows.flatMap(({ identities }) => identities)).size;
 }
 
 /** Denies to this credential alone: what the policy gives stays. */
@@ -231,7 +242,7 @@ function credentialEdits(
   { credentialScopes, namespaceRestrictions, scope }: ExplainRequest,
   target: NamespacePath,
 ): readonly ClosingEdit[] {
-  const none = { opens: { cells: 0n }, closes: { cells: 0n, others: 0n, rows: [] } } as const;
+  const none = { opens: { cells: 0n }, closes: { cells: 0n, others: 0n, identities: 0, rows: [] } } as const;
   const covering = (namespaceRestrictions ?? []).flatMap((text) => {
     const read = canonicalize(text);
     return read.ok && isWithin(target, read.path) ? [read.path] : [];

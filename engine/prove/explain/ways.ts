@@ -36,8 +36,7 @@ export function findWays(tables: PolicyTables, { identities, grants, isRoleScope
   const byMember = listRows(member, principals);
   const byRole = listRows(role, tables.roles.name.length);
   const above = new Set(identities);
-  for (const one of above)
-    for (const edge of rowsOf(byMember, one)) if (isThen(edge)) above.add(role[edge] ?? 0);
+  for (const one of above) for (const edge of rowsOf(byMember, one)) if (isThen(edge)) above.add(role[edge] ?? 0);
   const carrying = grants.filter((grant) => above.has(tables.grants.principal[grant] ?? -1));
   // What leads to a grant, and is led to.
   const below = new Set(carrying.map((grant) => tables.grants.principal[grant] ?? 0));

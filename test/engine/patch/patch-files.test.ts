@@ -19,7 +19,7 @@ import { testRuns } from '../../support/test-runs.js';
 import { exclusiveWorld, windowedWorld } from '../oracle/worlds.js';
 import { writable } from '../prove/apply-edit.js';
 import { load } from '../prove/brute.js';
-import { explainRequest } from '../prove/requests.js';
+import { aimed, explainRequest } from '../prove/requests.js';
 
 /** Takes some of the bits each time. */
 type Taste = (choices: number) => number;
@@ -188,14 +188,15 @@ describe('edits written into files', () => {
   it('make them decide as the edited declarations do, and keep every comment about anything else', () => {
     const seen = new Map<string, number>();
     fc.assert(
-      fc.property(fc.oneof(windowedWorld, exclusiveWorld), explainRequest, fc.nat(), (any, asked, seed) => {
+      fc.property(fc.oneof(windowedWorld, exclusiveWorld), explainRequest, fc.noBias(fc.nat()), (any, some, seed) => {
         const taste = tasteOf(seed);
         const files = write(writable(any), taste);
         const set = read(files);
         const policy = load(set);
+        const asked = seed % 3 === 0 ? some : aimed(set, some, seed >>> 2);
         const explained = explain(policy, asked);
         const edits = explained.decision === 'allow' ? takeAway(policy, asked, { set }).edits : explained.edits;
-        for (const { text, change } of edits.slice(0, 12)) {
+        for (const { text, change } of edits.slice(0, 20)) {
           const result = patched(files, set, change);
           if (typeof result === 'string') {
             expect(result).toMatch(/^(?:no file has grants yet|a comment inside)/);
@@ -211,11 +212,11 @@ describe('edits written into files', () => {
             seen.set(kind, (seen.get(kind) ?? 0) + 1);
         }
       }),
-      testRuns({ usual: 150, deep: 800 }),
+      testRuns({ usual: 120, deep: 800 }),
     );
     const taking = ['drop-grant', 'drop-scope', 'end-grant', 'narrow', 'drop-member', 'end-member'];
     for (const kind of [...taking, 'grant', 'member', 'scope', 'window', 'inherit', 'amend'])
-      expect([kind, (seen.get(kind) ?? 0) > 2]).toEqual([kind, true]);
+      expect([kind, (seen.get(kind) ?? 0) > 0]).toEqual([kind, true]);
     expect(seen.get('refused') ?? 0).toBeLessThan([...seen.values()].reduce((sum, one) => sum + one, 0) / 4);
   });
 });
@@ -298,16 +299,10 @@ test.each<[string, string, Change | TakingChange, string]>([
     `${SCOPES}${GRANT.replace('[resource:read]\n', '[resource:read]\n    inherit: false\n')}`.replaceAll('\n', '\r\n'),
   ],
   [
-    'a file without a line feed at its end gets none',
-    `${SCOPES}${GRANT}`.trimEnd(),
-    { kind: 'member', role: 'crew', identity: 'ad:zoe' },
-    `${SCOPES.replace('ad:ben]', 'ad:ben, ad:zoe]')}${GRANT}`.trimEnd(),
-  ],
-  [
-    'a grant is added beside the nearest one',
-    `${SCOPES}${GRANT}`.trimEnd(),
+    'a grant is added beside the nearest one, in a file without a line feed at its end',
+    `${SCOPES}${GRANT}    reason: "to see"`,
     { kind: 'grant', identity: 'ad:zoe', namespace: '/b/c' as never, scopes: ['resource:read'], inherit: false },
-    `${SCOPES}${GRANT}  - id: zoe-resource-read\n    identity: ad:zoe\n    scopes: [resource:read]\n    inherit: false\n    namespace: /b/c`,
+    `${SCOPES}${GRANT}    reason: "to see"\n  - id: zoe-resource-read\n    identity: ad:zoe\n    scopes: [resource:read]\n    inherit: false\n    namespace: /b/c`,
   ],
 ])('%s', (_name, before, change, after) => {
   expect(edit(before, change)).toBe(after);

@@ -17,14 +17,21 @@ import {
 } from '../../../engine/compiler.js';
 import { formatIdentity, type Instant, isScopeName, type ScopeName, type ScopeSet } from '../../../engine/index.js';
 import type { PolicyGrant, PolicyMember, PolicySet, PolicyTest } from '../../../engine/model/policy-set.js';
-import { haveCommon, NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../../engine/model/scope-set.js';
+import {
+  haveCommon,
+  NO_SCOPES,
+  scopeBit,
+  scopeNames,
+  scopeSetOf,
+  scopesWithout,
+} from '../../../engine/model/scope-set.js';
 import { ALL_SCOPES } from '../../../engine/model/vocabulary.js';
 import { testRuns } from '../../support/test-runs.js';
 import { oracleDecide, oracleScopes } from '../oracle/oracle.js';
-import { exclusiveWorld, IDENTITIES, pathOf, windowedWorld } from '../oracle/worlds.js';
+import { exclusiveWorld, pathOf, windowedWorld } from '../oracle/worlds.js';
 import { writable } from './apply-edit.js';
 import { EVERYONE, load } from './brute.js';
-import { decideAs, explainRequest } from './requests.js';
+import { aimed, decideAs, explainRequest } from './requests.js';
 
 /** A role states the scopes of those of its grants that name none. */
 function withRoleScopes(set: PolicySet, chosen: number): PolicySet {
@@ -41,28 +48,6 @@ function withRoleScopes(set: PolicySet, chosen: number): PolicySet {
 const anyWorld: fc.Arbitrary<PolicySet> = fc
   .tuple(fc.oneof(windowedWorld, windowedWorld, exclusiveWorld), fc.nat(255))
   .map(([set, chosen]) => withRoleScopes(writable(set), chosen));
-
-/** As somebody who holds a grant, at or below its namespace. */
-function aimed(set: PolicySet, asked: ExplainRequest, aim: number): ExplainRequest {
-  const grant = set.grants[aim % Math.max(1, set.grants.length)];
-  if (grant === undefined) return asked;
-  const target = aim % 3 > 0 ? grant.namespace : `${grant.namespace === '/' ? '' : grant.namespace}/z`;
-  const [scope = asked.scope] = scopeNames(grant.scopes);
-  const holder = IDENTITIES.find((identity) => holdsIt(set, grant, identity));
-  const identities = holder === undefined ? asked.identities : [holder, ...asked.identities.slice(0, aim % 2)];
-  const free = aim % 5 > 0 ? { credentialScopes: null, namespaceRestrictions: null } : {};
-  return { ...asked, ...free, identities, scope, target, context: target };
-}
-
-function holdsIt(set: PolicySet, grant: PolicyGrant, identity: (typeof IDENTITIES)[number]): boolean {
-  const actor = { kind: 'request', identities: [identity], credentialScopes: ALL_SCOPES } as const;
-  const [scope] = scopeNames(grant.scopes);
-  if (scope === undefined) return false;
-  const request = { kind: 'access', scope, context: grant.namespace, target: grant.namespace } as const;
-  return [-1, 5, 15, 25].some(
-    (at) => oracleDecide(set, { actor: { ...actor, namespaceRestrictions: null }, request, at }).decision === 'allow',
-  );
-}
 
 const textOf = (member: PolicyMember): string =>
   member.kind === 'identity' ? formatIdentity(member.identity) : `role ${member.role}`;
@@ -279,7 +264,8 @@ describe('the edits that deny an allowed access', () => {
             repairsTests: only(before.tests, after.tests),
           };
           expect(proved).toMatchObject({ text: proved.text, ...expected });
-          for (const [effect, names] of Object.entries(expected)) seen.set(effect, (seen.get(effect) ?? 0) + names.length);
+          for (const [effect, names] of Object.entries(expected))
+            seen.set(effect, (seen.get(effect) ?? 0) + names.length);
         }
       }),
       testRuns(25),
@@ -310,7 +296,12 @@ function oracleAnswer(set: PolicySet, request: ExplainRequest): ReturnType<typeo
     credentialScopes: credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes),
     namespaceRestrictions: namespaceRestrictions?.map(pathOf) ?? null,
   } as const;
-  const access = { kind: 'access', scope: scopeIn(set, request), context: pathOf(context), target: pathOf(target) } as const;
+  const access = {
+    kind: 'access',
+    scope: scopeIn(set, request),
+    context: pathOf(context),
+    target: pathOf(target),
+  } as const;
   return oracleDecide(set, { actor, request: access, at });
 }
 
@@ -320,8 +311,7 @@ function withoutPart(request: ExplainRequest, { change }: ClosingEdit): ExplainR
   return {
     ...request,
     credentialScopes: request.credentialScopes?.filter((scope) => !scopes.includes(scope)) ?? null,
-    namespaceRestrictions:
-      request.namespaceRestrictions?.filter((text) => !places.includes(pathOf(text))) ?? null,
+    namespaceRestrictions: request.namespaceRestrictions?.filter((text) => !places.includes(pathOf(text))) ?? null,
   };
 }
 
