@@ -61,7 +61,13 @@ export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-p
 export { type Emergent, findEmergent } from './prove/diff/emergent.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
 export type { Removal } from './prove/explain/removals.js';
-export { type Closes, type ClosingEdit, takeAway, type TakenAway, type TakingChange } from './prove/explain/take-away.js';
+export {
+  type Closes,
+  type ClosingEdit,
+  takeAway,
+  type TakenAway,
+  type TakingChange,
+} from './prove/explain/take-away.js';
 export { editedSet } from './prove/explain/edited-set.js';
 export { type CheckEffects, type ProvedEdit, proveEdits } from './prove/explain/prove-edits.js';
 export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain/explain.js';

@@ -41,7 +41,9 @@ export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Po
     if (after.length === 0) continue;
     const before = holdingsIn(pair.old, group.old, places);
     // Those who hold alike in base and merge may differ in what was reviewed.
-    const alike = groupBy(group.identities, (identity) => sides.map((side) => principalsIn(pair, side, identity)).join('|'));
+    const alike = groupBy(group.identities, (identity) =>
+      sides.map((side) => principalsIn(pair, side, identity)).join('|'),
+    );
     for (const identities of alike.values()) {
       const [first = 0] = identities;
       const held = sides.map((side) => holdingsIn(side.rights, principalsIn(pair, side, first), places));

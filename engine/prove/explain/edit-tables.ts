@@ -5,14 +5,8 @@ import { preparePolicy } from '../../evaluate/prepare.js';
 import { groupHolders } from '../../model/holders.js';
 import { windowOf } from '../../model/instant.js';
 import { narrowMembers } from '../../model/narrow-members.js';
-import { NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
-import {
-  type GrantColumns,
-  makeScopeColumn,
-  type MemberColumns,
-  type PolicyTables,
-  type TextColumn,
-} from '../../model/tables.js';
+import { makeScopeColumn, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
+import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
 import { memberWindows } from './member-windows.js';
 
 /** What a grant is to be; what is absent stays. Null means open. */

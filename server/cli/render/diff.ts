@@ -1,5 +1,14 @@
 // `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
-import type { Cause, CellRow, ChangeKind, ChecksDiff, DiffReport, Emergent, EmergentCheck, Turn } from '../../../engine/compiler.js';
+import type {
+  Cause,
+  CellRow,
+  ChangeKind,
+  ChecksDiff,
+  DiffReport,
+  Emergent,
+  EmergentCheck,
+  Turn,
+} from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
 import { placeText, whyText } from './citation.js';
@@ -59,7 +68,9 @@ function mergeLines(merge: Merge, paint: Paint): readonly string[] {
   return [
     `${paint('error', emergentTitle(merge))}\n`,
     ...renderRows(merge.rows, { sign: paint('error', '!'), timeOf: stretchText }, paint),
-    ...merge.checks.map((check) => `${paint('error', '!')} ${escapeText(emergentText(check, (name) => `\`${name}\``))}\n`),
+    ...merge.checks.map(
+      (check) => `${paint('error', '!')} ${escapeText(emergentText(check, (name) => `\`${name}\``))}\n`,
+    ),
   ];
 }
 
@@ -67,9 +78,7 @@ export const NOTHING_EMERGENT = 'the merge opens nothing that a reviewed change 
 
 export function emergentTitle({ rows, cells, checks }: Merge): string {
   const opened =
-    rows.length === 0
-      ? []
-      : [`opens ${count(Number(cells), 'cell')} that no reviewed change opened by itself`];
+    rows.length === 0 ? [] : [`opens ${count(Number(cells), 'cell')} that no reviewed change opened by itself`];
   const weaker = checks.length === 0 ? [] : ['weakens checks that no reviewed change weakened in this way'];
   return `the merge ${[...opened, ...weaker].join(', and ')}`;
 }
