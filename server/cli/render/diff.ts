@@ -64,7 +64,7 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
 }
 
 function mergeLines(merge: Merge, paint: Paint): readonly string[] {
-  if (merge.rows.length + merge.checks.length === 0) return [`${paint('good', `${NOTHING_EMERGENT}`)}\n`];
+  if (merge.rows.length + merge.checks.length === 0) return [`${paint('good', NOTHING_EMERGENT)}\n`];
   return [
     `${paint('error', emergentTitle(merge))}\n`,
     ...renderRows(merge.rows, { sign: paint('error', '!'), timeOf: stretchText }, paint),
