@@ -270,7 +270,7 @@ function addGrant(desk: Desk, { identity, namespace, scopes, inherit }: NewGrant
     `id: ${inlineText(newId(desk.set, identity, scopes), place)}`,
     `identity: ${inlineText(identity, place)}`,
     `scopes: ${scopesText(desk.set, scopes)}`,
-    ...(inherit ? [] : ['inherit: false']),
+    `inherit: ${String(inherit)}`,
     `namespace: ${namespace}`,
   ];
   const list = listIn(desk.entriesOf(path), 'grants');

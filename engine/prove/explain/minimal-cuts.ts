@@ -20,7 +20,7 @@ export interface Cuts {
 export function minimalCuts(ways: Ways, bounds: CutBounds): Cuts {
   const sets: (readonly number[])[] = [];
   let steps = 0;
-  let isCut = false;
+  const bound = { isMet: false };
   const find = (cut: ReadonlySet<number>): readonly number[] | null => {
     steps += 1;
     return ways.find(cut);
@@ -30,7 +30,7 @@ export function minimalCuts(ways: Ways, bounds: CutBounds): Cuts {
   /** Adds the sets of exactly `size` points that go on from here. Returns whether larger ones may. */
   const search = (cut: ReadonlySet<number>, tried: ReadonlySet<number>, size: number): boolean => {
     if (steps >= bounds.steps || sets.length > bounds.sets) {
-      isCut = true;
+      bound.isMet = true;
       return false;
     }
     const way = find(cut);
@@ -61,7 +61,7 @@ export function minimalCuts(ways: Ways, bounds: CutBounds): Cuts {
   };
   for (let size = 1; search(new Set(), new Set(), size); size += 1);
   if (sets.length === 0) return { sets: [anyCut(ways)], isComplete: false };
-  return { sets: sets.slice(0, bounds.sets), isComplete: !isCut && sets.length <= bounds.sets };
+  return { sets: sets.slice(0, bounds.sets), isComplete: !bound.isMet && sets.length <= bounds.sets };
 }
 
 /** All grants, without those that can be spared. */

@@ -94,7 +94,7 @@ function write(set: PolicySet, taste: Taste): readonly SourceFile[] {
       const all = [`id: ${id}`, who, `scopes: [${scopeNames(scopes).join(', ')}]`, ...more];
       return [`- { ${all.join(', ')} }${behind(id)}`];
     }
-    const [first = '', ...rest] = [`id: ${id}`, who, ...scopeLines(scopeNames(scopes), '  ', taste), ...more];
+    const [first, ...rest] = [`id: ${id}`, who, ...scopeLines(scopeNames(scopes), '  ', taste), ...more];
     return [
       `- ${first}${behind(id)}`,
       ...rest.map((line) => (line.startsWith(' ') ? line : `  ${line}`)),

@@ -243,7 +243,7 @@ const checkChange: fc.Arbitrary<Change> = fc.oneof(
         ...set,
         guardrails: set.guardrails.map((one) => ({
           ...one,
-          rule: { ...one.rule, [part]: other[part] } as GuardrailRule,
+          rule: { ...one.rule, [part]: other[part] },
         })),
       })),
   },
