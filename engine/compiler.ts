@@ -59,8 +59,18 @@ export type { Cause, ChangeKind } from './prove/diff/causes.js';
 export type { Turn } from './prove/diff/turn-causes.js';
 export type { CellRow } from './prove/cells/rows.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
+export { type Emergent, findEmergent } from './prove/diff/emergent.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
-export { type ProvedEdit, proveEdits } from './prove/explain/broken-guardrails.js';
+export type { Removal } from './prove/explain/removals.js';
+export {
+  type Closes,
+  type ClosingEdit,
+  takeAway,
+  type TakenAway,
+  type TakingChange,
+} from './prove/explain/take-away.js';
+export { editedSet } from './prove/explain/edited-set.js';
+export { type CheckEffects, type ProvedEdit, proveEdits } from './prove/explain/prove-edits.js';
 export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain/explain.js';
 export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails/check-guardrails.js';
 export type { NearestMiss } from './prove/tests/nearest-miss.js';
@@ -96,8 +106,10 @@ export { GROUP_SUFFIX } from './model/identity.js';
 export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/witness.js';
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export { costOfTests } from './prove/tests/test-cost.js';
+export { type Hunk, type Patch, type PatchedFile, patchFiles } from './patch/patch-files.js';
 export { acceptedFindings } from './lint/accepted.js';
-export { areChecksWeaker, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
+export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
+export { type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';

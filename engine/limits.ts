@@ -57,6 +57,14 @@ export const ENGINE_LIMITS = Object.freeze({
   calendarSteps: 100_000_000,
   /** Grants and members of a policy, once for each edit of `explain` that guardrails are proved with. */
   editedEntries: 1_000_000,
+  /** Expectations of tests, once for each edit of `explain` that the tests are run with. */
+  editedTests: 200_000,
+  /** Edits that `explain` lists of an allowed access. */
+  takeAways: 64,
+  /** How often a way to an access is looked for to find these. */
+  takeAwaySteps: 50_000,
+  /** Grants and members of a policy, once for each such edit that the policy is compared with; eight are always compared. */
+  closedEntries: 4_000_000,
   /** Pairs of a grant and another one, or a step of time, that a rule of lint compares. */
   lintPairs: 20_000_000,
   /** Bytes of a snapshot file. */

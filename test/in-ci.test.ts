@@ -1,4 +1,4 @@
-// Runs the workflow of docs/in-ci.md: its `run:` steps with bash, in a clone of a real repository, as a runner would.
+// Runs the workflows of docs/in-ci.md: their `run:` steps with bash, in a clone of a real repository, as a runner would.
 // Stand-ins replace what a runner provides: the checkout is a clone, `npm ci` finds bailiwick installed, and `gh` notes
 // what it was asked.
 import { execFile } from 'node:child_process';
@@ -28,6 +28,7 @@ interface Ran {
 
 const EXPRESSIONS: ReadonlyMap<string, string> = new Map([
   ['${{ github.base_ref }}', 'main'],
+  ['${{ github.event.merge_group.base_sha }}', 'origin/main'],
   ['${{ github.event.number }}', '7'],
   ['${{ github.token }}', 'no-token'],
 ]);
@@ -35,10 +36,12 @@ const OWN_BRANCH = 'github.event.pull_request.head.repo.full_name == github.repo
 
 let folder: string;
 let steps: readonly Step[];
+let queueSteps: readonly Step[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bailiwick-ci-'));
-  steps = await readSteps();
+  steps = await readSteps('check', [OWN_BRANCH]);
+  queueSteps = await readSteps('merge', []);
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin', 'npm'), '#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ]\n');
   await writeFile(join(folder, 'bin', 'gh'), '#!/bin/sh\n{ echo "$*"; cat "$5"; } > "$GH_CALLED"\n');
@@ -46,14 +49,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function readSteps(): Promise<readonly Step[]> {
+/** The steps of the workflow that has this job. */
+async function readSteps(job: string, expected: readonly string[]): Promise<readonly Step[]> {
   const page = await readFile(fromRoot('docs/in-ci.md'), 'utf8');
-  const text = /^```yaml\n(.*?)^```$/ms.exec(page)?.[1] ?? '';
-  const { diagnostics, value } = readYaml({ path: 'policy.yml', bytes: new TextEncoder().encode(text) });
-  expect(diagnostics).toEqual([]);
-  const listed = ((value as Fields)['jobs'] as { check: { steps: readonly Fields[] } }).check.steps;
+  const workflows = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), ([, text = '']) => {
+    const { diagnostics, value } = readYaml({ path: 'policy.yml', bytes: new TextEncoder().encode(text) });
+    expect(diagnostics).toEqual([]);
+    return (value as Fields)['jobs'] as Readonly<Record<string, { readonly steps: readonly Fields[] }>>;
+  });
+  const listed = workflows.find((jobs) => job in jobs)?.[job]?.steps ?? [];
   const conditions = listed.flatMap((step) => (step['if'] === undefined ? [] : [step['if']]));
-  expect(conditions).toEqual([OWN_BRANCH]);
+  expect(conditions).toEqual(expected);
   return listed.flatMap(({ run, env = {} }) => {
     if (typeof run !== 'string') return [];
     const known = Object.entries(env as Readonly<Record<string, string>>).map(([name, text]) => {
@@ -67,20 +73,51 @@ async function readSteps(): Promise<readonly Step[]> {
 
 /** A repository with this commit on `main`, a change on a branch, and a clone of it with the branch checked out. */
 async function cloneWith(name: string, main: readonly Change[], branch: readonly Change[]): Promise<string> {
+  const origin = await originWith(name, main);
+  await git(origin, 'checkout', '--quiet', '-b', 'change');
+  await commit(origin, branch);
+  return cloneOf(name, origin);
+}
+
+/** The same of a queue, in which each of some changes was made on a branch of its own, and then merged into one. */
+async function queueWith(
+  name: string,
+  main: readonly Change[],
+  changes: readonly (readonly Change[])[],
+  how: '--no-ff' | '--squash',
+): Promise<string> {
+  const origin = await originWith(name, main);
+  for (const [i, change] of changes.entries()) {
+    await git(origin, 'checkout', '--quiet', '-b', `pr-${String(i)}`, 'main');
+    await commit(origin, change);
+  }
+  await git(origin, 'checkout', '--quiet', '-b', 'queue', 'main');
+  for (const i of changes.keys()) {
+    await git(origin, 'merge', '--quiet', how, ...(how === '--no-ff' ? ['--no-edit'] : []), `pr-${String(i)}`);
+    if (how === '--squash') await commit(origin, []);
+  }
+  return cloneOf(name, origin);
+}
+
+const git = (cwd: string, ...args: readonly string[]): Promise<unknown> =>
+  promisify(execFile)('git', ['-c', 'user.name=ci', '-c', 'user.email=ci@example.org', ...args], { cwd });
+
+async function commit(origin: string, changes: readonly Change[]): Promise<void> {
+  for (const change of changes) await change(origin);
+  await git(origin, 'add', '--all');
+  await git(origin, 'commit', '--quiet', '--allow-empty', '--message', 'a change');
+}
+
+async function originWith(name: string, main: readonly Change[]): Promise<string> {
   const origin = join(folder, `${name}-origin`);
   await mkdir(origin);
-  const git = (cwd: string, ...args: readonly string[]): Promise<unknown> =>
-    promisify(execFile)('git', ['-c', 'user.name=ci', '-c', 'user.email=ci@example.org', ...args], { cwd });
-  const commit = async (changes: readonly Change[]): Promise<void> => {
-    for (const change of changes) await change(origin);
-    await git(origin, 'add', '--all');
-    await git(origin, 'commit', '--quiet', '--allow-empty', '--message', 'a change');
-  };
   await git(origin, 'init', '--quiet', '--initial-branch', 'main');
   await writeFile(join(origin, '.gitignore'), 'node_modules/\n');
-  await commit(main);
-  await git(origin, 'checkout', '--quiet', '-b', 'change');
-  await commit(branch);
+  await commit(origin, main);
+  return origin;
+}
+
+async function cloneOf(name: string, origin: string): Promise<string> {
   const clone = join(folder, name);
   await git(folder, 'clone', '--quiet', origin, clone);
   await mkdir(join(clone, 'node_modules', '.bin'), { recursive: true });
@@ -100,7 +137,7 @@ const addFile =
     writeFile(join(to, 'policies', path), text);
 
 /** Runs the steps as a runner does: one after the other, until one fails. */
-async function runSteps(cwd: string): Promise<Ran> {
+async function runSteps(cwd: string, some = steps): Promise<Ran> {
   const summary = `${cwd}.summary`;
   const called = `${cwd}.gh`;
   await writeFile(summary, '');
@@ -111,7 +148,7 @@ async function runSteps(cwd: string): Promise<Ran> {
   };
   let stdout = '';
   let failed: string | null = null;
-  for (const { command, env } of steps) {
+  for (const { command, env } of some) {
     try {
       const ran = await promisify(execFile)('bash', ['-e', '-c', command], {
         cwd,
@@ -155,4 +192,38 @@ it('fails at a mistake, with an annotation at its path from the root of the repo
   const ran = await runSteps(await cloneWith('mistake', [addPolicy], [addFile('grants/visit.yaml', wrong)]));
   expect(ran).toMatchObject({ failed: 'npx bailiwick check policies --strict --format github', comment: null });
   expect(ran.stdout).toMatch(/^::error file=policies\/grants\/visit\.yaml,line=5,/m);
+});
+
+const CREW = 'roles:\n  visit-crew:\n    members:\n      - github:a-visitor\n';
+const crewGrant = (scopes: string): string =>
+  GRANT.replace('identity: github:a-visitor', 'role: visit-crew').replace('[resource:read]', scopes);
+const crew: Change = addFile('roles/visit.yaml', CREW);
+const joins: Change = addFile('roles/visit.yaml', `${CREW}      - github:b-visitor\n`);
+const runs: Change = addFile('grants/visit.yaml', crewGrant('[resource:read, process-run:read]'));
+const reads: Change = addFile('grants/visit.yaml', crewGrant('[resource:read]'));
+
+it('stops a queue whose changes open something together, and says what', async () => {
+  const ran = await runSteps(
+    await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'),
+    queueSteps,
+  );
+  expect(ran.failed).toContain('--reviewed');
+  expect(ran.summary).toContain('that no reviewed change opened by itself');
+  expect(ran.summary).toMatch(/^\| ! \| `github:b-visitor` \| `process-run:read` \| `\/beamlines\/amx` /m);
+});
+
+it('lets a queue pass whose changes open what each of them opens', async () => {
+  const other = addFile(
+    'grants/other.yaml',
+    GRANT.replace('visitor-reads', 'other-reads').replace('resource:read', 'process-run:read'),
+  );
+  const queue = await queueWith('apart', [addPolicy, crew, reads], [[joins], [other]], '--no-ff');
+  const ran = await runSteps(queue, queueSteps);
+  expect(ran.failed).toBeNull();
+  expect(ran.summary).toContain('the merge opens nothing that a reviewed change did not open by itself');
+});
+
+it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
+  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), queueSteps);
+  expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });

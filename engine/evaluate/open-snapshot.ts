@@ -3,6 +3,7 @@ import { countsOf } from '../model/tables.js';
 import type { DecodeResult, SnapshotFault, VerifiedSnapshot } from '../snapshot/decode.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
 import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
+import type { LoadedTables } from './prepare.js';
 
 export type LoadResult =
   { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly fault: SnapshotFault };
@@ -41,4 +42,17 @@ export function openSnapshot(decoded: DecodeResult): LoadResult {
   if (!decoded.ok) return decoded;
   const { facts, table } = packSnapshot(decoded.snapshot);
   return { ok: true, policy: makePolicy(facts, { table, source: decoded.snapshot }) };
+}
+
+/**
+ * A policy that was made of another one and was never a file. It decides by its own tables, under the digests of the other, so it must
+ * not leave the proof that it was made for.
+ */
+export function openTables(source: LoadedTables, { digest, decisions, format, checks }: Policy): Policy {
+  const { tables, holders } = source;
+  const { name, providers } = tables;
+  const { families } = tables.vocabulary;
+  const counts = countsOf(tables);
+  const facts = { kind: 'compiled', name, digest, decisions, format, counts, families, providers, checks } as const;
+  return makePolicy(facts, { table: buildTable(tables, holders, digest), source });
 }

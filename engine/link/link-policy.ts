@@ -102,6 +102,7 @@ function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Nam
     principal: identityPrincipal(principal),
     namespace: namespace.value,
     scopes,
+    ...(grant.scopes === 'absent' ? { isRoleScoped: true } : {}),
     inherit: grant.inherit,
     notBefore: grant.notBefore,
     expires: grant.expires,

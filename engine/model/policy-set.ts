@@ -44,6 +44,8 @@ export interface PolicyGrant {
   readonly namespace: NamespacePath;
   /** Never empty: the grant's own scopes, or the scopes of its role if it names none. */
   readonly scopes: ScopeSet;
+  /** Present if the scopes are those of its role. */
+  readonly isRoleScoped?: true;
   readonly inherit: boolean;
   readonly notBefore: Instant | null;
   readonly expires: Instant | null;

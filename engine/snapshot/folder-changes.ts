@@ -1,25 +1,30 @@
 // What changed between two policies of where their folders and files may decide, and whether somebody may decide about more than before.
 import { isWithin } from '../model/namespace.js';
 import type { PolicyFolder, PolicySet } from '../model/policy-set.js';
-import type { CheckChange } from './guardrail-changes.js';
+import type { CheckChange, Weakness } from './guardrail-changes.js';
 
 /** Of the folders and files with a `within` in the old policy those that changed. To narrow one is not weaker. */
 export function folderChanges(old: PolicySet, changed: PolicySet): readonly CheckChange[] {
   const after = new Map(changed.folders.map((folder) => [folder.path, folder]));
-  const gone = old.folders.filter(({ path, exports }) => exports === null && !after.has(path));
-  const files = filesAfter(new Set(gone.map(({ path }) => path)), old, changed);
+  const dropped = old.folders.filter(({ path, exports }) => exports === null && !after.has(path));
+  const files = filesAfter(new Set(dropped.map(({ path }) => path)), old, changed);
   return old.folders.flatMap((was): readonly CheckChange[] => {
     const { path, within } = was;
     const is = after.get(path);
     if (is !== undefined) return changeOf(was, is);
-    if (was.exports !== null) return [{ id: path, weaker: true, changes: ['no longer delegated'] }];
+    if (was.exports !== null) return [gone(path, 'no longer delegated')];
     // Grants that went away with their file, or to where they are bounded as before, leave nothing open.
     const weaker = [...(files.get(path) ?? [])].some((file) => {
       const limit = limitOf(after, file);
       return limit === null || !isWithin(limit, within);
     });
-    return weaker ? [{ id: path, weaker, changes: [`no longer within ${within}`] }] : [];
+    return weaker ? [gone(path, `no longer within ${within}`)] : [];
   });
+}
+
+/** Nothing is weaker, so another change takes this away as well if it says the same. */
+function gone(id: string, text: string): CheckChange {
+  return { id, weaker: true, changes: [text], weakenings: [{ field: 'within', text, isOneOfSeveral: true }] };
 }
 
 function changeOf(was: PolicyFolder, { path, within, exports }: PolicyFolder): readonly CheckChange[] {
@@ -31,8 +36,11 @@ function changeOf(was: PolicyFolder, { path, within, exports }: PolicyFolder): r
     ...(gained.length === 0 ? [] : [`exports ${gained.join(', ')}`]),
     ...(lost.length === 0 ? [] : [`no longer exports ${lost.join(', ')}`]),
   ];
-  const weaker = gained.length > 0 || !isWithin(within, was.within);
-  return changes.length === 0 ? [] : [{ id: path, weaker, changes }];
+  const weakenings: readonly Weakness[] = [
+    ...(isWithin(within, was.within) ? [] : [{ field: 'within', text: `within ${within}`, isOneOfSeveral: false }]),
+    ...gained.map((role) => ({ field: 'exports', text: `exports ${role}`, isOneOfSeveral: true })),
+  ];
+  return changes.length === 0 ? [] : [{ id: path, weaker: weakenings.length > 0, changes, weakenings }];
 }
 
 /**

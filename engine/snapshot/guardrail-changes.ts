@@ -16,11 +16,24 @@ export interface CheckChange {
   readonly weaker: boolean;
   /** One line each: `identities 2 → 3`. */
   readonly changes: readonly string[];
+  /** What makes it weaker, each reason by itself, so that two changes can be compared. Empty if it is not weaker. */
+  readonly weakenings: readonly Weakness[];
+}
+
+export interface Weakness {
+  /** What of it is weaker. */
+  readonly field: string;
+  readonly text: string;
+  /** Whether the text is about one of several things: another change takes this away as well if it says the same. */
+  readonly isOneOfSeveral: boolean;
 }
 
 interface Part {
+  readonly field: string;
   readonly text: string;
   readonly weaker: boolean;
+  /** If the text is about several things, one text for each. */
+  readonly each?: readonly string[];
 }
 
 /** Of the guardrails of both policies those that ask for something else, in the order of the new policy. */
@@ -31,7 +44,17 @@ export function guardrailChanges(old: PolicySet, changed: PolicySet): readonly C
     const was = before.get(id);
     const parts = was === undefined ? [] : compare(was, rule);
     if (parts.length === 0) return [];
-    return [{ id, weaker: parts.some(({ weaker }) => weaker), changes: parts.map(({ text }) => text) }];
+    const weaker = parts.filter((part) => part.weaker);
+    return [
+      {
+        id,
+        weaker: weaker.length > 0,
+        changes: parts.map(({ text }) => text),
+        weakenings: weaker.flatMap(({ field, text, each }) =>
+          (each ?? [text]).map((one) => ({ field, text: one, isOneOfSeveral: each !== undefined })),
+        ),
+      },
+    ];
   });
 }
 
@@ -78,6 +101,7 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
           ? []
           : [
               {
+                field: 'within',
                 text: `within ${durationText(was.withinMilliseconds)} → ${durationText(is.withinMilliseconds)}`,
                 weaker: is.withinMilliseconds > was.withinMilliseconds,
               },
@@ -85,16 +109,19 @@ function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, i
         ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
       ];
     }
-    return [{ text: `${was.kind} → ${is.kind}`, weaker: true }];
+    return [{ field: ANY_FIELD, text: `${was.kind} → ${is.kind}`, weaker: true }];
   };
 }
+
+/** Of a rule that became one of another kind. */
+export const ANY_FIELD = '*';
 
 function valuePart<T extends string | number | boolean>(
   name: string,
   { was, is }: Pair<T>,
   isWeaker: (was: T, is: T) => boolean,
 ): readonly Part[] {
-  return was === is ? [] : [{ text: `${name} ${String(was)} → ${String(is)}`, weaker: isWeaker(was, is) }];
+  return was === is ? [] : [{ field: name, text: `${name} ${String(was)} → ${String(is)}`, weaker: isWeaker(was, is) }];
 }
 
 /** Which way of changing a list makes the rule weaker. */
@@ -104,9 +131,18 @@ function namesPart(name: string, { was, is }: Pair<readonly string[]>, weakening
   const lost = was.filter((one) => !is.includes(one));
   const gained = is.filter((one) => !was.includes(one));
   return [
-    ...(lost.length === 0 ? [] : [{ text: `${name} lost ${some(lost)}`, weaker: weakening === 'lost' }]),
-    ...(gained.length === 0 ? [] : [{ text: `${name} gained ${some(gained)}`, weaker: weakening === 'gained' }]),
+    ...listPart({ field: name, verb: 'lost', weaker: weakening === 'lost' }, lost),
+    ...listPart({ field: name, verb: 'gained', weaker: weakening === 'gained' }, gained),
   ];
+}
+
+function listPart(
+  { field, verb, weaker }: { readonly field: string; readonly verb: Weakening; readonly weaker: boolean },
+  names: readonly string[],
+): readonly Part[] {
+  if (names.length === 0) return [];
+  const text = `${field} ${verb}`;
+  return [{ field, text: `${text} ${some(names)}`, weaker, each: names.map((name) => `${text} ${name}`) }];
 }
 
 function scopesPart({ was, is }: Pair<ScopeSet>, weakening: Weakening): readonly Part[] {
@@ -127,7 +163,7 @@ function placePart({ was, is }: Pair<CountedAt>): readonly Part[] {
   const text = (at: CountedAt): string =>
     at.kind === 'every-top-level' ? at.kind : `${at.kind === 'under' ? 'under' : 'at'} ${at.path}`;
   const covers = is.kind === 'under' && was.kind !== 'every-top-level' && isWithin(was.path, is.path);
-  return text(was) === text(is) ? [] : [{ text: `${text(was)} → ${text(is)}`, weaker: !covers }];
+  return text(was) === text(is) ? [] : [{ field: 'at', text: `${text(was)} → ${text(is)}`, weaker: !covers }];
 }
 
 const SHOWN = 8;
@@ -158,9 +194,12 @@ function toParts(
   { resolveOld, resolveNew, isHere }: Both & { readonly isHere: (text: string) => boolean },
 ): readonly Part[] {
   if (was === null && is === null) return [];
-  if (was === null) return [{ text: '`to` was everyone', weaker: true }];
-  if (is === null) return [{ text: '`to` is everyone', weaker: false }];
-  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost');
+  if (was === null) return [{ field: '`to`', text: '`to` was everyone', weaker: true }];
+  if (is === null) return [{ field: '`to`', text: '`to` is everyone', weaker: false }];
+  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost').map((part) => ({
+    ...part,
+    field: '`to`',
+  }));
   // Members come and go: only somebody who is still in the policy was let off.
   const now = new Set(resolveNew(is, 'ever'));
   const lost = resolveOld(was, 'ever').filter((text) => isHere(text) && !now.has(text));
@@ -168,7 +207,7 @@ function toParts(
     ...part,
     weaker: false,
   }));
-  return [...providers, ...roles, ...(lost.length === 0 ? [] : [{ text: `\`to\` lost ${some(lost)}`, weaker: true }])];
+  return [...providers, ...roles, ...listPart({ field: '`to`', verb: 'lost', weaker: true }, lost)];
 }
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
@@ -179,7 +218,14 @@ function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: B
   const lost = [...before].filter((text) => !after.has(text));
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [
-    ...(by === '' ? [] : [{ text: `\`except\` gained ${by}`, weaker: true }]),
-    ...(lost.length === 0 ? [] : [{ text: `\`except\` lost ${some(lost)}`, weaker: false }]),
+    ...(by === ''
+      ? []
+      : [
+          {
+            ...{ field: '`except`', text: `\`except\` gained ${by}`, weaker: true },
+            each: [...roles, ...gained].map((one) => `\`except\` gained ${one}`),
+          },
+        ]),
+    ...listPart({ field: '`except`', verb: 'lost', weaker: false }, lost),
   ];
 }

@@ -1,5 +1,13 @@
 // The comparison of two opened policies that `diff` prints and an attestation states.
-import { acceptedFindings, areChecksWeaker, diffChecks, diffPolicies, type DiffReport } from '../../engine/compiler.js';
+import {
+  acceptedFindings,
+  areChecksWeaker,
+  diffChecks,
+  diffPolicies,
+  type DiffReport,
+  emergentChecks,
+  findEmergent,
+} from '../../engine/compiler.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CliIo } from './io.js';
 import type { OpenedPolicy } from './open-policy.js';
@@ -30,6 +38,28 @@ export function compareOpened(io: CliIo, old: OpenedPolicy, changed: OpenedPolic
     givesAccess: report.gained.length + report.exclusive.removed.length > 0,
     isWeaker: areChecksWeaker(checks),
   };
+}
+
+/** What only the merge of several reviewed changes opens, or makes weaker. */
+export function mergeOf(
+  io: CliIo,
+  {
+    old,
+    changed,
+    reviewed,
+  }: { readonly old: OpenedPolicy; readonly changed: OpenedPolicy; readonly reviewed: readonly OpenedPolicy[] },
+): NonNullable<Compared['merge']> {
+  const progress = startProgress(io);
+  const bytes = [old, changed, ...reviewed].reduce((sum, one) => sum + one.bytes.length, 0);
+  if (bytes >= POLICY_LIMITS.quietBytes) progress.phase('comparing what was reviewed');
+  const policies = reviewed.map(({ policy }) => policy);
+  const merge = {
+    ...findEmergent(old.policy, changed.policy, policies),
+    checks: emergentChecks(sideOf(old), sideOf(changed), reviewed.map(sideOf)),
+    reviewed: policies.map(({ digest }) => digest),
+  };
+  progress.done();
+  return merge;
 }
 
 function asSnapshot(opened: OpenedPolicy): OpenedPolicy {

@@ -70,7 +70,7 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
       ],
       [
         'explain',
-        'explain one decision: every step, the grants, and for a denial each edit that would allow it',
+        'explain one decision: every step, the grants, and each edit that would allow what is denied or deny what is allowed; make one',
         async () => (await import('./commands/explain.js')).defineExplain,
       ],
       [

@@ -200,7 +200,9 @@ describe('explain', () => {
         (step) => ({ step, passed: true, text: expect.any(String) }),
       ),
       grants: [ANA_IN_STAFF],
-      edits: [],
+      edits: expect.arrayContaining([
+        expect.objectContaining({ change: expect.objectContaining({ kind: 'drop-member', member: 'orcid:ana' }) }),
+      ]),
     });
   });
 
@@ -224,8 +226,8 @@ describe('explain', () => {
         '  passed  restriction        the credential is not restricted to namespaces',
         '  failed  no_matching_grant  no grant in force at 2027-01-01T00:00:00.000Z gives orcid:bob resource:write at /labs/optics/run-7',
         'help: any one of these changes would allow it (first column: other accesses it also grants)',
-        '  0  grant resource:write at /labs/optics/run-7 alone (`inherit: false`) to orcid:bob',
-        '  3  add orcid:bob to role `staff`',
+        '  1. 0  grant resource:write at /labs/optics/run-7 alone (`inherit: false`) to orcid:bob',
+        '  2. 3  add orcid:bob to role `staff`',
         '',
       ].join('\n'),
       stderr: 'note: the policy names `orcid:bob` nowhere\n',
@@ -291,7 +293,7 @@ describe('explain', () => {
     );
     expect(stdout.split('\n').slice(4, 6)).toEqual([
       'help: any one of these changes would allow it (first column: other accesses it also grants)',
-      '  0  declare the provider `gitlab` in policy.yaml and grant resource:read at / alone (`inherit: false`) to gitlab:bo',
+      '  1. 0  declare the provider `gitlab` in policy.yaml and grant resource:read at / alone (`inherit: false`) to gitlab:bo',
     ]);
   });
 

@@ -20,8 +20,8 @@ const editsOf = ({ stdout }: CliRun): readonly object[] => (JSON.parse(stdout) a
 test('each change names the guardrails that hold now and would not with it', async () => {
   const cwd = await guardedBy(ONE_WRITER);
   expect((await explain(cwd, '.')).stdout.split('\n').slice(-3)).toEqual([
-    '  0  grant resource:write at /labs/optics alone (`inherit: false`) to orcid:bob; breaks guardrail `one-writer`',
-    '  3  add orcid:bob to role `staff`; breaks guardrail `one-writer`',
+    '  1. 0  grant resource:write at /labs/optics alone (`inherit: false`) to orcid:bob; breaks guardrail `one-writer`',
+    '  2. 3  add orcid:bob to role `staff`; breaks guardrail `one-writer`',
     '',
   ]);
   const breaks = expect.objectContaining({ breaks: ['one-writer'] });
@@ -39,7 +39,7 @@ test('a snapshot says that it cannot know', async () => {
   const { stdout, stderr } = await explain(cwd, 'policy.json');
   expect(stdout).not.toContain('breaks');
   expect(stderr).toContain(
-    'note: which guardrails these changes would break was not computed, since a snapshot does not contain its guardrails: name the policy folder\n',
+    'note: which guardrails and tests these changes would break was not computed, since a snapshot does not contain them: name the policy folder\n',
   );
   const unknown = expect.objectContaining({ breaks: null });
   expect(editsOf(await explain(cwd, 'policy.json', '--format', 'json'))).toEqual([unknown, unknown]);

@@ -4,14 +4,14 @@ import { commonScopes, NO_SCOPES, scopesWithout } from '../../model/scope-set.js
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { type CitedGrant, type CitedRole, citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
-import { identityText } from '../cells/identities.js';
+import { memberText } from '../cells/member-text.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import type { KeyedCause } from '../cells/rows.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
-import { type PolicyTables, statedTables } from '../../model/tables.js';
+import { statedTables } from '../../model/tables.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
@@ -100,12 +100,6 @@ function statedMembers({ policy }: Side): ReadonlySet<string> {
   return new Set(
     Array.from(role, (row, edge) => `${tables.roles.name[row] ?? ''} ${memberText(tables, member[edge] ?? 0)}`),
   );
-}
-
-/** `role <name>` or `provider:subject` */
-export function memberText(tables: PolicyTables, principal: number): string {
-  const { name } = tables.roles;
-  return principal < name.length ? `role ${name[principal] ?? ''}` : identityText({ tables }, principal - name.length);
 }
 
 function makeSideFinder(

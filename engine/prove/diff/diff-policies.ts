@@ -54,7 +54,8 @@ function prepared(policy: Policy): PreparedPolicy {
   return tables;
 }
 
-function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffReport {
+/** The same of policies that were prepared already. */
+export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffReport {
   const pair = makePair(old, changed);
   const groups = findAffected(pair);
   const finder = makeCauseFinder(pair);

@@ -31,8 +31,14 @@ export interface PolicyPair extends CellSpace, Both<Side> {
   readonly roles: number;
 }
 
-export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPair {
-  const nodes = makeNodes(namedPaths(old), namedPaths(changed));
+/** `also` are policies whose nodes and instants count, too. */
+export function makePair(
+  old: PreparedPolicy,
+  changed: PreparedPolicy,
+  also: readonly PreparedPolicy[] = [],
+): PolicyPair {
+  const all = [old, changed, ...also];
+  const nodes = makeNodes(...all.map(namedPaths));
   const common = commonOf(old.tables, changed.tables);
   const grants = mergeTexts(old.tables.grants.id, changed.tables.grants.id);
   const rights = {
@@ -53,8 +59,8 @@ export function makePair(old: PreparedPolicy, changed: PreparedPolicy): PolicyPa
   };
   return {
     nodes,
-    instants: instantsOf([old.tables, changed.tables]),
-    scopes: scopesOfAny([old.tables, changed.tables]),
+    instants: instantsOf(all.map(({ tables }) => tables)),
+    scopes: scopesOfAny(all.map(({ tables }) => tables)),
     old: sideOf('old', 'new'),
     new: sideOf('new', 'old'),
     identities: common.identities.count,

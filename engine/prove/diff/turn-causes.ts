@@ -3,7 +3,8 @@ import { statedId, statedRow } from '../../model/narrow-members.js';
 import { type PolicyTables, statedTables } from '../../model/tables.js';
 import { citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
 import type { KeyedCause } from '../cells/rows.js';
-import { type Cause, keyOf, memberText } from './causes.js';
+import { memberText } from '../cells/member-text.js';
+import { type Cause, keyOf } from './causes.js';
 
 /** What a window does at an instant. */
 export type Turn = 'begins' | 'ends';

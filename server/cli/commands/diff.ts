@@ -3,7 +3,8 @@ import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { addReport, usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import { withExamples, withJson } from '../options.js';
+import { type OpenedPolicy } from '../open-policy.js';
+import { collect, withExamples, withJson } from '../options.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
@@ -13,6 +14,7 @@ interface Options {
   /** Commander reads `--no-…` as switching off a flag that is on by default. */
   readonly newAccess: boolean;
   readonly weakerChecks: boolean;
+  readonly reviewed?: readonly string[];
   readonly format: DiffFormat;
 }
 
@@ -25,6 +27,11 @@ export function defineDiff(command: Command, io: CliIo): void {
     .option(
       '--no-weaker-checks',
       `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
+    )
+    .option(
+      '--reviewed <policy>',
+      `a policy that was reviewed as a change of \`<old>\`, where \`<new>\` merges several; repeat it for each. Ends with ${String(EXIT.differences)} if the merge opens anything, or weakens a check, that none of them does by itself`,
+      collect,
     )
     .addOption(
       new Option(
@@ -40,6 +47,10 @@ export function defineDiff(command: Command, io: CliIo): void {
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
     ['a page for a reviewer or an auditor', 'bailiwick diff main:policies policies --format html > report.html'],
+    [
+      'what only the merge of two reviewed changes opens',
+      'bailiwick diff main:policies policies --reviewed pr-7:policies --reviewed pr-9:policies',
+    ],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
@@ -49,6 +60,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
     'A cause has by its kind: grant: id, principal, fields that changed, reason; member: role, member; role: role.',
     '`description` is that of the role.',
+    'With `--reviewed` also "reviewed":[snapshot],"emergent":[Row],"emergentCells","emergentChecks":[{"kind","change","name","text"?}].',
     'Counts beyond 2^53 - 1 are strings.',
   ]);
 }
@@ -56,23 +68,34 @@ export function defineDiff(command: Command, io: CliIo): void {
 async function diff(
   io: CliIo,
   paths: { old: string; changed: string },
-  { exitCode, newAccess, weakerChecks, format }: Options,
+  { exitCode, newAccess, weakerChecks, reviewed: named, format }: Options,
 ): Promise<void> {
-  if (paths.old === '-' && paths.changed === '-') {
-    throw usage('the two policies cannot both come from stdin');
+  if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
+    throw usage('only one of the policies can come from stdin');
   }
-  const [{ openStated }, { compareOpened }, render] = await Promise.all([
+  const [{ openStated }, { compareOpened, mergeOf }, render] = await Promise.all([
     import('../open-policy.js'),
     import('../compare-policies.js'),
     import('../render/diff.js'),
   ]);
   const old = await openStated(io, paths.old, 'study');
-  const opened = await openStated(io, paths.changed, 'study').catch((error: unknown) => {
-    throw addReport(error, { old: { snapshot: old.policy.digest, decisions: old.policy.decisions } });
-  });
-  const { report, compared, givesAccess, isWeaker } = compareOpened(io, old, opened);
-  const refused = (exitCode === true && !report.equal) || (!newAccess && givesAccess) || (!weakerChecks && isWeaker);
+  const openNext = (path: string): Promise<OpenedPolicy> =>
+    openStated(io, path, 'study').catch((error: unknown) => {
+      throw addReport(error, { old: { snapshot: old.policy.digest, decisions: old.policy.decisions } });
+    });
+  const opened = await openNext(paths.changed);
+  const reviewed: OpenedPolicy[] = [];
+  for (const path of named ?? []) reviewed.push(await openNext(path));
+  const comparison = compareOpened(io, old, opened);
+  const { report, givesAccess, isWeaker } = comparison;
+  const merge = named === undefined ? undefined : mergeOf(io, { old, changed: opened, reviewed });
+  const refused =
+    (exitCode === true && !report.equal) ||
+    (!newAccess && givesAccess) ||
+    (!weakerChecks && isWeaker) ||
+    (merge !== undefined && merge.rows.length + merge.checks.length > 0);
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
+  const compared = { ...comparison.compared, ...(merge === undefined ? {} : { merge }) };
   switch (format) {
     case 'json': {
       await writeLargeJson(io, render.diffJson(report, compared));

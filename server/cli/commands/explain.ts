@@ -1,7 +1,14 @@
-// `bailiwick explain <policy>`: one access step by step, and for a denial what would allow it.
+// `bailiwick explain <policy>`: one access step by step, what would allow or deny it, and with `--apply` one of these changes made.
 import type { Command } from 'commander';
+import type { ClosingEdit, Edit } from '../../../engine/compiler.js';
+import type { AnyEdit } from '../../policy/explanation-json.js';
 import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
+import type { AppliedEdit } from '../apply-edit.js';
+import { atPolicy } from '../at-policy.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
+import type { OpenedPolicy } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
 interface Options extends ActorOptions {
@@ -9,6 +16,8 @@ interface Options extends ActorOptions {
   readonly namespace: string;
   readonly context?: string;
   readonly at?: string;
+  readonly apply?: number;
+  readonly ifSnapshot?: string;
   readonly format: Format;
 }
 
@@ -19,6 +28,11 @@ export function defineExplain(command: Command, io: CliIo): void {
     .addOption(requiredOption('--namespace <path>', 'where the record lives'))
     .option('--context <path>', 'namespace to ask from (default: the one where the record lives)')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
+    .option('--apply <n>', 'write the change with this number into the policy folder; comments stay', editNumber)
+    .option(
+      '--if-snapshot <digest>',
+      `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since numbers may then differ`,
+    )
     .addOption(formatOption())
     .action((policy: string, options: Options) => explain(io, policy, options));
   withExamples(command, [
@@ -30,16 +44,28 @@ export function defineExplain(command: Command, io: CliIo): void {
       'as seen from below, with a narrow credential',
       'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
     ],
+    [
+      'take an access away: look at the changes, then make the second',
+      'bailiwick explain policies --as github:octocat --scope resource:write --namespace /labs --apply 2',
+    ],
   ]);
   withJson(command, [
     '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
     '"actor":{"person"?,"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
-    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"breaks"?}],"noEdit"?}',
-    'A change has by its kind: grant: identity, namespace, scopes, inherit; member: role, identity; scope: grant, scope,',
-    'scopes (all that the grant then carries); window: grant, notBefore, expires; inherit: grant, inherit; amend: grant',
-    'and the fields of several of these; credential: credentialScopes, namespaceRestrictions to be added. Where more is',
-    'needed, `provider` has to be declared in policy.yaml, and `credential` says what to add to the credential.',
-    '`breaks` lists the guardrails that hold now and would not with the change; null if that was not computed.',
+    '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"closes"?,"breaks"?,"repairs"?,',
+    '"breaksTests"?,"repairsTests"?}],"more"?,"noEdit"?,"applied"?:{"edit","snapshot","decisions","hunks":[{"file","line",',
+    '"removed":[line],"added":[line]}]}}',
+    'Edits of a denied access allow it, and those of an allowed access deny it: all minimal ones. `more` is there if that',
+    'would be too many. A change that allows has by its kind: grant: identity, namespace, scopes, inherit; member: role,',
+    'identity; scope: grant, scope, scopes (all that the grant then carries); window: grant, notBefore, expires; inherit:',
+    'grant, inherit; amend: grant and the fields of several of these; credential: credentialScopes, namespaceRestrictions',
+    'to be added. Where more is needed, `provider` has to be declared in policy.yaml, and `credential` says what to add to',
+    'the credential. A change that denies: drop-grant: grant; drop-scope: grant, scope, scopes (all that are left);',
+    'end-grant: grant, expires; narrow: grant, inherit; drop-member: role, member; end-member: role, member, expires;',
+    'drop-role-scope: role, scope, scopes; several: changes; narrow-credential: what to take from the credential.',
+    '`closes`: {"cells","others" (without the access itself),"identities","rows":[Row as in diff, without causes]}.',
+    '`breaks` lists the guardrails that hold now and would not with the change, `repairs` those that are violated now and',
+    'would hold; the other two do the same for tests. A list is absent if it is empty, null if it was not computed.',
     '`noEdit` says why there is no change.',
   ]);
 }
@@ -53,18 +79,78 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const typed = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
-  const { policy, source, set } = await openPolicy(io, path, 'study');
+  const { policy, source, set, sources } = await openPolicy(io, path, 'study');
   const actor = completeActor(typed, options, { set, shown: path });
   const request = { ...actor, scope, context, target, at };
+  requireSnapshot(options, policy.digest, path);
   const explained = engine.explain(policy, request);
-  const explanation = { ...explained, edits: engine.proveEdits(explained.edits, { policy, set }) };
+  const { edits, isComplete }: Edits =
+    explained.decision === 'allow'
+      ? engine.takeAway(policy, request, { set })
+      : { edits: explained.edits, isComplete: true };
+  const explanation = { ...explained, edits: engine.proveEdits(edits, { policy, set }), more: !isComplete };
+  const applied =
+    options.apply === undefined
+      ? null
+      : await applyNumbered(io, explanation.edits, { number: options.apply, path, set, sources });
   if (options.format === 'json') {
     const { explanationJson } = await import('../../policy/explanation-json.js');
-    await writeJson(io, explanationJson(explanation, request, policy.digest));
+    const answer = explanationJson(explanation, request, policy.digest);
+    await writeJson(io, applied === null ? answer : { ...answer, applied: { edit: options.apply, ...applied } });
     return;
   }
   const { paintFor } = await import('../render/terminal.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source));
-  await write(io.stdout, render.renderExplanation(explanation, paintFor(io, 'stdout')));
+  const paint = paintFor(io, 'stdout');
+  const chosen = explanation.edits[(options.apply ?? 0) - 1];
+  if (applied === null || chosen === undefined) await write(io.stdout, render.renderExplanation(explanation, paint));
+  else await write(io.stdout, render.renderApplied(chosen, applied, paint));
+}
+
+interface Edits {
+  readonly edits: readonly (Edit | ClosingEdit)[];
+  readonly isComplete: boolean;
+}
+
+function editNumber(text: string): number {
+  if (/^[1-9][0-9]{0,5}$/.test(text)) return Number(text);
+  throw usage(`\`--apply\` is the number of a change, and \`${text}\` is none`);
+}
+
+function requireSnapshot({ apply, ifSnapshot }: Options, digest: string, path: string): void {
+  if (ifSnapshot === undefined) return;
+  if (apply === undefined) throw usage('`--if-snapshot` is for `--apply`');
+  if (ifSnapshot === digest) return;
+  throw new CliFailure(
+    EXIT.precondition,
+    { code: 'cli.changed', message: `\`${path}\` is not that policy: its snapshot is ${digest}` },
+    { help: 'run the command without `--apply`: the numbers of changes may differ' },
+  );
+}
+
+interface Chosen extends Pick<OpenedPolicy, 'set' | 'sources'> {
+  readonly number: number;
+  readonly path: string;
+}
+
+async function applyNumbered(
+  io: CliIo,
+  edits: readonly AnyEdit[],
+  { number, path, set, sources }: Chosen,
+): Promise<AppliedEdit> {
+  const edit = edits[number - 1];
+  if (edit === undefined) {
+    const listed = edits.length === 0 ? 'there is no change' : `changes are 1 to ${String(edits.length)}`;
+    throw usage(`\`--apply ${String(number)}\` names no change: ${listed}`);
+  }
+  const { change } = edit;
+  if (change.kind === 'credential' || change.kind === 'narrow-credential')
+    throw usage(`change ${String(number)} is one of the credential, and no policy file has it: ${edit.text}`);
+  const folder = await atPolicy(io, path, (content) => Promise.resolve(content.kind === 'file' ? content.path : null));
+  // What git has was taken out into a folder that is removed again.
+  if (folder === null || set === null)
+    throw usage(`\`${path}\` cannot be written`, 'name the policy folder, not a snapshot or what git has');
+  const { applyEdit } = await import('../apply-edit.js');
+  return applyEdit({ shown: path, folder, set, sources, change });
 }

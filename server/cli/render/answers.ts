@@ -1,11 +1,5 @@
 // `who-can`, `what-can`, `visible` and `explain` for people.
-import {
-  type ChainLink,
-  type HeldGrant,
-  type HeldRegion,
-  type Holder,
-  type ProvedEdit,
-} from '../../../engine/compiler.js';
+import { type ChainLink, type Closes, type HeldGrant, type HeldRegion, type Holder } from '../../../engine/compiler.js';
 import {
   canonicalize,
   formatInstant,
@@ -19,9 +13,10 @@ import { count } from './text.js';
 import { citedText, placeText, roleText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
+import type { AppliedEdit } from '../apply-edit.js';
 import type { AccessProof } from '../../signing/access-proof.js';
-import type { Proved } from '../../policy/explanation-json.js';
-import { patternsOf, regionText } from './region.js';
+import type { AnyEdit, Proved } from '../../policy/explanation-json.js';
+import { patternsOf, regionText, shortList } from './region.js';
 
 /** With the name of the person who has the identity. */
 export type NamedHolder = Holder & { readonly person?: string };
@@ -107,34 +102,75 @@ export function renderExplanation(explanation: Proved, paint: Paint): string {
     return `  ${mark}  ${name.padEnd(width)}  ${escapeText(text)}\n`;
   });
   const head = decision === 'allow' ? paint('good', 'allowed') : `${paint('error', 'denied')} at ${step ?? 'no step'}`;
-  return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${decision === 'allow' ? '' : renderEdits(explanation, paint)}`;
+  return `${head}\n${lines.join('')}${grants.length === 0 ? '' : `grants\n${grantLines(grants)}`}${renderEdits(explanation, paint)}`;
 }
 
-function renderEdits({ edits, noEdit = '' }: Proved, paint: Paint): string {
+/** Edits are numbered, so that `--apply` can name one. */
+function renderEdits({ decision, edits, more = false, noEdit = '' }: Proved, paint: Paint): string {
+  const help = paint('info', 'help');
   if (edits.length === 0)
-    return `${paint('info', 'help')}: no edit of the policy or the credential allows it: ${escapeText(noEdit)}\n`;
-  const cells = edits.map(({ opens }) => groupDigits(opens.cells));
-  const width = Math.max(...cells.map((text) => text.length));
-  const lines = edits.map(({ text, change, breaks }, i) => {
-    const where = 'grant' in change ? placeText(change.grant) : '';
-    return `  ${(cells[i] ?? '').padStart(width)}  ${escapeText(text)}${where}${breaksText(breaks)}\n`;
+    return decision === 'allow'
+      ? ''
+      : `${help}: no edit of the policy or the credential allows it: ${escapeText(noEdit)}\n`;
+  const counts = edits.map((edit) => groupDigits('closes' in edit ? edit.closes.others : edit.opens.cells));
+  const width = Math.max(...counts.map((text) => text.length));
+  const lines = edits.map((edit, i) => {
+    const { text, change } = edit;
+    const where = 'grant' in change || 'member' in change ? placeText('grant' in change ? change.grant : change) : '';
+    const number = paint('faint', `${String(i + 1).padStart(String(edits.length).length)}.`);
+    const whose = 'closes' in edit ? losersText(edit.closes.rows, edit.closes.others) : '';
+    return `  ${number} ${(counts[i] ?? '').padStart(width)}  ${escapeText(text)}${where}${effectsText(edit)}\n${whose}`;
   });
-  return `${paint('info', 'help')}: any one of these changes would allow it (first column: other accesses it also grants)\n${lines.join('')}`;
+  const what =
+    decision === 'allow'
+      ? 'any one of these changes would deny it (first column: other accesses it also takes away)'
+      : 'any one of these changes would allow it (first column: other accesses it also grants)';
+  const left = more ? `  there are more, with as many changes as the last or more\n` : '';
+  return `${help}: ${what}\n${lines.join('')}${left}`;
 }
 
-function breaksText(breaks: ProvedEdit['breaks']): string {
-  if (breaks === null || breaks.length === 0) return '';
-  const names = breaks.map((id) => `\`${escapeText(id)}\``).join(', ');
-  return `; breaks ${breaks.length === 1 ? 'guardrail' : 'guardrails'} ${names}`;
+/** The change that was made, line by line, and what it breaks. */
+export function renderApplied(edit: AnyEdit, { hunks, snapshot }: AppliedEdit, paint: Paint): string {
+  const lines = hunks.flatMap(({ file, line, removed, added }) => [
+    `${paint('strong', `${escapeText(file)}:${String(line)}`)}\n`,
+    ...removed.map((text) => `${paint('error', '-')} ${escapeText(text)}\n`),
+    ...added.map((text) => `${paint('good', '+')} ${escapeText(text)}\n`),
+  ]);
+  return `changed: ${escapeText(edit.text)}${effectsText(edit)}\n${lines.join('')}${paint('faint', `snapshot ${snapshot}`)}\n`;
 }
 
-/** For people: a note if it was not checked for every edit which guardrails it breaks. */
-export function noteOnUnproved(edits: readonly ProvedEdit[], source: 'folder' | 'file' | 'stdin'): string {
-  const unproved = edits.filter(({ breaks }) => breaks === null).length;
+const SHOWN_LOSERS = 4;
+const SHOWN_CHECKS = 4;
+
+/** Who else loses something, or what else the same identity loses. */
+function losersText(rows: Closes['rows'], others: bigint): string {
+  if (others === 0n) return '';
+  const names = [...new Set(rows.flatMap(({ identities }) => identities))].map(escapeText);
+  return `       from ${shortList(names, SHOWN_LOSERS)}\n`;
+}
+
+function effectsText({ breaks, repairs, breaksTests, repairsTests }: AnyEdit): string {
+  const named = (verb: string, what: string, names: readonly string[] | null): string => {
+    if (names === null || names.length === 0) return '';
+    return `; ${verb} ${what}${names.length === 1 ? '' : 's'} ${shortList(
+      names.map((name) => `\`${escapeText(name)}\``),
+      SHOWN_CHECKS,
+    )}`;
+  };
+  return [
+    named('breaks', 'guardrail', breaks),
+    named('repairs', 'guardrail', repairs),
+    named('breaks', 'test', breaksTests),
+    named('repairs', 'test', repairsTests),
+  ].join('');
+}
+
+/** For people: a note if it was not checked for every edit which guardrails and tests it breaks. */
+export function noteOnUnproved(edits: readonly AnyEdit[], source: 'folder' | 'file' | 'stdin'): string {
+  const unproved = edits.filter(({ breaks, breaksTests }) => breaks === null || breaksTests === null).length;
   if (unproved === 0) return '';
-  const why =
-    source === 'folder' ? 'the policy is too large to prove them all' : 'a snapshot does not contain its guardrails';
-  const which = unproved === edits.length ? 'these changes' : `the last ${groupDigits(unproved)} changes`;
+  const why = source === 'folder' ? 'the policy is too large to prove them all' : 'a snapshot does not contain them';
+  const which = unproved === edits.length ? 'these changes' : `${groupDigits(unproved)} of these changes`;
   const help = source === 'folder' ? 'make the change and run `bailiwick check`' : 'name the policy folder';
-  return `note: which guardrails ${which} would break was not computed, since ${why}: ${help}\n`;
+  return `note: which guardrails and tests ${which} would break was not computed, since ${why}: ${help}\n`;
 }

@@ -9,9 +9,13 @@ import {
   changeLines,
   checkLines,
   type Compared,
+  emergentText,
+  emergentTitle,
   exclusiveLines,
   exclusiveText,
   leftOutText,
+  type Merge,
+  NOTHING_EMERGENT,
   SHOWN_CHECKS,
   type ShownRow,
   shownRows,
@@ -28,7 +32,9 @@ const SHOWN_CHARACTERS = 120;
 
 export function renderMarkdown(report: DiffReport, compared: Compared): string {
   const { gained, lost } = report;
+  const { merge } = compared;
   const rows = [
+    ...shownRows(merge?.rows ?? []).map((row): SignedRow => ({ sign: '!', text: markdownRow(row, '!') })),
     ...shownRows(gained).map((row): SignedRow => ({ sign: '+', text: markdownRow(row, '+') })),
     ...shownRows(lost).map((row): SignedRow => ({ sign: '−', text: markdownRow(row, '−') })),
   ];
@@ -37,6 +43,7 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
   const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
   return [
     headline(report),
+    ...(merge === undefined ? [] : [mergeHeadline(merge)]),
     ...(open.length === 0 ? [] : [table(open)]),
     ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
     ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
@@ -48,13 +55,22 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
     ...changeLines(compared.checks).map(
       ({ name, text, weaker }) => `- ${code(name)}${weaker ? ' **weaker**' : ''}: ${code(text)}\n`,
     ),
+    ...(merge?.checks ?? []).map((check) => `- **the merge alone**: ${emergentText(check, code)}\n`),
     `${certificate(report)}.\n`,
     digests,
   ].join('\n');
 }
 
+/** Rows marked `!` are among the gained ones, too. */
+function mergeHeadline(merge: Merge): string {
+  if (merge.rows.length + merge.checks.length === 0) return `${NOTHING_EMERGENT}.\n`;
+  const rows = merge.rows.length === 0 ? '' : ' (rows marked `!`)';
+  return `**${emergentTitle(merge)}**${rows}\n`;
+}
+
 interface SignedRow {
-  readonly sign: '+' | '−';
+  /** `!` is what only the merge opens. */
+  readonly sign: '!' | '+' | '−';
   readonly text: string;
 }
 
@@ -71,10 +87,13 @@ function counted(rows: readonly SignedRow[]): string {
     const number = rows.filter((row) => row.sign === sign).length;
     return number === 0 ? [] : [`${count(number, 'more row')} ${verb}`];
   };
-  return [...text('+', 'gained'), ...text('−', 'lost')].join(', ');
+  return [...text('!', 'opened by the merge alone'), ...text('+', 'gained'), ...text('−', 'lost')].join(', ');
 }
 
-/** The first rows of both signs that fit into some room. Each sign has half of the room, plus what the other leaves. */
+/**
+ * The first rows of each sign that fit into some room. What only a merge opens comes first. Each other sign has half of the rest, plus what
+ * the other leaves.
+ */
 function share(
   rows: readonly SignedRow[],
   { room, size }: { readonly room: number; readonly size: (row: SignedRow) => number },
@@ -82,9 +101,11 @@ function share(
   const sizeOf = (sign: SignedRow['sign']): number =>
     rows.reduce((sum, row) => (row.sign === sign ? sum + size(row) : sum), 0);
   const [gained, lost] = [sizeOf('+'), sizeOf('−')];
+  const rest = Math.max(0, room - sizeOf('!'));
   const budgets = {
-    '+': Math.max(room - lost, Math.floor(room / 2)),
-    '−': Math.max(room - gained, Math.floor(room / 2)),
+    '!': room,
+    '+': Math.max(rest - lost, Math.floor(rest / 2)),
+    '−': Math.max(rest - gained, Math.floor(rest / 2)),
   };
   const kept = new Set(rows.filter((row) => (budgets[row.sign] -= size(row)) >= 0));
   return { kept: [...kept], left: rows.filter((row) => !kept.has(row)) };

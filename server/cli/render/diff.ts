@@ -1,5 +1,14 @@
 // `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
-import type { Cause, CellRow, ChangeKind, ChecksDiff, DiffReport, Turn } from '../../../engine/compiler.js';
+import type {
+  Cause,
+  CellRow,
+  ChangeKind,
+  ChecksDiff,
+  DiffReport,
+  Emergent,
+  EmergentCheck,
+  Turn,
+} from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { count } from './text.js';
 import { placeText, whyText } from './citation.js';
@@ -13,6 +22,15 @@ export interface Compared {
   readonly old: { readonly snapshot: string; readonly decisions: string };
   readonly new: { readonly snapshot: string; readonly decisions: string };
   readonly checks: ChecksDiff;
+  /** Present if reviewed policies were named. */
+  readonly merge?: Merge;
+}
+
+/** What a merge opens and drops that no reviewed policy did by itself. */
+export interface Merge extends Emergent {
+  readonly checks: readonly EmergentCheck[];
+  /** Snapshot digests, in the order of the command line. */
+  readonly reviewed: readonly string[];
 }
 
 /** Entries of a row that text shows. The others are counted; JSON lists all. */
@@ -38,10 +56,53 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
     ...changeLines(compared.checks).map(
       ({ name, text, weaker }) => `  ${name}${weaker ? ` ${paint('error', 'weaker')}` : ''}: ${escapeText(text)}\n`,
     ),
+    ...(compared.merge === undefined ? [] : mergeLines(compared.merge, paint)),
     `${certificate(report)}\n`,
     paint('faint', `old ${compared.old.snapshot}\nnew ${compared.new.snapshot}\n`),
+    paint('faint', (compared.merge?.reviewed ?? []).map((snapshot) => `reviewed ${snapshot}\n`).join('')),
   ].join('');
 }
+
+function mergeLines(merge: Merge, paint: Paint): readonly string[] {
+  if (merge.rows.length + merge.checks.length === 0) return [`${paint('good', NOTHING_EMERGENT)}\n`];
+  return [
+    `${paint('error', emergentTitle(merge))}\n`,
+    ...renderRows(merge.rows, { sign: paint('error', '!'), timeOf: stretchText }, paint),
+    ...merge.checks.map(
+      (check) => `${paint('error', '!')} ${escapeText(emergentText(check, (name) => `\`${name}\``))}\n`,
+    ),
+  ];
+}
+
+export const NOTHING_EMERGENT = 'the merge opens nothing that a reviewed change did not open by itself';
+
+export function emergentTitle({ rows, cells, checks }: Merge): string {
+  const opened =
+    rows.length === 0 ? [] : [`opens ${count(Number(cells), 'cell')} that no reviewed change opened by itself`];
+  const weaker = checks.length === 0 ? [] : ['weakens checks that no reviewed change weakened in this way'];
+  return `the merge ${[...opened, ...weaker].join(', and ')}`;
+}
+
+/** One line. `name` quotes a name for where the text is shown. */
+export function emergentText({ kind, change, name, text }: EmergentCheck, quoted: (name: string) => string): string {
+  const why = text === undefined ? '' : `: ${text}`;
+  switch (kind) {
+    case 'accepted':
+      return `findings ${quoted(name)} are accepted more often${why}`;
+    default: {
+      if (change === 'differs') return `${kind} differ from those of the base and of each reviewed snapshot`;
+      return `${KIND_NAMES[kind]} ${quoted(name)} ${change === 'weaker' ? 'is weaker' : `was ${change}`}${why}`;
+    }
+  }
+}
+
+const KIND_NAMES = Object.freeze({
+  delegation: 'folder',
+  exclusive: 'the exclusive pair',
+  guardrails: 'guardrail',
+  people: 'person',
+  tests: 'test',
+});
 
 /** Of `diff` and of `calendar`. */
 export type AnyCause = Cause<ChangeKind | Turn>;
@@ -240,7 +301,7 @@ function checksJson(diff: ChecksDiff): object {
   if (diff.kind === 'stated') return diff.checks;
   const { checks, guardrails, delegation, accepted } = diff;
   const withForms = (changed: typeof guardrails): readonly object[] =>
-    changed.map(({ before, after, ...change }) => ({
+    changed.map(({ before, after, weakenings: _, ...change }) => ({
       ...change,
       before: parsed(before),
       after: parsed(after),
@@ -263,6 +324,15 @@ export function rowJson(row: AnyRow): object {
   return { ...row, from: instantJson(row.from), until: instantJson(row.until) };
 }
 
+function mergeJson({ rows, cells, checks, reviewed }: Merge): readonly (readonly [string, unknown])[] {
+  return [
+    ['reviewed', reviewed],
+    ['emergent', rows.map(rowJson)],
+    ['emergentCells', exactJson(cells)],
+    ['emergentChecks', checks],
+  ];
+}
+
 /** In the order of the help of `diff`. */
 export function diffJson(report: DiffReport, compared: Compared): readonly (readonly [string, unknown])[] {
   const { compared: all, equal, gained, lost } = report.cells;
@@ -275,5 +345,6 @@ export function diffJson(report: DiffReport, compared: Compared): readonly (read
     ['exclusive', report.exclusive],
     ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
     ['checks', checksJson(compared.checks)],
+    ...(compared.merge === undefined ? [] : mergeJson(compared.merge)),
   ];
 }

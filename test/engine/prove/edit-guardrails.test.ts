@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { checkGuardrails, ENGINE_LIMITS } from '../../../engine/compiler.js';
 import { canonicalize, type Instant, isScopeName, type ScopeSet, scopeSetOf } from '../../../engine/index.js';
 import type { GuardrailRule, PolicyPerson, PolicySet } from '../../../engine/model/policy-set.js';
-import { proveEdits } from '../../../engine/prove/explain/broken-guardrails.js';
+import { proveEdits } from '../../../engine/prove/explain/prove-edits.js';
 import { explain, type ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { testRuns } from '../../support/test-runs.js';
 import { anyPath, IDENTITIES, pathOf, STRANGER, world } from '../oracle/worlds.js';
@@ -87,11 +87,14 @@ describe('the guardrails that an edit breaks', () => {
         const { edits } = explain(policy, request);
         const before = violated(set);
         const proved = proveEdits(edits, { policy, set });
-        expect(proved.map(({ breaks: _, ...edit }) => edit)).toEqual(edits);
-        for (const { text, change, breaks } of proved) {
-          const after = violated(applyEdit(set, change)).filter((id) => !before.includes(id));
-          expect([text, breaks]).toEqual([text, after.sort()]);
-          broken += after.length;
+        const withoutEffects = edits.map((edit) => ({ ...edit, breaksTests: [], repairsTests: [] }));
+        expect(proved.map(({ breaks: _, repairs: __, ...edit }) => edit)).toEqual(withoutEffects);
+        for (const { text, change, breaks, repairs } of proved) {
+          const after = violated(applyEdit(set, change));
+          const broke = after.filter((id) => !before.includes(id)).sort();
+          const repaired = before.filter((id) => !after.includes(id)).sort();
+          expect([text, breaks, repairs]).toEqual([text, broke, repaired]);
+          broken += broke.length;
         }
       }),
       testRuns(60),

@@ -1,9 +1,17 @@
 // Requests to explain and small policies to explain them by, shared by the tests of answers and of edits.
 import fc from 'fast-check';
-import { decideRaw, type Identity, type Instant, type ScopeSet } from '../../../engine/index.js';
-import type { PolicySet } from '../../../engine/model/policy-set.js';
+import {
+  ALL_SCOPES,
+  decideRaw,
+  type Identity,
+  type Instant,
+  scopeNames,
+  type ScopeSet,
+} from '../../../engine/index.js';
+import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import type { ExplainRequest } from '../../../engine/prove/explain/explain.js';
 import { anyInstant, anyPath, anyScope, IDENTITIES, pathOf, policyOf, STRANGER } from '../oracle/worlds.js';
+import { oracleDecide } from '../oracle/oracle.js';
 import { load } from './brute.js';
 
 export const ADA: Identity = { provider: 'github', subject: 'ada' };
@@ -79,3 +87,25 @@ export const ASKING = {
   target: '/a/b',
   at: 0 as Instant,
 };
+
+/** As somebody who holds a grant, at or below its namespace. */
+export function aimed(set: PolicySet, asked: ExplainRequest, aim: number): ExplainRequest {
+  const grant = set.grants[aim % Math.max(1, set.grants.length)];
+  if (grant === undefined) return asked;
+  const target = aim % 3 > 0 ? grant.namespace : `${grant.namespace === '/' ? '' : grant.namespace}/z`;
+  const [scope = asked.scope] = scopeNames(grant.scopes);
+  const holder = IDENTITIES.find((identity) => holdsIt(set, grant, identity));
+  const identities = holder === undefined ? asked.identities : [holder, ...asked.identities.slice(0, aim % 2)];
+  const free = aim % 5 > 0 ? { credentialScopes: null, namespaceRestrictions: null } : {};
+  return { ...asked, ...free, identities, scope, target, context: target };
+}
+
+function holdsIt(set: PolicySet, grant: PolicyGrant, identity: (typeof IDENTITIES)[number]): boolean {
+  const actor = { kind: 'request', identities: [identity], credentialScopes: ALL_SCOPES } as const;
+  const [scope] = scopeNames(grant.scopes);
+  if (scope === undefined) return false;
+  const request = { kind: 'access', scope, context: grant.namespace, target: grant.namespace } as const;
+  return [-1, 5, 15, 25].some(
+    (at) => oracleDecide(set, { actor: { ...actor, namespaceRestrictions: null }, request, at }).decision === 'allow',
+  );
+}

@@ -1,0 +1,72 @@
+// What a merge opens that no reviewed change opened by itself: Ann joins a role in one branch, the role gains a scope in another, and
+// both were reviewed alone. Exact over all cells, as `diff` is: what the merged policy holds, and neither the base nor any reviewed one.
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import { groupBy } from '../../model/group.js';
+import { invariant } from '../../model/invariant.js';
+import { NOTHING, unite, without } from '../../model/timeline.js';
+import { foldRights } from '../cells/fold.js';
+import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
+import { identityText, principalsOf } from '../cells/identities.js';
+import { makeRows } from '../cells/rows.js';
+import { findAffected } from './affected.js';
+import { makeCauseFinder } from './causes.js';
+import type { DiffRow } from './diff-policies.js';
+import { visitCarriers } from './patch-carriers.js';
+import { makePair, type PolicyPair } from './policy-pair.js';
+
+export interface Emergent {
+  /** Disjoint, in path order; the causes are those from the base to the merged policy. */
+  readonly rows: readonly DiffRow[];
+  /** How many cells, with the nodes and instants of all of the policies. */
+  readonly cells: bigint;
+}
+
+/** One of the policies that were reviewed, with its own numbers over the common nodes. */
+interface Reviewed {
+  readonly policy: PreparedPolicy;
+  readonly rights: Rights;
+}
+
+/** All must be compiled policies. */
+export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Policy[]): Emergent {
+  const others = reviewed.map(prepared);
+  const pair = makePair(prepared(base), prepared(merged), others);
+  const sides = others.map((policy) => ({ policy, rights: makeRights(policy, pair.nodes) }));
+  const finder = makeCauseFinder(pair);
+  const rows = makeRows({ ...pair, nameOf: (identity) => identityText(pair.new.policy, identity) }, finder.causes);
+  for (const group of findAffected(pair)) {
+    const places = group.places();
+    const after = holdingsIn(pair.new, group.new, places);
+    if (after.length === 0) continue;
+    const before = holdingsIn(pair.old, group.old, places);
+    // Those who hold alike in base and merge may differ in what was reviewed.
+    const alike = groupBy(group.identities, (identity) =>
+      sides.map((side) => principalsIn(pair, side, identity)).join('|'),
+    );
+    for (const identities of alike.values()) {
+      const [first = 0] = identities;
+      const held = sides.map((side) => holdingsIn(side.rights, principalsIn(pair, side, first), places));
+      const walk = { nodes: pair.nodes, places, sides: [after, before, ...held] };
+      const patches = foldRights(walk, 'each', ([now, ...known]) => without(now ?? NOTHING, unite(known)));
+      const findCauses = finder.of(identities);
+      visitCarriers(pair.nodes, { holdings: after, patches }, (difference, carriers) => {
+        findCauses({ having: 'new', difference, carriers }, rows.add(difference, identities));
+      });
+    }
+  }
+  return { rows: rows.finish(), cells: rows.cells() };
+}
+
+function prepared(policy: Policy): PreparedPolicy {
+  const found = preparedOf(policy);
+  invariant(found !== null, 'only compiled policies have cells');
+  return found;
+}
+
+/** What an identity, by its common number, is or is in. */
+function principalsIn({ new: { policy } }: PolicyPair, side: Reviewed, identity: number): Int32Array {
+  const { providers, identities } = policy.tables;
+  const provider = providers[identities.provider[identity] ?? 0] ?? '';
+  return principalsOf(side.policy, { provider, subject: identities.subject[identity] ?? '' });
+}

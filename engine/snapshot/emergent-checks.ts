@@ -1,0 +1,123 @@
+// What a merge takes from the checks of a policy that none of the reviewed changes took by itself: a guardrail that only the merge
+// weakens, a test that only the merge drops. Rights that only a merge opens are found by `findEmergent`.
+import { CHECK_KINDS, type CheckKind } from '../model/checks.js';
+import { compareTexts } from '../model/order.js';
+import { checkForms } from './checks.js';
+import { type CheckedPolicy, diffChecks } from './diff-checks.js';
+import { ANY_FIELD, type Weakness } from './guardrail-changes.js';
+
+export interface EmergentCheck {
+  readonly kind: CheckKind | 'accepted';
+  /** `differs`: a snapshot is among the policies, so nothing else is known. */
+  readonly change: 'added' | 'removed' | 'changed' | 'weaker' | 'differs';
+  /** The id or name; for `differs` the kind, for `accepted` the code of the findings. */
+  readonly name: string;
+  /** What makes it weaker, one line each. */
+  readonly text?: string;
+}
+
+/** What `areChecksWeaker` would refuse of the merge, without what it would refuse of a reviewed change in the same way. */
+export function emergentChecks(
+  base: CheckedPolicy,
+  merged: CheckedPolicy,
+  reviewed: readonly CheckedPolicy[],
+): readonly EmergentCheck[] {
+  if ([base, merged, ...reviewed].some(({ set }) => set === null)) return emergentKinds(merged, [base, ...reviewed]);
+  const known = reviewed.map((one) => ({ ofBase: weakenings(base, one), toMerged: weakenings(one, merged) }));
+  const found = weakenings(base, merged).filter(
+    (weakening) => !known.some(({ ofBase, toMerged }) => isKnown(weakening, ofBase, toMerged)),
+  );
+  const alike = new Map<string, EmergentCheck>();
+  for (const { check } of found) {
+    const id = JSON.stringify([check.kind, check.change, check.name]);
+    const text = [alike.get(id)?.text, check.text].filter((one) => one !== undefined).join('; ');
+    alike.set(id, text === '' ? check : { ...check, text });
+  }
+  return [...alike.values(), ...emergentlyAccepted(base, merged, reviewed)];
+}
+
+/** What one policy takes from the checks of another. */
+interface Weakening {
+  readonly check: EmergentCheck;
+  /** The same for the same thing taken from another policy. */
+  readonly key: string;
+  /** What of a check is weaker. */
+  readonly weakness?: Weakness;
+}
+
+/**
+ * Whether a reviewed change takes it, too: `ofBase` is what that takes from the base, and `toMerged` is what the merge takes from that.
+ */
+function isKnown(
+  { check: { kind, name }, key, weakness }: Weakening,
+  ofBase: readonly Weakening[],
+  toMerged: readonly Weakening[],
+): boolean {
+  const isSame = (other: EmergentCheck): boolean => other.kind === kind && other.name === name;
+  if (ofBase.some(({ check }) => isSame(check) && check.change === 'removed')) return true;
+  if (weakness === undefined || weakness.isOneOfSeveral) return ofBase.some((other) => other.key === key);
+  // The reviewed change goes at least as far if the merge is no weaker than it.
+  const fields = [weakness.field, ANY_FIELD];
+  return !toMerged.some(
+    (other) =>
+      isSame(other.check) && (weakness.field === ANY_FIELD || fields.includes(other.weakness?.field ?? ANY_FIELD)),
+  );
+}
+
+/** A kind of which the merge states a digest that none of the others states. */
+function emergentKinds(merged: CheckedPolicy, others: readonly CheckedPolicy[]): readonly EmergentCheck[] {
+  const differs = (kind: CheckKind): boolean =>
+    others.every(({ digest, checks }) => {
+      if (digest === merged.digest) return false;
+      return checks === null || merged.checks === null || checks[kind].digest !== merged.checks[kind].digest;
+    });
+  return CHECK_KINDS.filter(differs).map((kind) => ({ kind, change: 'differs', name: kind }));
+}
+
+function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakening[] {
+  const diff = diffChecks(base, other);
+  if (diff.kind === 'stated' || other.set === null) return [];
+  const forms = checkForms(other.set);
+  const found: Weakening[] = [];
+  const add = (check: EmergentCheck, what: string, weakness?: Weakness): void => {
+    const key = JSON.stringify([check.kind, check.change, check.name, what]);
+    found.push({ check, key, ...(weakness === undefined ? {} : { weakness }) });
+  };
+  for (const kind of CHECK_KINDS) {
+    const { added, removed, changed } = diff.checks[kind];
+    const textOf = (name: string): string =>
+      forms[kind].flatMap((form) => (form.name === name ? [form.text] : [])).join('\n');
+    if (kind !== 'delegation') for (const name of removed) add({ kind, change: 'removed', name }, '');
+    if (kind === 'people') for (const name of added) add({ kind, change: 'added', name }, textOf(name));
+    if (kind === 'guardrails' || kind === 'delegation') {
+      for (const { id, weakenings: all } of diff[kind])
+        for (const weakness of all) {
+          const { text } = weakness;
+          add({ kind, change: 'weaker', name: id, text }, text, weakness);
+        }
+    } else for (const name of changed) add({ kind, change: 'changed', name }, textOf(name));
+  }
+  return found;
+}
+
+/** Findings of which the merge accepts more than the reviewed changes add together. */
+function emergentlyAccepted(
+  base: CheckedPolicy,
+  merged: CheckedPolicy,
+  reviewed: readonly CheckedPolicy[],
+): readonly EmergentCheck[] {
+  return [...merged.accepted]
+    .map(([name, count]) => {
+      const before = base.accepted.get(name) ?? 0;
+      const more = reviewed.map(({ accepted }) => Math.max(0, (accepted.get(name) ?? 0) - before));
+      return { name, count, before, most: more.reduce((sum, one) => sum + one, before) };
+    })
+    .filter(({ count, most }) => count > most)
+    .sort((a, b) => compareTexts(a.name, b.name))
+    .map(({ name, count, before }) => ({
+      kind: 'accepted' as const,
+      change: 'weaker' as const,
+      name,
+      text: `${String(before)} → ${String(count)}`,
+    }));
+}

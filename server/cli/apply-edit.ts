@@ -1,0 +1,115 @@
+// Writes an edit that `explain` proposes into the policy folder. What is written is read and compiled first, and must decide as the edit
+// says. Nothing is written if a file has changed since the edit was proposed.
+import { readFile } from 'node:fs/promises';
+import {
+  type Change,
+  compilePolicy,
+  editedSet,
+  type Hunk,
+  type PatchedFile,
+  patchFiles,
+  type PolicySet,
+  readPolicy,
+  type SourceFile,
+  type TakingChange,
+} from '../../engine/compiler.js';
+import { readFolder } from '../policy/open/read-folder.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { fileFailure, pathFailure, replaceFile } from './files.js';
+
+export interface AppliedEdit {
+  readonly hunks: readonly Hunk[];
+  /** Digests of the policy as it is now. */
+  readonly snapshot: string;
+  readonly decisions: string;
+}
+
+export interface Application {
+  /** How the user named the folder, and its absolute path. */
+  readonly shown: string;
+  readonly folder: string;
+  /** What the edit was proposed for: the declarations, and the texts that they were read from. */
+  readonly set: PolicySet;
+  readonly sources: ReadonlyMap<string, string>;
+  readonly change: Change | TakingChange;
+}
+
+/** Throws `CliFailure` and writes nothing if the edit cannot be written. */
+export async function applyEdit(application: Application): Promise<AppliedEdit> {
+  const { shown, folder, set, change } = application;
+  const reading = await readFolder(folder);
+  if (reading.kind === 'path') throw pathFailure(reading.fault, shown);
+  const { files } = reading;
+  requireSame(files, application);
+  const patch = patchFiles(files, { set, change });
+  if (!patch.ok) throw notWritten(patch.reason);
+  const compiled = compileAgain(files, patch.files);
+  const expected = decisionsOf(withIds(editedSet(set, change)));
+  if (compiled.decisions !== expected)
+    throw notWritten('the files have a layout in which it would change something else');
+  await writeAll(folder, patch.files);
+  return { hunks: patch.hunks, ...compiled };
+}
+
+function requireSame(files: readonly SourceFile[], { shown, sources }: Application): void {
+  const read = readPolicy(files).sources;
+  const isSame = read.size === sources.size && [...read].every(([path, text]) => sources.get(path) === text);
+  if (!isSame) throw changed(shown);
+}
+
+function changed(shown: string): CliFailure {
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile and was left alone` },
+    { help: 'run the command again, without `--apply` first: the numbers of changes may differ' },
+  );
+}
+
+function notWritten(reason: string): CliFailure {
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'explain.apply', message: `the change was not written: ${reason}` },
+    { help: 'make it by hand' },
+  );
+}
+
+interface Digests {
+  readonly snapshot: string;
+  readonly decisions: string;
+}
+
+/** What the files would be. They may break rules that no single declaration shows, such as where a delegated folder may grant. */
+function compileAgain(files: readonly SourceFile[], patched: readonly PatchedFile[]): Digests {
+  const bytes = new Map(patched.map(({ path, to }) => [path, to]));
+  const { policy, diagnostics } = readPolicy(
+    files.map((file) => ({ path: file.path, bytes: bytes.get(file.path) ?? file.bytes })),
+  );
+  const fault = diagnostics.find(({ severity }) => severity === 'error');
+  if (policy === null || fault !== undefined)
+    throw notWritten(`the policy would be invalid${fault === undefined ? '' : `: ${fault.file}: ${fault.message}`}`);
+  const compiled = compilePolicy(policy);
+  if (!compiled.ok) throw notWritten(`the policy would be invalid: ${compiled.diagnostics[0]?.message ?? ''}`);
+  return { snapshot: compiled.snapshot.digest, decisions: compiled.snapshot.decisions };
+}
+
+/** A proposed grant has no id yet. */
+function withIds(set: PolicySet): PolicySet {
+  return { ...set, grants: set.grants.map((grant) => (grant.id === '' ? { ...grant, id: 'new' } : grant)) };
+}
+
+function decisionsOf(set: PolicySet): string | null {
+  const compiled = compilePolicy(set);
+  return compiled.ok ? compiled.snapshot.decisions : null;
+}
+
+/** All files are looked at before the first is written. */
+async function writeAll(folder: string, files: readonly PatchedFile[]): Promise<void> {
+  for (const { path, from } of files) {
+    const now = await readFile(`${folder}/${path}`).catch((error: unknown) => {
+      throw fileFailure(error, path);
+    });
+    if (!now.equals(from)) throw changed(path);
+  }
+  for (const { path, from, to } of files) await replaceFile(`${folder}/${path}`, { from, to, shown: path });
+}
