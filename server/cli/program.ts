@@ -94,6 +94,16 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/calendar.js')).defineCalendar,
       ],
       [
+        'history',
+        'list when each right came and went: by which commit, by whom and why',
+        async () => (await import('./commands/history.js')).defineHistory,
+      ],
+      [
+        'find',
+        'find the commits that compile to a digest',
+        async () => (await import('./commands/find.js')).defineFind,
+      ],
+      [
         'prove',
         'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
         async () => (await import('./commands/prove.js')).defineProve,

@@ -53,17 +53,32 @@ export interface Checkout {
 
 /** `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains. */
 export async function checkOut(objects: GitObjects, tree: string): Promise<Checkout> {
-  const walk: Walk = { objects, trees: new Map(), found: [] };
-  await visit(walk, tree, []);
-  const folder = await writable(mkdtemp(join(tmpdir(), 'bailiwick-policy-')));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const found = await placesIn(objects, tree);
+  const checkout = await emptyCheckout();
   try {
-    for (const place of walk.found) await write(objects, folder, place);
-    return { folder, remove };
+    for (const place of found) await write(objects, checkout.folder, place);
+    return checkout;
   } catch (error) {
-    await remove();
+    await checkout.remove();
     throw error;
   }
+}
+
+/** A new folder with nothing in it. */
+export async function emptyCheckout(): Promise<Checkout> {
+  const folder = await writable(mkdtemp(join(tmpdir(), 'bailiwick-policy-')));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Every file and folder below a tree, each folder before what it holds. Trees that are known are not read again. */
+export async function placesIn(
+  objects: GitObjects,
+  tree: string,
+  trees: Map<string, readonly TreeEntry[]> = new Map(),
+): Promise<readonly Place[]> {
+  const walk: Walk = { objects, trees, found: [] };
+  await visit(walk, tree, []);
+  return walk.found;
 }
 
 interface Walk {
@@ -74,7 +89,7 @@ interface Walk {
   readonly found: Place[];
 }
 
-interface Place {
+export interface Place {
   readonly entry: TreeEntry;
   readonly path: readonly string[];
 }
@@ -106,7 +121,7 @@ function shownOf(path: readonly string[]): string {
   return JSON.stringify(path.join('/').slice(0, SOURCE_LIMITS.shownPath));
 }
 
-async function write(objects: GitObjects, folder: string, { entry, path }: Place): Promise<void> {
+export async function write(objects: GitObjects, folder: string, { entry, path }: Place): Promise<void> {
   const [to, shown] = [join(folder, ...path), shownOf(path)];
   if (entry.mode === TREE_MODE) {
     await writable(mkdir(to), shown);
