@@ -209,7 +209,16 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
 
 /** A policy in which nobody holds anything. */
 export function emptyPolicy(): Policy {
-  const nothing = { providers: [], exclusive: [], folders: [], roles: [], people: [], grants: [], tests: [], guardrails: [] };
+  const nothing = {
+    providers: [],
+    exclusive: [],
+    folders: [],
+    roles: [],
+    people: [],
+    grants: [],
+    tests: [],
+    guardrails: [],
+  };
   const compiled = compilePolicy({ name: 'empty', ...nothing });
   const loaded = compiled.ok ? openCompiled(compiled.snapshot) : null;
   if (loaded?.ok === true) return loaded.policy;

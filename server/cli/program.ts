@@ -224,6 +224,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/replay.js')).defineReplay,
       ],
       [
+        'policy-at',
+        'say which policy was in force at an instant, by the audit log: its snapshot, commit, signers and reason',
+        async () => (await import('./commands/policy-at.js')).definePolicyAt,
+      ],
+      [
         'config',
         'settings: check them, or print an example file',
         async () => (await import('./commands/config.js')).defineConfig,

@@ -28,11 +28,11 @@ export function defineHistory(command: Command, io: CliIo): void {
   withExamples(command, [
     ['every right that came or went, since the first commit', 'bailiwick history main:policies'],
     ['what changed since a release', 'bailiwick history v1..main:policies'],
-    ['since when somebody may write, and who decided it', 'bailiwick history policies --person ana-ito --scope resource:write'],
     [
-      'the commits that do not compile',
-      `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`,
+      'since when somebody may write, and who decided it',
+      'bailiwick history policies --person ana-ito --scope resource:write',
     ],
+    ['the commits that do not compile', `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`],
   ]);
   withJson(command, [
     'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?}',
@@ -70,7 +70,8 @@ async function history(io: CliIo, range: string, options: Options): Promise<void
     const tally = render.makeTally();
     const paint = paintFor(io, 'stdout');
     for await (const step of steps) {
-      const changes = step.changes === null ? null : selectChanges(step.changes, { identities, scopes, namespace: place });
+      const changes =
+        step.changes === null ? null : selectChanges(step.changes, { identities, scopes, namespace: place });
       const fault = tally.add(step, changes);
       if (fault === null && changes === null) continue;
       if (format === 'json') {

@@ -1,6 +1,7 @@
 // What commits changed, on a terminal and as JSON Lines.
 import { formatInstant, groupDigits } from '../../../engine/index.js';
-import type { Changes, Step } from '../../policy/history/history.js';
+import type { Step } from '../../policy/history/history.js';
+import type { Changes } from '../../policy/history/outcome.js';
 import type { TreeFault } from '../../policy/history/tree-policy.js';
 import type { CommitLine } from '../../policy/sources/git-log.js';
 import { type AnyRow, exclusiveText, renderRows, rowJson } from './diff.js';

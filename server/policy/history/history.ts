@@ -1,42 +1,17 @@
 // What each commit of a line changed of who holds what: every commit is compared with the last one before it whose policy
 // compiles. Each tree is compiled once, and what it compiles to and what changed are kept (docs/history.md).
 import { createHash } from 'node:crypto';
-import {
-  diffPolicies,
-  type DiffReport,
-  type DiffRow,
-  emptyPolicy,
-  type PolicySet,
-  rememberingReader,
-} from '../../../engine/compiler.js';
+import { diffPolicies, emptyPolicy, type PolicySet, rememberingReader } from '../../../engine/compiler.js';
 import { formatIdentity, InvariantError, type Policy } from '../../../engine/index.js';
 import { type CommitLine, type LoggedCommit, readLogged } from '../sources/git-log.js';
 import type { GitObjects } from '../sources/git-objects.js';
 import { type FollowingCheckout, followingCheckout } from '../sources/git-following.js';
 import { entriesOf, TREE_MODE } from '../sources/git-tree.js';
 import type { KeptAnswers } from './kept-answers.js';
-import { policyOfFolder, type TreeFault, type TreePolicy } from './tree-policy.js';
+import type { Changes, Outcome, People } from './outcome.js';
+import { policyOfFolder, type TreePolicy } from './tree-policy.js';
 
 type Compiled = Extract<TreePolicy, { readonly kind: 'policy' }>;
-
-/** What the folder of one commit is. */
-export type Outcome =
-  | {
-      readonly kind: 'policy';
-      readonly snapshot: string;
-      readonly decisions: string;
-      /** Where its people are kept; null if it names none. */
-      readonly people: string | null;
-    }
-  | { readonly kind: 'fault'; readonly fault: TreeFault }
-  /** The commit has no such folder. */
-  | { readonly kind: 'absent' };
-
-export interface Changes {
-  readonly gained: readonly DiffRow[];
-  readonly lost: readonly DiffRow[];
-  readonly exclusive: DiffReport['exclusive'];
-}
 
 export interface Step {
   readonly commit: LoggedCommit;
@@ -48,9 +23,6 @@ export interface Step {
   /** Null if nothing changed, or nothing is known of it. */
   readonly changes: Changes | null;
 }
-
-/** Identities by the name of the person. */
-export type People = Readonly<Record<string, readonly string[]>>;
 
 export interface HistoryRequest {
   readonly objects: GitObjects;
@@ -86,12 +58,12 @@ export function openHistory(request: HistoryRequest): History {
   const trees = makeTrees(objects, kept);
   const compare = async (before: State, after: State): Promise<Changes | null> => {
     if (before.decisions === after.decisions) return null;
-    const key = `pair-${before.tree ?? 'empty'}-${after.tree ?? 'empty'}`;
-    const known = await kept.get<Changes>(key);
+    const name = `${before.tree ?? 'empty'}-${after.tree ?? 'empty'}`;
+    const known = await kept.changes.get(name);
     if (known !== null) return known;
     const old = await trees.policyOf(before.tree);
     const { gained, lost, exclusive } = diffPolicies(old, await trees.policyOf(after.tree));
-    await kept.put(key, { gained, lost, exclusive });
+    await kept.changes.put(name, { gained, lost, exclusive });
     return { gained, lost, exclusive };
   };
   async function* steps(): AsyncGenerator<Step> {
@@ -173,12 +145,12 @@ function makeTrees(objects: GitObjects, kept: KeptAnswers): Trees {
     return policyOfFolder(checkout.folder, read);
   };
   const outcomeOf = async (tree: string): Promise<Outcome> => {
-    const known = await kept.get<Outcome>(`tree-${tree}`);
+    const known = await kept.trees.get(tree);
     if (known !== null) return known;
     const found = await folderOf(tree);
     const outcome = found.kind === 'fault' ? found : await describe(kept, found);
     if (found.kind === 'policy') remember(tree, found.policy);
-    await kept.put(`tree-${tree}`, outcome);
+    await kept.trees.put(tree, outcome);
     return outcome;
   };
   const policyOf = async (tree: string | null): Promise<Policy> => {
@@ -191,7 +163,7 @@ function makeTrees(objects: GitObjects, kept: KeptAnswers): Trees {
   };
   const peopleOf = async ({ tree, outcome }: Step): Promise<People> => {
     if (tree === null || outcome.kind !== 'policy' || outcome.people === null) return {};
-    const known = await kept.get<People>(outcome.people);
+    const known = await kept.people.get(outcome.people);
     if (known !== null) return known;
     const found = await folderOf(tree);
     return found.kind === 'policy' ? peopleIn(found.set) : {};
@@ -203,9 +175,9 @@ async function describe(kept: KeptAnswers, { policy, set }: Compiled): Promise<O
   const said = { kind: 'policy', snapshot: policy.digest, decisions: policy.decisions } as const;
   if (set.people.length === 0) return { ...said, people: null };
   const people = peopleIn(set);
-  const key = `people-${createHash('sha256').update(JSON.stringify(people)).digest('hex')}`;
-  if ((await kept.get(key)) === null) await kept.put(key, people);
-  return { ...said, people: key };
+  const name = createHash('sha256').update(JSON.stringify(people)).digest('hex');
+  if ((await kept.people.get(name)) === null) await kept.people.put(name, people);
+  return { ...said, people: name };
 }
 
 function peopleIn({ people }: PolicySet): People {

@@ -5,11 +5,18 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HISTORY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
+import type { Changes, Outcome, People } from './outcome.js';
+
+export interface Kept<T> {
+  /** Names are of digits, letters and dashes. Null if nothing intact is kept under this one. */
+  readonly get: (name: string) => Promise<T | null>;
+  readonly put: (name: string, answer: T) => Promise<void>;
+}
 
 export interface KeptAnswers {
-  /** The answer that was kept under the key, or null. */
-  readonly get: <T extends object>(key: string) => Promise<T | null>;
-  readonly put: (key: string, answer: object) => Promise<void>;
+  readonly trees: Kept<Outcome>;
+  readonly changes: Kept<Changes>;
+  readonly people: Kept<People>;
 }
 
 /** Changes with every change of what is kept. */
@@ -24,21 +31,14 @@ export interface KeepIn {
   readonly onFailure: (code: string) => void;
 }
 
-/** `Key` is part of a file's name: letters, digits and dashes. */
 export function keepIn({ folder, version, onFailure }: KeepIn): KeptAnswers {
   const root = join(folder, 'history', `${String(FORMAT)}-${version}`);
-  const placeOf = (key: string): string => join(root, key.slice(-2), `${key}.json`);
   let isFailing = false;
-  return {
-    get: async <T extends object>(key: string) => {
-      const text = await readFile(placeOf(key), 'utf8').catch(() => null);
-      return text === null ? null : answerIn<T>(text, key);
-    },
-    put: async (key, answer) => {
-      if (isFailing) return;
-      const text = keptText(key, answer);
-      if (text.length > HISTORY_LIMITS.keptBytes) return;
-      const place = placeOf(key);
+  return answersOf({
+    read: (key) => readFile(placeOf(root, key), 'utf8').catch(() => null),
+    write: async (key, text) => {
+      if (isFailing || text.length > HISTORY_LIMITS.keptBytes) return;
+      const place = placeOf(root, key);
       const draft = `${place}.${randomBytes(6).toString('hex')}`;
       try {
         await mkdir(dirname(place), { recursive: true, mode: 0o700 });
@@ -51,21 +51,45 @@ export function keepIn({ folder, version, onFailure }: KeepIn): KeptAnswers {
         onFailure(codeOf(error));
       }
     },
-  };
+  });
 }
 
-/** Keeps answers for this run only. Changes are computed once in any case. */
+/** Many files of one folder are slow in some file systems. */
+function placeOf(root: string, key: string): string {
+  return join(root, key.slice(-2), `${key}.json`);
+}
+
+/** Keeps answers about trees for this run, and no changes: those are computed once in any case. */
 export function keepNothing(): KeptAnswers {
-  const answers = new Map<string, string>();
-  return {
-    get: <T extends object>(key: string) => {
-      const text = answers.get(key);
-      return Promise.resolve(text === undefined ? null : answerIn<T>(text, key));
-    },
-    put: (key, answer) => {
-      if (!key.startsWith('pair-')) answers.set(key, keptText(key, answer));
+  const texts = new Map<string, string>();
+  return answersOf({
+    read: (key) => Promise.resolve(texts.get(key) ?? null),
+    write: (key, text) => {
+      if (!key.startsWith('changes-')) texts.set(key, text);
       return Promise.resolve();
     },
+  });
+}
+
+interface Texts {
+  readonly read: (key: string) => Promise<string | null>;
+  readonly write: (key: string, text: string) => Promise<void>;
+}
+
+function answersOf({ read, write }: Texts): KeptAnswers {
+  const answers = <T extends object>(kind: string, isAnswer: (value: unknown) => value is T): Kept<T> => ({
+    get: async (name) => {
+      const key = `${kind}-${name}`;
+      const text = await read(key);
+      const answer = text === null ? null : answerIn(text, key);
+      return isAnswer(answer) ? answer : null;
+    },
+    put: (name, answer) => write(`${kind}-${name}`, keptText(`${kind}-${name}`, answer)),
+  });
+  return {
+    trees: answers('tree', isOutcome),
+    changes: answers('changes', isChanges),
+    people: answers('people', isPeople),
   };
 }
 
@@ -78,15 +102,28 @@ function digestOf(key: string, json: string): string {
   return createHash('sha256').update(`${key}\n${json}\n`).digest('hex');
 }
 
-function answerIn<T extends object>(text: string, key: string): T | null {
+/** Null unless the text is exactly what was written under this key. */
+function answerIn(text: string, key: string): unknown {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1, -1);
   if (end < 0 || !text.endsWith('\n') || text.slice(0, end) !== digestOf(key, json)) return null;
-  const answer: unknown = JSON.parse(json);
-  return isAnswer<T>(answer) ? answer : null;
+  return JSON.parse(json);
 }
 
-/** The digest says that this version of the program wrote it under this key, so it has the type that belongs to the key. */
-function isAnswer<T extends object>(answer: unknown): answer is T {
-  return typeof answer === 'object' && answer !== null;
+// The digest says that this program wrote the answer, so these need not look at all of it.
+
+function isOutcome(value: unknown): value is Outcome {
+  return isObject(value) && 'kind' in value;
+}
+
+function isChanges(value: unknown): value is Changes {
+  return isObject(value) && 'gained' in value && 'lost' in value && 'exclusive' in value;
+}
+
+function isPeople(value: unknown): value is People {
+  return isObject(value);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -1,7 +1,7 @@
 // The part of what changed that somebody asks about: some identities, scopes, or what is in force in a namespace or below.
-import { type DiffRow } from '../../../engine/compiler.js';
+import type { DiffRow } from '../../../engine/compiler.js';
 import { isWithin, type NamespacePath, type ScopeName } from '../../../engine/index.js';
-import type { Changes } from './history.js';
+import type { Changes } from './outcome.js';
 
 /** Null means all. */
 export interface Selection {
