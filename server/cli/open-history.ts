@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { formatInstant, groupDigits } from '../../engine/index.js';
 import { HISTORY_LIMITS } from '../limits/policy.js';
-import { type History, openHistory, type HistoryRequest } from '../policy/history/history.js';
+import { type History, type HistoryProgress, openHistory, type HistoryRequest } from '../policy/history/history.js';
 import { keepIn, keepNothing, type KeptAnswers } from '../policy/history/kept-answers.js';
 import { type CommitLine, commitLine } from '../policy/sources/git-log.js';
 import { openObjects } from '../policy/sources/git-objects.js';
@@ -26,6 +26,8 @@ export interface OpenedHistory extends History {
   readonly line: CommitLine;
   /** To be ended before anything is written. */
   readonly progress: Progress;
+  /** Whether the user has interrupted it, so that it ends before its end. */
+  readonly isCut: () => boolean;
 }
 
 interface Range {
@@ -48,14 +50,15 @@ function readRange(text: string): Range {
 }
 
 export interface UseHistory {
-  readonly wanted: HistoryRequest['wanted'];
+  /** As the user wrote it. */
+  readonly range: string;
   readonly flags: HistoryFlags;
 }
 
 /** Uses the history, then removes what it took. Throws `CliFailure`. */
 export async function withHistory(
   io: CliIo,
-  { shown, wanted, flags }: UseHistory & { readonly shown: string },
+  { range: shown, flags }: UseHistory,
   use: (history: OpenedHistory) => Promise<void>,
 ): Promise<void> {
   const range = readRange(shown);
@@ -64,7 +67,7 @@ export async function withHistory(
   const progress = startProgress(io);
   try {
     const done = await inCheckout(range.path, { cwd: io.cwd, programs: io.env['PATH'] ?? '' }, (checkout) =>
-      throughCommits({ checkout, range, kept, wanted, progress, signal: interrupt.signal }, use),
+      throughCommits({ checkout, range, kept, progress, signal: interrupt.signal }, use),
     );
     if (done !== 'done') {
       const { code, message } = done;
@@ -82,14 +85,14 @@ export async function withHistory(
 
 const INTERRUPTED = 'interrupted: what is above is not all; the next run goes on from what was computed\n';
 
-interface Through extends Pick<HistoryRequest, 'kept' | 'wanted' | 'signal'> {
+interface Through extends Pick<HistoryRequest, 'kept' | 'signal'> {
   readonly checkout: InCheckout;
   readonly range: Range;
   readonly progress: Progress;
 }
 
 async function throughCommits(
-  { checkout: { run, top, inside }, range, kept, wanted, progress, signal }: Through,
+  { checkout: { run, top, inside }, range, kept, progress, signal }: Through,
   use: (history: OpenedHistory) => Promise<void>,
 ): Promise<'done' | ReturnType<typeof noRevision>> {
   const newest = await commitNamed(run, range.newest);
@@ -102,22 +105,21 @@ async function throughCommits(
       progress.update(`reading commits: ${groupDigits(read)}`);
     };
     const line = await commitLine(objects, { newest, after, onCommit });
-    const history = openHistory({
-      ...{ objects, line, inside, kept, signal, wanted },
-      onCommit: (done, commit) => {
-        const of = `${groupDigits(done + 1)} of ${groupDigits(line.commits.length)}`;
-        progress.update(`commit ${of}, of ${formatInstant(commit.time)}, ${groupDigits(history.compiled())} compiled`);
-      },
-    });
-    try {
-      await use({ ...history, line, progress });
-      return 'done';
-    } finally {
-      await history.close();
-    }
+    const onProgress = (at: HistoryProgress): void => {
+      progress.update(progressText(at, line.commits.length));
+    };
+    const history = openHistory({ objects, line, inside, kept, signal, onProgress });
+    await use({ ...history, line, progress, isCut: () => signal.aborted });
+    return 'done';
   } finally {
     objects.close();
   }
+}
+
+function progressText({ commits, compiled, commit }: HistoryProgress, all: number): string {
+  const of = `${groupDigits(commits)} of ${groupDigits(all)}`;
+  if (commit === null) return `finding the folder: commit ${of}`;
+  return `commit ${of}, of ${formatInstant(commit.time)}, ${groupDigits(compiled)} compiled`;
 }
 
 /** Below the folder that the user or the system names for caches. */

@@ -37,43 +37,37 @@ async function find(io: CliIo, asked: { digest: string; range: string }, options
   const digits = DIGEST.exec(asked.digest)?.[1];
   if (digits === undefined)
     throw usage(`\`${asked.digest}\` is not a digest`, 'write `sha256:` and its hex digits, at least the first eight');
-  const [{ withHistory }, { commitJson, commitText }, { paintFor }, { count }, { groupDigits }] = await Promise.all([
-    import('../open-history.js'),
-    import('../render/history.js'),
-    import('../render/terminal.js'),
-    import('../render/text.js'),
-    import('../../../engine/index.js'),
-  ]);
+  const [{ withHistory }, { commitJson, commitText, missingText }, { paintFor }, { count }, { groupDigits }] =
+    await Promise.all([
+      import('../open-history.js'),
+      import('../render/history.js'),
+      import('../render/terminal.js'),
+      import('../render/text.js'),
+      import('../../../engine/index.js'),
+    ]);
   const paint = paintFor(io, 'stdout');
-  await withHistory(
-    io,
-    { shown: asked.range, wanted: 'outcomes', flags: options },
-    async ({ steps, line, progress }) => {
-      let [found, seen] = [0, 0];
-      for await (const { commit, outcome } of steps) {
-        seen += 1;
-        if (outcome.kind !== 'policy') continue;
-        const { snapshot, decisions } = outcome;
-        const isHere = (digest: string): boolean => digest.startsWith(`sha256:${digits}`);
-        const matches = isHere(snapshot) ? 'snapshot' : isHere(decisions) ? 'decisions' : null;
-        if (matches === null) continue;
-        found += 1;
-        progress.done();
-        if (options.format === 'json') await writeJson(io, { ...commitJson({ commit }), matches, snapshot, decisions });
-        else {
-          const what = matches === 'snapshot' ? `the snapshot ${snapshot}` : `the decisions ${decisions}`;
-          await write(io.stdout, `${commitText({ commit }, paint)}  has ${what}\n`);
-        }
-      }
+  const isHere = (known: string): boolean => known.startsWith(`sha256:${digits}`);
+  await withHistory(io, { range: asked.range, flags: options }, async ({ all, line, progress, isCut }) => {
+    let [found, seen] = [0, 0];
+    for await (const { commit, outcome } of all()) {
+      seen += 1;
+      if (outcome.kind !== 'policy') continue;
+      const { snapshot, decisions } = outcome;
+      const matches = isHere(snapshot) ? 'snapshot' : isHere(decisions) ? 'decisions' : null;
+      if (matches === null) continue;
+      found += 1;
       progress.done();
-      if (found === 0) io.setStatus(EXIT.differences);
-      if (options.format === 'json' && found > 0) return;
-      const isAll = seen === line.commits.length;
-      const of = isAll ? count(seen, 'commit') : `the ${count(seen, 'commit')} that were read`;
-      await write(
-        io.stderr,
-        `${found === 0 ? 'none' : groupDigits(found)} of ${of} ${found === 1 ? 'compiles' : 'compile'} to it\n`,
-      );
-    },
-  );
+      if (options.format === 'json') await writeJson(io, { ...commitJson(commit), matches, snapshot, decisions });
+      else {
+        const what = matches === 'snapshot' ? `the snapshot ${snapshot}` : `the decisions ${decisions}`;
+        await write(io.stdout, `${commitText(commit, paint)}  has ${what}\n`);
+      }
+    }
+    progress.done();
+    if (found === 0) io.setStatus(EXIT.differences);
+    await write(io.stderr, missingText(line, 'what it does not have was not searched'));
+    const of = isCut() ? `the ${count(seen, 'commit')} that were read` : count(seen, 'commit');
+    const verb = found === 1 ? 'compiles' : 'compile';
+    await write(io.stderr, `${found === 0 ? 'none' : groupDigits(found)} of ${of} ${verb} to it\n`);
+  });
 }

@@ -35,79 +35,85 @@ export function defineHistory(command: Command, io: CliIo): void {
     ['the commits that do not compile', `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`],
   ]);
   withJson(command, [
-    'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?}',
+    'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?,"by"?}',
     'Row is that of `diff`. `reason` is that of the grants among its causes. `compared` is the commit before; null for none.',
+    'Of a merge, `by` lists the merged commits that made the change, [{"commit","author","time","subject"}]; none if the merge did.',
     'Identities that begin or cease to exclude each other: {…,"change","exclusive":[Identity,Identity]} in place of `row`.',
     'A commit whose policy does not compile: {…,"fault":{"code","message","file","line","column","more"}}.',
-    'A commit without the folder: {…,"fault":{"code":"policy.absent","message"}}.',
+    'A commit without the folder: {…,"fault":{"code":"policy.absent","message"}}; one that moved it: {…,"moved":{"from","to"}}.',
   ]);
 }
 
 async function history(io: CliIo, range: string, options: Options): Promise<void> {
-  const [{ withHistory }, { readIdentity, readNamespace, readScope }, { selectChanges }, render, engine, { paintFor }] =
-    await Promise.all([
-      import('../open-history.js'),
-      import('../actor.js'),
-      import('../../policy/history/select-changes.js'),
-      import('../render/history.js'),
-      import('../../../engine/index.js'),
-      import('../render/terminal.js'),
-    ]);
+  const [
+    { withHistory },
+    { readIdentity, readNamespace, readScope },
+    { selectChanges, NO_CHANGES, countChanges },
+    { creditsOf },
+    render,
+    engine,
+    { paintFor },
+  ] = await Promise.all([
+    import('../open-history.js'),
+    import('../actor.js'),
+    import('../../policy/history/select-changes.js'),
+    import('../../policy/history/credit.js'),
+    import('../render/history.js'),
+    import('../../../engine/index.js'),
+    import('../render/terminal.js'),
+  ]);
   const { identity: named, namespace, scope, person, format } = options;
   const asked = named?.map((text) => engine.formatIdentity(readIdentity(text))) ?? [];
   const scopes = scope === undefined ? null : new Set(scope.flatMap((text) => text.split(',')).map(readScope));
   const place = namespace === undefined ? null : readNamespace(namespace);
-  await withHistory(io, { shown: range, wanted: 'changes', flags: options }, async (opened) => {
+  await withHistory(io, { range, flags: options }, async (opened) => {
     const { line, progress } = opened;
-    let steps: AsyncIterable<Step> | readonly Step[] = opened.steps;
-    const theirs: string[] = [];
-    if (person !== undefined) {
-      const found = await stepsOf(opened, person);
-      steps = found.steps;
-      theirs.push(...found.identities);
-    }
+    const { steps, theirs } =
+      person === undefined ? { steps: opened.steps(), theirs: [] } : await stepsOf(opened, person);
     const identities = named === undefined && person === undefined ? null : new Set([...asked, ...theirs]);
     const tally = render.makeTally();
     const paint = paintFor(io, 'stdout');
     for await (const step of steps) {
       const changes =
-        step.changes === null ? null : selectChanges(step.changes, { identities, scopes, namespace: place });
-      const fault = tally.add(step, changes);
-      if (fault === null && changes === null) continue;
+        step.changes === null ? NO_CHANGES : selectChanges(step.changes, { identities, scopes, namespace: place });
+      const isMerge = step.brought.length > 0 && countChanges(changes) > 0;
+      const credits = isMerge ? creditsOf(changes, await opened.partsOf(step)) : [{ by: null, changes }];
+      const shown = { step, credits, fault: tally.add(step, changes) };
       if (format === 'json') {
-        const lines = render.stepJson(step, changes, fault);
+        const lines = render.stepJson(shown);
         if (lines.length > 0) progress.done();
         for (const one of lines) await writeJson(io, one);
       } else {
-        const text = render.stepText({ step, changes, fault }, paint);
+        const text = render.stepText(shown, paint);
         if (text !== '') progress.done();
         await write(io.stdout, text);
       }
     }
     progress.done();
-    if (line.missing !== null) await write(io.stderr, render.missingText(line));
+    await write(io.stderr, render.missingText(line, 'what the oldest commit here changed is not known'));
     if (format === 'text') await write(io.stdout, paint('faint', tally.text(line)));
   });
 }
 
-interface Found {
+interface Theirs {
   readonly steps: readonly Step[];
-  readonly identities: readonly string[];
+  /** The identities that any of the policies names as this person's. */
+  readonly theirs: readonly string[];
 }
 
-/** All steps, and the identities that any of their policies names as this person's. Throws `CliFailure` 2 if none does. */
-async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Found> {
+/** Throws `CliFailure` 2 if no policy names the person. */
+async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Theirs> {
   const all: Step[] = [];
-  const identities = new Set<string>();
+  const theirs = new Set<string>();
   const names = new Set<string>();
-  for await (const step of steps) {
+  for await (const step of steps()) {
     all.push(step);
     const people = await peopleOf(step);
     for (const name of Object.keys(people)) names.add(name);
-    for (const one of people[person] ?? []) identities.add(one);
+    for (const one of people[person] ?? []) theirs.add(one);
   }
-  if (identities.size === 0) throw await noPerson(person, [...names]);
-  return { steps: all, identities: [...identities] };
+  if (theirs.size === 0) throw await noPerson(person, [...names]);
+  return { steps: all, theirs: [...theirs] };
 }
 
 async function noPerson(person: string, names: readonly string[]): Promise<CliFailure> {

@@ -2,20 +2,18 @@
 import { formatInstant, groupDigits } from '../../../engine/index.js';
 import type { Step } from '../../policy/history/history.js';
 import type { Changes } from '../../policy/history/outcome.js';
+import { countChanges } from '../../policy/history/select-changes.js';
 import type { TreeFault } from '../../policy/history/tree-policy.js';
-import type { CommitLine } from '../../policy/sources/git-log.js';
+import type { CommitLine, LoggedCommit } from '../../policy/sources/git-log.js';
 import { type AnyRow, exclusiveText, renderRows, rowJson } from './diff.js';
 import { escapeText } from './escape.js';
 import { stretchText } from './region.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 
-/** Why a commit has no policy. */
-type Fault = TreeFault | { readonly code: 'policy.absent'; readonly message: string };
-
 export interface Tally {
   /** What is wrong with the policy of this step, if that is not what was wrong with the one before. */
-  readonly add: (step: Step, changes: Changes | null) => Fault | null;
+  readonly add: (step: Step, changes: Changes) => TreeFault | null;
   readonly text: (line: CommitLine) => string;
 }
 
@@ -26,7 +24,7 @@ export function makeTally(): Tally {
   return {
     add: (step, changes) => {
       counts.commits += 1;
-      const rows = changes === null ? 0 : rowsOf(changes).length + pairsOf(changes).length;
+      const rows = countChanges(changes);
       if (rows > 0) counts.changing += 1;
       counts.rows += rows;
       const fault = faultOf(step);
@@ -47,7 +45,7 @@ export function makeTally(): Tally {
 }
 
 /** A commit from before there was a policy is no fault. */
-function faultOf({ outcome, compared }: Step): Fault | null {
+function faultOf({ outcome, compared }: Step): TreeFault | null {
   if (outcome.kind === 'fault') return outcome.fault;
   if (outcome.kind === 'policy' || compared === null) return null;
   return { code: 'policy.absent', message: 'there is no such folder at this commit' };
@@ -64,17 +62,30 @@ function pairsOf({
   return [...removed.map((pair) => ['gained', pair] as const), ...added.map((pair) => ['lost', pair] as const)];
 }
 
-export function stepJson(step: Step, changes: Changes | null, fault: Fault | null): readonly object[] {
-  const said = { ...commitJson(step), compared: step.compared };
-  if (fault !== null) return [{ ...said, fault }];
-  if (changes === null) return [];
+/** What the step has, in parts by who did it; null for its own commit. */
+export interface ShownStep {
+  readonly step: Step;
+  readonly credits: readonly { readonly by: readonly LoggedCommit[] | null; readonly changes: Changes }[];
+  readonly fault: TreeFault | null;
+}
+
+export function stepJson({ step, credits, fault }: ShownStep): readonly object[] {
+  const said = { ...commitJson(step.commit), compared: step.compared };
+  const { movedFrom: from, path: to } = step;
   return [
-    ...rowsOf(changes).map(([change, row]) => ({ ...said, change, row: rowJson(row), ...reasonOf(row) })),
-    ...pairsOf(changes).map(([change, exclusive]) => ({ ...said, change, exclusive })),
+    ...(from === null ? [] : [{ ...said, moved: { from, to } }]),
+    ...(fault === null ? [] : [{ ...said, fault: { code: fault.code, message: fault.message, ...fault.at } }]),
+    ...credits.flatMap(({ by, changes }) => {
+      const who = by === null ? {} : { by: by.map(commitJson) };
+      return [
+        ...rowsOf(changes).map(([change, row]) => ({ ...said, change, row: rowJson(row), ...reasonOf(row), ...who })),
+        ...pairsOf(changes).map(([change, exclusive]) => ({ ...said, change, exclusive, ...who })),
+      ];
+    }),
   ];
 }
 
-export function commitJson({ commit: { name, author, time, subject } }: Pick<Step, 'commit'>): object {
+export function commitJson({ name, author, time, subject }: LoggedCommit): object {
   return { commit: name, author, time: formatInstant(time), subject };
 }
 
@@ -83,18 +94,28 @@ function reasonOf({ causes }: AnyRow): { readonly reason?: string } {
   return reasons.size === 0 ? {} : { reason: [...reasons].join('; ') };
 }
 
-interface Shown {
-  readonly step: Step;
-  readonly changes: Changes | null;
-  readonly fault: Fault | null;
+/** The empty string if there is nothing to show. */
+export function stepText({ step, credits, fault }: ShownStep, paint: Paint): string {
+  const { commit, movedFrom, path } = step;
+  const lines = [
+    ...(movedFrom === null ? [] : [`the folder was moved from ${folderText(movedFrom)} to ${folderText(path)}\n`]),
+    ...(fault === null ? [] : [`${paint('error', 'no policy')}: ${faultText(fault)}\n`]),
+    ...credits.flatMap(({ by, changes }) => {
+      const rows = changesText(changes, paint);
+      return rows.length === 0 ? [] : [byText(by, paint), ...rows];
+    }),
+  ];
+  if (lines.length === 0) return '';
+  return `${commitText(commit, paint)}${lines.join('').replaceAll(/^(?=.)/gm, '  ')}`;
 }
 
-/** The empty text if there is nothing to show. */
-export function stepText({ step, changes, fault }: Shown, paint: Paint): string {
-  if (fault !== null) return `${commitText(step, paint)}  ${paint('error', 'no policy')}: ${faultText(fault)}\n`;
-  if (changes === null) return '';
+function folderText(path: string): string {
+  return path === '' ? 'the top' : escapeText(path);
+}
+
+function changesText(changes: Changes, paint: Paint): readonly string[] {
   const [good, bad] = [paint('good', '+'), paint('error', '-')];
-  const lines = [
+  return [
     ...renderRows(changes.gained, { sign: good, timeOf: stretchText }, paint),
     ...renderRows(changes.lost, { sign: bad, timeOf: stretchText }, paint),
     ...pairsOf(changes).map(([change, [a, b]]) => {
@@ -102,22 +123,37 @@ export function stepText({ step, changes, fault }: Shown, paint: Paint): string 
       return `${change === 'gained' ? good : bad} ${text}\n`;
     }),
   ];
-  if (lines.length === 0) return '';
-  return `${commitText(step, paint)}${lines.join('').replaceAll(/^/gm, '  ').trimEnd()}\n`;
 }
+
+/** Who did what a merge changed. */
+function byText(by: readonly LoggedCommit[] | null, paint: Paint): string {
+  if (by === null) return '';
+  if (by.length === 0) return `${paint('error', 'by the merge itself')}: none of the merged commits changed this\n`;
+  const shown = by.slice(0, SHOWN_COMMITS).map(({ name, author, subject }) => {
+    return `by ${name.slice(0, SHORT_NAME)}  ${escapeText(author)}: ${escapeText(subject)}\n`;
+  });
+  const left = by.length - SHOWN_COMMITS;
+  return `${shown.join('')}${left > 0 ? `and by ${count(left, 'more commit')}\n` : ''}`;
+}
+
+/** The others are counted; JSON lists all. */
+const SHOWN_COMMITS = 8;
+const SHORT_NAME = 12;
 
 /** When, which, who and what for. */
-export function commitText({ commit: { name, author, time, subject } }: Pick<Step, 'commit'>, paint: Paint): string {
-  return `${paint('strong', `${formatInstant(time)}  ${name.slice(0, 12)}  ${escapeText(author)}`)}\n  ${escapeText(subject)}\n`;
+export function commitText({ name, author, time, subject }: LoggedCommit, paint: Paint): string {
+  const head = `${formatInstant(time)}  ${name.slice(0, SHORT_NAME)}  ${escapeText(author)}`;
+  return `${paint('strong', head)}\n${subject === '' ? '' : `  ${escapeText(subject)}\n`}`;
 }
 
-function faultText(fault: Fault): string {
-  if (!('file' in fault)) return fault.message;
-  const { file, line, column, code, message, more } = fault;
-  const others = more === 0 ? '' : `, and ${count(more, 'more mistake')}`;
-  return `${escapeText(file)}:${String(line)}:${String(column)} ${code} ${escapeText(message)}${others}`;
+function faultText({ code, message, at }: TreeFault): string {
+  if (at === undefined) return escapeText(message);
+  const others = at.more === 0 ? '' : `, and ${count(at.more, 'more mistake')}`;
+  return `${escapeText(at.file)}:${String(at.line)}:${String(at.column)} ${code} ${escapeText(message)}${others}`;
 }
 
-export function missingText({ missing }: CommitLine): string {
-  return `note: the history begins where the repository does: it does not have the commit ${missing ?? ''}, so what the oldest commit here changed is not known\n  help: git fetch --unshallow\n`;
+/** Of a repository that does not have all commits; otherwise empty. */
+export function missingText({ missing }: CommitLine, so: string): string {
+  if (missing === null) return '';
+  return `note: the history begins where the repository does: it does not have the commit ${missing}, so ${so}\n  help: git fetch --unshallow\n`;
 }

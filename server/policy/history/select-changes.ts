@@ -11,6 +11,13 @@ export interface Selection {
   readonly namespace: NamespacePath | null;
 }
 
+export const NO_CHANGES: Changes = Object.freeze({ gained: [], lost: [], exclusive: { added: [], removed: [] } });
+
+/** Rows and pairs. */
+export function countChanges({ gained, lost, exclusive }: Changes): number {
+  return gained.length + lost.length + exclusive.added.length + exclusive.removed.length;
+}
+
 /** Rows keep their regions, and only the identities and scopes that are asked about. */
 export function selectChanges({ gained, lost, exclusive }: Changes, selection: Selection): Changes {
   const { identities, scopes, namespace } = selection;
@@ -43,7 +50,7 @@ function reaches({ namespace, extent, except = [] }: DiffRow, asked: NamespacePa
 }
 
 /** A row of several identities has the causes of all of them. Those that name somebody else alone are not theirs. */
-function isCauseOf(cause: DiffRow['causes'][number], identities: Selection['identities']): boolean {
+export function isCauseOf(cause: DiffRow['causes'][number], identities: Selection['identities']): boolean {
   if (identities === null || cause.kind === 'role') return true;
   const whose = cause.kind === 'member' ? cause.member : cause.principal;
   return whose.startsWith('role ') || identities.has(whose);

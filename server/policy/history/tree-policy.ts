@@ -11,26 +11,31 @@ import {
   sortDiagnostics,
 } from '../../../engine/compiler.js';
 import { InvariantError, type Policy } from '../../../engine/index.js';
+import type { FolderFiles } from '../open/folder-files.js';
 import { readFolder } from '../open/read-folder.js';
+import { TREE_ROOT } from './tree-files.js';
 
-/** The first mistake of a folder that does not compile. */
+/** Why a folder does not compile. */
 export interface TreeFault {
   readonly code: string;
   readonly message: string;
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  /** How many more there are. */
-  readonly more: number;
+  /** Where its first mistake is; absent if none of it is read. */
+  readonly at?: {
+    readonly file: string;
+    readonly line: number;
+    readonly column: number;
+    /** How many more there are. */
+    readonly more: number;
+  };
 }
 
 export type TreePolicy =
   | { readonly kind: 'policy'; readonly policy: Policy; readonly set: PolicySet }
   | { readonly kind: 'fault'; readonly fault: TreeFault };
 
-export async function policyOfFolder(folder: string, read: DocumentReader): Promise<TreePolicy> {
-  const reading = await readFolder(folder);
-  if (reading.kind === 'path') throw new InvariantError('the folder was made just now');
+export async function policyOfTree(tree: FolderFiles, read: DocumentReader): Promise<TreePolicy> {
+  const reading = await readFolder(TREE_ROOT, tree);
+  if (reading.kind === 'path') throw new InvariantError('a tree is a folder');
   const files = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
   const { diagnostics, policy: set } = readPolicy(files, ENGINE_LIMITS, read);
   const errors = [...reading.diagnostics, ...diagnostics].filter(isError);
@@ -52,6 +57,6 @@ function refused(errors: readonly Diagnostic[]): TreePolicy {
   const [first] = sorted;
   if (first === undefined) throw new InvariantError('a policy that does not compile has a mistake');
   const { code, message, file, range } = first;
-  const place = { line: range.start.line, column: range.start.column };
-  return { kind: 'fault', fault: { code, message, file, ...place, more: sorted.length - 1 } };
+  const { line, column } = range.start;
+  return { kind: 'fault', fault: { code, message, at: { file, line, column, more: sorted.length - 1 } } };
 }

@@ -23,6 +23,8 @@ export interface CommitLine {
   readonly commits: readonly LoggedCommit[];
   /** The commit that the oldest of them follows; null if it follows none, or one that is missing. */
   readonly before: string | null;
+  /** As it was requested: neither the line nor what was merged into it has this commit or an ancestor of it. */
+  readonly after: string | null;
   /** The parent of the oldest commit that the repository does not have, as in a shallow clone; null if it has all. */
   readonly missing: string | null;
 }
@@ -50,7 +52,9 @@ export async function commitLine(objects: GitObjects, { newest, after, onCommit 
   if (commits.length === 0 && next !== after) throw new GitError(`lacks the commit ${newest}`);
   if (after !== null && next !== after) return withoutAncestors(objects, commits, { next, after });
   commits.reverse();
-  return next === after ? { commits, before: next, missing: null } : { commits, before: null, missing: next };
+  return next === after
+    ? { commits, before: next, after, missing: null }
+    : { commits, before: null, after, missing: next };
 }
 
 /** The other branch was left before its end was met: what it shares with this one is left out. */
@@ -67,7 +71,7 @@ async function withoutAncestors(
   }
   const shared = commits.findIndex(({ name }) => above.has(name));
   const own = (shared < 0 ? [...commits] : commits.slice(0, shared)).reverse();
-  return { commits: own, before: commits[shared]?.name ?? null, missing: shared < 0 ? next : null };
+  return { commits: own, before: commits[shared]?.name ?? null, after, missing: shared < 0 ? next : null };
 }
 
 const NAME = '([0-9a-f]{40}|[0-9a-f]{64})';
