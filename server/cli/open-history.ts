@@ -1,7 +1,7 @@
 // The history that `<revision range>:<folder>` names, in the git checkout that the user stands in: for verbs that go
 // through commits. Progress shows on a terminal; Ctrl-C leaves what was computed for the next run.
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { formatInstant, groupDigits } from '../../engine/index.js';
 import { HISTORY_LIMITS } from '../limits/policy.js';
 import { type History, type HistoryProgress, openHistory, type HistoryRequest } from '../policy/history/history.js';
@@ -37,9 +37,10 @@ interface Range {
 }
 
 /** `main:policies`, `v1..main:policies`, or `policies`, which is that folder at `HEAD`. Throws `CliFailure`. */
-function readRange(text: string): Range {
+function readRange(text: string, cwd: string): Range {
   const named = revisionPathOf(text);
-  if (named === null) return { after: null, newest: 'HEAD', path: text.startsWith('/') ? text : `./${text}` };
+  if (named === null)
+    return { after: null, newest: 'HEAD', path: `./${isAbsolute(text) ? relative(cwd, text) : text}` };
   const [first = '', second, ...others] = named.revision.split('..');
   const help = 'write `<after>..<newest>:<folder>`, as in `v1..main:policies`, or `<newest>:<folder>`';
   if (others.length > 0 || second?.startsWith('.') === true)
@@ -61,7 +62,7 @@ export async function withHistory(
   { range: shown, flags }: UseHistory,
   use: (history: OpenedHistory) => Promise<void>,
 ): Promise<void> {
-  const range = readRange(shown);
+  const range = readRange(shown, io.cwd);
   const kept = keptFor(io, flags);
   const interrupt = onInterrupt();
   const progress = startProgress(io);
@@ -79,6 +80,7 @@ export async function withHistory(
     if (interrupt.signal.aborted) await write(io.stderr, INTERRUPTED);
   } finally {
     progress.done();
+    await kept.close();
     interrupt.end();
   }
 }

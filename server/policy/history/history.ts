@@ -2,6 +2,7 @@
 // compiles (docs/history.md).
 import { emptyPolicy } from '../../../engine/compiler.js';
 import { broughtBy } from '../sources/git-brought.js';
+import { GitError } from '../sources/git-command.js';
 import { type CommitLine, type LoggedCommit, readLogged } from '../sources/git-log.js';
 import type { GitObjects } from '../sources/git-objects.js';
 import { type FolderAt, folderPaths, treeAt } from './folder-paths.js';
@@ -146,11 +147,15 @@ function report({ trees, onProgress }: Work, done: number, commit: LoggedCommit)
   onProgress?.({ commits: done + 1, compiled: trees.compiled(), commit });
 }
 
-function foldersOf({ objects, line, inside, onProgress }: Work): Promise<readonly FolderAt[]> {
-  return folderPaths(objects, {
+/** A folder that no commit has is a mistake of whoever asks. */
+async function foldersOf({ objects, line, inside, onProgress }: Work): Promise<readonly FolderAt[]> {
+  const folders = await folderPaths(objects, {
     ...{ commits: line.commits, before: line.before, path: inside },
     onCommit: (commits) => onProgress?.({ commits, compiled: 0, commit: null }),
   });
+  if (folders.length > 0 && folders.every(({ tree }) => tree === null))
+    throw new GitError(`has no folder \`${inside}\` in any of these commits`);
+  return folders;
 }
 
 const ABSENT: Outcome = Object.freeze({ kind: 'absent' });

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { HISTORY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
 import type { Changes, Outcome, People } from './outcome.js';
+import { trimKept } from './trim-kept.js';
 
 export interface Kept<T> {
   /** Names are of digits, letters and dashes. Null if nothing intact is kept under this one. */
@@ -17,6 +18,8 @@ export interface KeptAnswers {
   readonly trees: Kept<Outcome>;
   readonly changes: Kept<Changes>;
   readonly people: Kept<People>;
+  /** Removes what is too much. */
+  readonly close: () => Promise<void>;
 }
 
 /** Changes with every change of what is kept. */
@@ -27,14 +30,17 @@ export interface KeepIn {
   readonly folder: string;
   /** Of this program: another version may compile a tree to something else. */
   readonly version: string;
+  /** Of all answers together, of all versions. */
+  readonly maxBytes?: number;
   /** Called once if nothing can be kept; answers are then only computed. */
   readonly onFailure: (code: string) => void;
 }
 
-export function keepIn({ folder, version, onFailure }: KeepIn): KeptAnswers {
-  const root = join(folder, 'history', `${String(FORMAT)}-${version}`);
-  let isFailing = false;
-  return answersOf({
+export function keepIn({ folder, version, maxBytes = HISTORY_LIMITS.allKeptBytes, onFailure }: KeepIn): KeptAnswers {
+  const all = join(folder, 'history');
+  const root = join(all, `${String(FORMAT)}-${version}`);
+  let [isFailing, hasWritten] = [false, false];
+  const answers = answersOf({
     read: (key) => readFile(placeOf(root, key), 'utf8').catch(() => null),
     write: async (key, text) => {
       if (isFailing || text.length > HISTORY_LIMITS.keptBytes) return;
@@ -45,6 +51,7 @@ export function keepIn({ folder, version, onFailure }: KeepIn): KeptAnswers {
         // Without a sync: after a crash, what is not intact is computed again.
         await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
         await rename(draft, place);
+        hasWritten = true;
       } catch (error) {
         isFailing = true;
         await rm(draft, { force: true }).catch(() => undefined);
@@ -52,6 +59,7 @@ export function keepIn({ folder, version, onFailure }: KeepIn): KeptAnswers {
       }
     },
   });
+  return { ...answers, close: async () => (hasWritten ? trimKept(all, maxBytes) : undefined) };
 }
 
 /** Many files of one folder are slow in some file systems. */
@@ -62,13 +70,14 @@ function placeOf(root: string, key: string): string {
 /** Keeps answers about trees for this run, and no changes: those are computed once in any case. */
 export function keepNothing(): KeptAnswers {
   const texts = new Map<string, string>();
-  return answersOf({
+  const answers = answersOf({
     read: (key) => Promise.resolve(texts.get(key) ?? null),
     write: (key, text) => {
       if (!key.startsWith('changes-')) texts.set(key, text);
       return Promise.resolve();
     },
   });
+  return { ...answers, close: () => Promise.resolve() };
 }
 
 interface Texts {
@@ -76,7 +85,7 @@ interface Texts {
   readonly write: (key: string, text: string) => Promise<void>;
 }
 
-function answersOf({ read, write }: Texts): KeptAnswers {
+function answersOf({ read, write }: Texts): Omit<KeptAnswers, 'close'> {
   const answers = <T extends object>(kind: string, isAnswer: (value: unknown) => value is T): Kept<T> => ({
     get: async (name) => {
       const key = `${kind}-${name}`;
