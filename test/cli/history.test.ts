@@ -84,10 +84,10 @@ ${time(3)}  ${short(made, 3)}  Bob <bob@example.org>
   Bob joins
   + orcid:bob
       resource:read at and below /amx
-      because orcid:bob was added to crew (roles.yaml:5)
+      because orcid:bob was added to role crew (roles.yaml:5)
 ${time(4)}  ${short(made, 4)}  Eve <eve@example.org>
   oops
-  no policy: grants.yaml:2:54 SCOPE_UNKNOWN \`nonsense\` is not a scope, and 1 more mistake
+  no policy: grants.yaml:2:55 SCOPE_UNKNOWN \`nonsense\` is not a scope, and 1 more mistake
 ${time(6)}  ${short(made, 6)}  Cy <cy@example.org>
   Ann leaves
   + orcid:bob
@@ -96,7 +96,7 @@ ${time(6)}  ${short(made, 6)}  Cy <cy@example.org>
   - orcid:ann, orcid:bob
       resource:read at and below /amx
       because grant \`read\` to role crew was changed: scopes (grants.yaml:2): "PASS-314"
-      because orcid:ann was removed from crew (roles.yaml:4)
+      because orcid:ann was removed from role crew (roles.yaml:4)
 7 commits, ${time(0)} to ${time(6)}: 3 changed these rights, in 4 rows; 2 commits without a policy that compiles
 `);
   });
@@ -116,7 +116,7 @@ ${time(6)}  ${short(made, 6)}  Cy <cy@example.org>
       row: expect.objectContaining({ identities: ['orcid:ann'], from: null, until: null, namespace: '/amx' }),
     });
     expect(all[2]?.['fault']).toEqual(
-      expect.objectContaining({ code: 'SCOPE_UNKNOWN', file: 'grants.yaml', line: 2, column: 54, more: 1 }),
+      expect.objectContaining({ code: 'SCOPE_UNKNOWN', file: 'grants.yaml', line: 2, column: 55, more: 1 }),
     );
   });
 
@@ -162,7 +162,7 @@ ${time(6)}  ${short(made, 6)}  Cy <cy@example.org>
     ['main...main:policies', '`main...main` is not a range of revisions'],
     ['main..main..main:policies', '`main..main..main` is not a range of revisions'],
     ['..main:policies', 'does not say after which revision the history begins'],
-    ['--upload-pack=x:policies', 'unknown option'],
+    ['--upload-pack=x:policies', 'there is no option'],
   ])('needs a range of revisions with the folder: %s', async (range, message) => {
     for (const verb of [['history'], ['find', 'sha256:00000000']]) {
       const { status, stdout, stderr } = await run(made, ...verb, range);
@@ -214,10 +214,12 @@ describe('merges', () => {
   by ${short(made, 1)}  Bob <bob@example.org>: Bob joins
   + orcid:bob
       resource:read at and below /amx
-      because orcid:bob was added to crew (roles.yaml:5)
+      because orcid:bob was added to role crew (roles.yaml:5)
   by the merge itself: none of the merged commits changed this
   + orcid:eve
       resource:read at and below /amx
+      because orcid:eve was added to role crew (roles.yaml:6)
+1 commit, ${time(3)} to ${time(3)}: 1 changed these rights, in 2 rows
 `);
     const all = await lines(made, 'history', `${made.names[0] ?? ''}..main:policies`);
     expect(all.map(({ by }) => by)).toEqual([
@@ -403,7 +405,7 @@ describe('a repository that is odd', () => {
       commit(policy({ crew: ['bob'] }), [0, 1], { author: 'Eve', message: evil }),
     ]);
     const { stdout } = await run(made, 'history', 'main:policies');
-    expect(stdout).toContain('wipe \\u{1b}[2J');
+    expect(stdout).toContain('wipe \\x1b[2J\\x9b0m\\u{202e}');
     // eslint-disable-next-line no-control-regex -- which must not occur
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });

@@ -78,7 +78,7 @@ async function history(io: CliIo, range: string, options: Options): Promise<void
         step.changes === null ? NO_CHANGES : selectChanges(step.changes, { identities, scopes, namespace: place });
       const isMerge = step.brought.length > 0 && countChanges(changes) > 0;
       const credits = isMerge ? creditsOf(changes, await opened.partsOf(step)) : [{ by: null, changes }];
-      const shown = { step, credits, fault: tally.add(step, changes) };
+      const shown = { step, credits, fault: tally.add(step, credits) };
       if (format === 'json') {
         const lines = render.stepJson(shown);
         if (lines.length > 0) progress.done();

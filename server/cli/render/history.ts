@@ -13,7 +13,7 @@ import { count } from './text.js';
 
 export interface Tally {
   /** What is wrong with the policy of this step, if that is not what was wrong with the one before. */
-  readonly add: (step: Step, changes: Changes) => TreeFault | null;
+  readonly add: (step: Step, shown: ShownStep['credits']) => TreeFault | null;
   readonly text: (line: CommitLine) => string;
 }
 
@@ -22,9 +22,9 @@ export function makeTally(): Tally {
   let last: { readonly tree: string | null; readonly isFault: boolean } = { tree: null, isFault: false };
   const counts = { commits: 0, changing: 0, rows: 0, faults: 0 };
   return {
-    add: (step, changes) => {
+    add: (step, shown) => {
       counts.commits += 1;
-      const rows = countChanges(changes);
+      const rows = shown.reduce((sum, { changes }) => sum + countChanges(changes), 0);
       if (rows > 0) counts.changing += 1;
       counts.rows += rows;
       const fault = faultOf(step);

@@ -1,18 +1,44 @@
 // The files of a policy folder as a commit has them, in memory. From one tree to the next, only what differs is read.
 import { join } from 'node:path';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
+import { InvariantError } from '../../../engine/index.js';
 import type { EntryKind, FolderFiles } from '../open/folder-files.js';
+import { type FolderReading, readFolder } from '../open/read-folder.js';
 import { GitError } from '../sources/git-command.js';
 import type { GitObjects } from '../sources/git-objects.js';
 import { placesIn, TREE_MODE, type TreeEntry } from '../sources/git-tree.js';
 
 /** Where `readFolder` finds the tree. */
-export const TREE_ROOT = '/';
+const TREE_ROOT = '/';
 
 type Node = { readonly kind: 'folder'; readonly names: Buffer[] } | { readonly kind: 'file'; readonly object: string };
 
-/** Reads one tree after another. Rejects with `UnfitTreeError` for anything that no policy folder contains. */
-export function treeReader(objects: GitObjects): (tree: string) => Promise<FolderFiles> {
+/**
+ * Reads one tree after another. Rejects with `UnfitTreeError` for anything that no policy folder contains, and with another
+ * `GitError` if any of it cannot be read.
+ */
+export function treeReader(objects: GitObjects): (tree: string) => Promise<FolderReading> {
+  const filesOf = treeFiles(objects);
+  return async (tree) => {
+    let failure: unknown = null;
+    const files = await filesOf(tree);
+    const read: FolderFiles['read'] = async (...asked) => {
+      try {
+        return await files.read(...asked);
+      } catch (error) {
+        // On a disk, a file that cannot be read is a mistake of the policy. Here it is one of the repository.
+        failure ??= error;
+        throw error;
+      }
+    };
+    const reading = await readFolder(TREE_ROOT, { ...files, read });
+    if (failure !== null) throw failure;
+    if (reading.kind === 'path') throw new InvariantError('a tree is a folder');
+    return reading;
+  };
+}
+
+function treeFiles(objects: GitObjects): (tree: string) => Promise<FolderFiles> {
   let trees: ReadonlyMap<string, readonly TreeEntry[]> = new Map();
   let contents = new Map<string, Uint8Array | 'too_large'>();
   return async (tree) => {

@@ -11,9 +11,7 @@ import {
   sortDiagnostics,
 } from '../../../engine/compiler.js';
 import { InvariantError, type Policy } from '../../../engine/index.js';
-import type { FolderFiles } from '../open/folder-files.js';
-import { readFolder } from '../open/read-folder.js';
-import { TREE_ROOT } from './tree-files.js';
+import type { FolderReading } from '../open/read-folder.js';
 
 /** Why a folder does not compile. */
 export interface TreeFault {
@@ -33,9 +31,7 @@ export type TreePolicy =
   | { readonly kind: 'policy'; readonly policy: Policy; readonly set: PolicySet }
   | { readonly kind: 'fault'; readonly fault: TreeFault };
 
-export async function policyOfTree(tree: FolderFiles, read: DocumentReader): Promise<TreePolicy> {
-  const reading = await readFolder(TREE_ROOT, tree);
-  if (reading.kind === 'path') throw new InvariantError('a tree is a folder');
+export function policyOfTree(reading: FolderReading, read: DocumentReader): TreePolicy {
   const files = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
   const { diagnostics, policy: set } = readPolicy(files, ENGINE_LIMITS, read);
   const errors = [...reading.diagnostics, ...diagnostics].filter(isError);

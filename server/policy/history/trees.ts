@@ -23,7 +23,7 @@ export interface Trees {
 
 export function makeTrees(objects: GitObjects, kept: KeptAnswers): Trees {
   const read = rememberingReader();
-  const filesOf = treeReader(objects);
+  const readTree = treeReader(objects);
   let compiled = 0;
   /** The policies that were compiled last: most are compared with one of those before. */
   let recent: readonly (readonly [tree: TreeName, policy: Policy])[] = [];
@@ -34,7 +34,7 @@ export function makeTrees(objects: GitObjects, kept: KeptAnswers): Trees {
   const compile = async (tree: string): Promise<TreePolicy> => {
     compiled += 1;
     try {
-      return await policyOfTree(await filesOf(tree), read);
+      return policyOfTree(await readTree(tree), read);
     } catch (error) {
       if (!(error instanceof UnfitTreeError)) throw error;
       return { kind: 'fault', fault: { code: 'revision.unreadable', message: `the commit ${error.message}` } };
