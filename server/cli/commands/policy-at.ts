@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { InForce } from '../../audit/in-force.js';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, withSettings } from '../options.js';
 
@@ -49,14 +49,16 @@ async function policyAt(io: CliIo, text: string, flags: Options): Promise<void> 
       { code: 'audit.absent', message: 'the audit log has no event' },
       { help: 'name its folder with `--log`' },
     );
-  if (flags.format === 'json') await writeJson(io, { at: formatInstant(at), logs: logs.map(render.inForceJson) });
-  else await write(io.stdout, logs.map((one) => render.inForceText(one, at)).join(''));
-  if (malformed > 0) throw malformedLines(malformed);
-  const damaged = logs.filter(({ fault }: InForce) => fault !== null).map(({ log }) => log);
-  if (damaged.length > 0)
-    throw new CliFailure(
-      EXIT.integrity,
-      { code: 'audit.faults', message: `what ${damaged.join(', ')} says here does not verify` },
-      { help: 'run `bailiwick audit verify`' },
-    );
+  const report = { at: formatInstant(at), logs: logs.map(render.inForceJson) };
+  const failure = malformed > 0 ? malformedLines(malformed) : notIntact(logs);
+  if (flags.format === 'text') await write(io.stdout, logs.map((one) => render.inForceText(one, at)).join(''));
+  else if (failure === null) await writeJson(io, report);
+  if (failure !== null) throw addReport(failure, report);
+}
+
+function notIntact(logs: readonly InForce[]): CliFailure | null {
+  const damaged = logs.filter(({ fault }) => fault !== null).map(({ log }) => log);
+  if (damaged.length === 0) return null;
+  const message = `the event of ${damaged.join(', ')} that says this does not verify`;
+  return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
 }

@@ -20,19 +20,19 @@ type Node = { readonly kind: 'folder'; readonly names: Buffer[] } | { readonly k
 export function treeReader(objects: GitObjects): (tree: string) => Promise<FolderReading> {
   const filesOf = treeFiles(objects);
   return async (tree) => {
-    let failure: unknown = null;
+    const failures: unknown[] = [];
     const files = await filesOf(tree);
     const read: FolderFiles['read'] = async (...asked) => {
       try {
         return await files.read(...asked);
       } catch (error) {
         // On a disk, a file that cannot be read is a mistake of the policy. Here it is one of the repository.
-        failure ??= error;
+        failures.push(error);
         throw error;
       }
     };
     const reading = await readFolder(TREE_ROOT, { ...files, read });
-    if (failure !== null) throw failure;
+    for (const failure of failures) throw failure;
     if (reading.kind === 'path') throw new InvariantError('a tree is a folder');
     return reading;
   };
