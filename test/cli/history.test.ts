@@ -218,7 +218,7 @@ describe('a folder that was moved', () => {
   it('is followed, also if some of it is changed on the way', async () => {
     const made = await makeHistory([
       commit(before, []),
-      commit({ ...policy({ crew: ['ann', 'bob'] }), 'x/policy.yaml': before['x/policy.yaml'] ?? '' }, [0], {
+      commit({ ...policy({ crew: ['ann', 'bob'] }), 'x/policy.yaml': before['x/policy.yaml'] }, [0], {
         message: 'move',
       }),
       commit(policy({ crew: ['bob'] }), [1]),
