@@ -3,12 +3,14 @@
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
+import type { Policy } from './evaluate/policy.js';
 import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupDigits } from './diagnostics/fault-words.js';
 import type { FileOutline, Place, PolicySet } from './model/policy-set.js';
 import { countPairs } from './model/exclusions.js';
+import { InvariantError } from './model/invariant.js';
 import { pastNamespaces } from './model/namespace.js';
 import { compareTexts } from './model/order.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
@@ -21,6 +23,7 @@ import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { type NamePlace, namesOf } from './source/names.js';
+import type { DocumentReader } from './source/remember-documents.js';
 import { HEADER_FILE } from './source/shapes.js';
 import { acceptFiles, type SourceFile } from './source/accept-files.js';
 
@@ -123,6 +126,7 @@ export {
   textRefusal,
 } from './source/accept-files.js';
 export type { NameKind, NamePlace } from './source/names.js';
+export { type DocumentReader, rememberingReader } from './source/remember-documents.js';
 export type { JsonSchema } from './source/texts.js';
 export { readYaml, type YamlReading, type YamlValue } from './source/read-yaml.js';
 
@@ -147,11 +151,12 @@ export interface PolicyReading {
 
 /**
  * Reads and links the files of a policy folder. Paths are relative to the folder, with `/`, and each occurs once. One run finds all
- * mistakes. The order of the files has no meaning.
+ * mistakes. The order of the files has no meaning. For many versions of one policy, `reader` may be one `rememberingReader`.
  */
 export function readPolicy(
   files: readonly (SourceFile | UnreadFile)[],
   limits: EngineLimits = ENGINE_LIMITS,
+  reader: DocumentReader = readDocument,
 ): PolicyReading {
   const sink = makeSink(limits);
   const sources = new Map<string, string>();
@@ -164,7 +169,7 @@ export function readPolicy(
   );
   const read = (file: SourceFile | UnreadFile, words?: Words): ReadDocument =>
     file.bytes !== null && accepted.has(file)
-      ? readDocument(file, { limits, sink, ...(words === undefined ? {} : { words }) })
+      ? reader(file, { limits, sink, ...(words === undefined ? {} : { words }) })
       : unreadDocument(file.path);
   // What scopes other files may name, this one says.
   const head = sorted.find((file) => file.path === HEADER_FILE);
@@ -232,6 +237,24 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
     return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }
   return { ok: true, snapshot };
+}
+
+/** A policy in which nobody holds anything. */
+export function emptyPolicy(): Policy {
+  const nothing = {
+    providers: [],
+    exclusive: [],
+    folders: [],
+    roles: [],
+    people: [],
+    grants: [],
+    tests: [],
+    guardrails: [],
+  };
+  const compiled = compilePolicy({ name: 'empty', ...nothing });
+  const loaded = compiled.ok ? openCompiled(compiled.snapshot) : null;
+  if (loaded?.ok === true) return loaded.policy;
+  throw new InvariantError('a policy without grants compiles');
 }
 
 /** The policy that a gateway would load from these bytes. */

@@ -104,6 +104,16 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/calendar.js')).defineCalendar,
       ],
       [
+        'history',
+        'list when each right came and went: by which commit, by whom and why',
+        async () => (await import('./commands/history.js')).defineHistory,
+      ],
+      [
+        'find',
+        'find the commits that compile to a digest',
+        async () => (await import('./commands/find.js')).defineFind,
+      ],
+      [
         'prove',
         'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
         async () => (await import('./commands/prove.js')).defineProve,
@@ -242,6 +252,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         'replay',
         'repeat the decisions of the audit log: on their own snapshots, and on another policy to see which would change',
         async () => (await import('./commands/replay.js')).defineReplay,
+      ],
+      [
+        'policy-at',
+        'say which policy was in force at an instant, by the audit log: its snapshot, commit, signers and reason',
+        async () => (await import('./commands/policy-at.js')).definePolicyAt,
       ],
       [
         'config',

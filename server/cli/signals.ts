@@ -64,3 +64,31 @@ export function onReload(log: Logger): Reload {
     },
   };
 }
+
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** Listens no more. If there was a signal, the process now ends by it. */
+  readonly end: () => void;
+}
+
+/** For long work that leaves something to tidy: the first SIGINT or SIGTERM asks for its end, the second ends the process. */
+export function onInterrupt(): Interrupt {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | null = null;
+  const off = (): void => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (received !== null) process.exit(EXIT.unexpected);
+    received = signal;
+    controller.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return {
+    signal: controller.signal,
+    end: () => {
+      off();
+      if (received !== null) process.kill(process.pid, received);
+    },
+  };
+}

@@ -65,6 +65,20 @@ export const SOURCE_LIMITS = Object.freeze({
   shownPath: 200,
 });
 
+/** Limits of the history of a policy in git. */
+export const HISTORY_LIMITS = Object.freeze({
+  /** Commits of one history, and before where it begins. */
+  commits: 100_000,
+  /** How long reading a history may take, in milliseconds. */
+  time: 24 * 3_600_000,
+  /** Folders of one commit in which a policy that was moved is looked for. */
+  searchedFolders: 10_000,
+  /** Bytes of one kept answer; a larger one is computed each time. */
+  keptBytes: 64 * 1024 * 1024,
+  /** Bytes of all kept answers together. If there are more, those that were used least recently are removed. */
+  allKeptBytes: 1024 * 1024 * 1024,
+});
+
 export const AGE_LIMITS = Object.freeze({
   /** How often to look whether the policy in force has become too old, in milliseconds. */
   interval: 1_000,

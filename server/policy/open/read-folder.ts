@@ -1,7 +1,5 @@
 // Reads a policy folder into source files, with a diagnostic for everything in it that will not be read: nothing is
 // silently skipped (docs/language.md "Strictness"). This file does not know what is inside the files.
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isUtf8 } from 'node:buffer';
 import {
@@ -20,6 +18,7 @@ import {
 import { bytesText, groupDigits } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf, type PathFault, pathFaultOf } from '../policy-fault.js';
+import { DISK, type EntryKind, type FolderFiles } from './folder-files.js';
 
 export interface FolderReading {
   /** In code unit order of their paths. */
@@ -33,10 +32,11 @@ export type FolderResult =
   ({ readonly kind: 'read' } & FolderReading) | { readonly kind: 'path'; readonly fault: PathFault };
 
 /** Reads the folder at an absolute path. */
-export async function readFolder(folder: string): Promise<FolderResult> {
-  const root = await openFolder(folder);
+export async function readFolder(folder: string, on: FolderFiles = DISK): Promise<FolderResult> {
+  const root = await openFolder(folder, on);
   if (typeof root !== 'string') return { kind: 'path', fault: root };
   const walk: Walk = {
+    on,
     root,
     files: [],
     diagnostics: [],
@@ -51,6 +51,7 @@ export async function readFolder(folder: string): Promise<FolderResult> {
 }
 
 interface Walk {
+  readonly on: FolderFiles;
   /** Real path of the policy folder. */
   readonly root: string;
   readonly files: SourceFile[];
@@ -63,10 +64,9 @@ interface Walk {
   stopped: boolean;
 }
 
-async function openFolder(folder: string): Promise<string | PathFault> {
+async function openFolder(folder: string, on: FolderFiles): Promise<string | PathFault> {
   try {
-    const facts = await stat(folder);
-    return facts.isDirectory() ? await realpath(folder) : { kind: 'not_a_folder' };
+    return (await on.kindOf(folder)) === 'folder' ? await on.realPathOf(folder) : { kind: 'not_a_folder' };
   } catch (error) {
     return pathFaultOf(error);
   }
@@ -74,9 +74,9 @@ async function openFolder(folder: string): Promise<string | PathFault> {
 
 /** `above` holds the real paths of the folders that lead here: a link back to one of them would never end. */
 async function visitFolder(walk: Walk, folder: string, prefix: string, above: readonly string[]): Promise<void> {
-  let names: Buffer[];
+  let names: readonly Buffer[];
   try {
-    names = await readdir(folder, { encoding: 'buffer' });
+    names = await walk.on.namesIn(folder);
   } catch (error) {
     report(walk, 'FILE_UNREADABLE', prefix, {
       message: `the folder cannot be read (${codeOf(error)})`,
@@ -86,12 +86,12 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   }
   const known = new Set(names.map((raw) => raw.toString('utf8')));
   const beside = (name: string): boolean => known.has(name);
-  for (const raw of names.sort((a, b) => a.compare(b))) {
+  for (const raw of [...names].sort((a, b) => a.compare(b))) {
     if (walk.stopped) return;
     const name = raw.toString('utf8');
     const entry = { real: join(folder, name), name, path: prefix === '' ? name : `${prefix}/${name}`, beside };
     const { path } = entry;
-    if (await isAside(name, entry.real)) {
+    if (await isAside(walk.on, name, entry.real)) {
       if (name.startsWith('.')) await visitHidden(walk, entry);
       continue;
     }
@@ -105,36 +105,37 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
 }
 
 /** What may be in the folder without a diagnostic. A folder only if its name begins with a dot. */
-async function isAside(name: string, real: string): Promise<boolean> {
+async function isAside(on: FolderFiles, name: string, real: string): Promise<boolean> {
   // Emacs marks a file with unsaved changes by such a link to nothing.
-  if (name.startsWith('.#')) return (await stat(real).catch(() => null)) === null;
+  if (name.startsWith('.#')) return (await on.kindOf(real).catch(() => null)) === null;
   if (nameRefusal(name) !== 'aside') return false;
-  return name.startsWith('.') || (await stat(real).catch(() => null))?.isDirectory() !== true;
+  return name.startsWith('.') || (await on.kindOf(real).catch(() => null)) !== 'folder';
 }
 
 /** A hidden file that is not `*.yaml` is not policy unless its name and its text look like it. A hidden folder has none. */
 async function visitHidden(walk: Walk, { real, name, path, beside }: Entry): Promise<void> {
-  if ((await lstat(real).catch(() => null))?.isDirectory() === true) {
+  if ((await walk.on.ownKindOf(real).catch(() => null)) === 'folder') {
     await visitHiddenFolder(walk, real, path);
     return;
   }
   const refusal = hiddenRefusal(name, beside);
   if (refusal === null) return;
-  const bytes = await bytesOfOther(real);
+  const bytes = await bytesOfOther(walk.on, real);
   if (bytes !== null && readsLikePolicy(bytes)) report(walk, refusal.code, path, refusal);
 }
 
 /** Looks for policy that nobody would see. Other programs may keep many files in such folders, so it looks at the first ones only. */
 async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Promise<void> {
   if (isForeignFolder(prefix)) return;
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  const names = await walk.on.namesIn(folder).catch(() => []);
+  for (const name of names.map((raw) => raw.toString('utf8')).sort()) {
     walk.hiddenLeft -= 1;
     if (walk.hiddenLeft < 0) return;
-    const [real, path] = [join(folder, entry.name), `${prefix}/${entry.name}`];
-    if (entry.isDirectory()) await visitHiddenFolder(walk, real, path);
-    else if (entry.isFile() && entry.name.endsWith('.yaml')) {
-      const bytes = await bytesOfOther(real);
+    const [real, path] = [join(folder, name), `${prefix}/${name}`];
+    const kind = await walk.on.ownKindOf(real).catch(() => null);
+    if (kind === 'folder') await visitHiddenFolder(walk, real, path);
+    else if (kind === 'file' && name.endsWith('.yaml')) {
+      const bytes = await bytesOfOther(walk.on, real);
       const refusal = bytes === null ? null : hiddenFolderRefusal(path, bytes);
       if (refusal !== null) report(walk, refusal.code, path, refusal);
     }
@@ -145,14 +146,9 @@ async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Pr
  * The bytes of a file that has no policy file's name. Null if it is not a regular file, is too large, or cannot be
  * read.
  */
-async function bytesOfOther(real: string): Promise<Uint8Array | null> {
-  const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
-  if (handle === null) return null;
-  try {
-    return (await handle.stat()).isFile() ? await readUpTo(handle, ENGINE_LIMITS.fileBytes) : null;
-  } finally {
-    await handle.close();
-  }
+async function bytesOfOther(on: FolderFiles, real: string): Promise<Uint8Array | null> {
+  const read = await on.read(real, { links: 'followed' }).catch(() => null);
+  return read === null || typeof read === 'string' ? null : read;
 }
 
 function isPlainName(name: string): boolean {
@@ -190,7 +186,7 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
     else await visitFolder(walk, resolved.real, entry.path, [...above, resolved.real]);
   } else if (refusal !== null) {
     if (refusal === 'aside') return;
-    const bytes = refusal.code === 'FILE_IGNORED' ? await bytesOfOther(resolved.real) : null;
+    const bytes = refusal.code === 'FILE_IGNORED' ? await bytesOfOther(walk.on, resolved.real) : null;
     const found = bytes === null ? refusal : textRefusal(refusal, bytes);
     report(walk, found.code, entry.path, found);
   } else if (resolved.kind === 'other') report(walk, 'FILE_SPECIAL', entry.path, NOT_REGULAR);
@@ -201,9 +197,9 @@ async function visitEntry(walk: Walk, entry: Entry, above: readonly string[]): P
 async function resolveInside(
   walk: Walk,
   entry: Entry,
-): Promise<{ readonly kind: 'file' | 'folder' | 'other'; readonly real: string } | null> {
+): Promise<{ readonly kind: EntryKind; readonly real: string } | null> {
   try {
-    const real = await realpath(entry.real);
+    const real = await walk.on.realPathOf(entry.real);
     if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
       report(walk, 'FILE_SYMLINK', entry.path, {
         message: 'a symbolic link leaves the policy folder',
@@ -211,8 +207,7 @@ async function resolveInside(
       });
       return null;
     }
-    const facts = await stat(real);
-    return { kind: facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other', real };
+    return { kind: await walk.on.kindOf(real), real };
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ELOOP')
@@ -228,45 +223,17 @@ async function resolveInside(
 }
 
 async function readSource(walk: Walk, real: string, path: string): Promise<void> {
-  let handle: FileHandle | null = null;
   try {
-    // Opened without blocking, and checked on the open file: a pipe that takes its place in the meantime can neither
-    // hang nor pass.
-    handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    const facts = await handle.stat();
-    if (!facts.isFile()) {
-      report(walk, 'FILE_SPECIAL', path, NOT_REGULAR);
-      return;
-    }
-    const bytes = facts.size > ENGINE_LIMITS.fileBytes ? null : await readUpTo(handle, ENGINE_LIMITS.fileBytes);
-    if (bytes === null) {
+    const read = await walk.on.read(real, { links: 'refused' });
+    if (read === 'special') report(walk, 'FILE_SPECIAL', path, NOT_REGULAR);
+    else if (read === 'too_large')
       report(walk, 'FILE_TOO_LARGE', path, {
         message: `the file is larger than ${bytesText(ENGINE_LIMITS.fileBytes)}`,
         help: 'split it',
       });
-      return;
-    }
-    add(walk, { path, bytes });
+    else add(walk, { path, bytes: read });
   } catch (error) {
     report(walk, 'FILE_UNREADABLE', path, unreadable(codeOf(error)));
-  } finally {
-    await handle?.close();
-  }
-}
-
-/**
- * All bytes, or null if there are more than `limit`. The stated size is not trusted, because a file may grow while it
- * is read.
- */
-async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | null> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(64 * 1024), position: null });
-    if (bytesRead === 0) return Buffer.concat(chunks, total);
-    total += bytesRead;
-    if (total > limit) return null;
-    chunks.push(buffer.subarray(0, bytesRead));
   }
 }
 

@@ -24,11 +24,14 @@ export interface GitObjects {
   readonly close: () => void;
 }
 
-/** `first` is the name of any object: its length tells how the repository names all of them. */
-export function openObjects(run: GitRun, first: string): GitObjects {
+/**
+ * `first` is the name of any object: its length tells how the repository names all of them. They can be read for so many
+ * milliseconds.
+ */
+export function openObjects(run: GitRun, first: string, lookTime: number = SOURCE_LIMITS.lookTime): GitObjects {
   const algorithm = ALGORITHMS.get(first.length);
   if (algorithm === undefined || !/^[0-9a-f]+$/.test(first)) throw new GitError('names its objects in an unknown way');
-  const child = startGit(run, ['cat-file', '--batch'], SOURCE_LIMITS.lookTime);
+  const child = startGit(run, ['cat-file', '--batch'], lookTime);
   const read = makeReader(child, run.silence);
   let collisions: CollisionCheck | null = null;
   const check = async (name: string, { kind, size }: GitObject, object: Buffer): Promise<void> => {

@@ -53,17 +53,33 @@ export interface Checkout {
 
 /** `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains. */
 export async function checkOut(objects: GitObjects, tree: string): Promise<Checkout> {
-  const walk: Walk = { objects, trees: new Map(), found: [] };
-  await visit(walk, tree, []);
+  const found = await placesIn(objects, tree);
   const folder = await writable(mkdtemp(join(tmpdir(), 'bailiwick-policy-')));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    for (const place of walk.found) await write(objects, folder, place);
+    for (const place of found) await write(objects, folder, place);
     return { folder, remove };
   } catch (error) {
     await remove();
     throw error;
   }
+}
+
+/** The tree can be read, and has something that no policy folder contains. */
+export class UnfitTreeError extends GitError {}
+
+/**
+ * Every file and folder below a tree, each folder before what it holds. Trees that are known are not read again. Rejects
+ * with `UnfitTreeError` for anything that no policy folder contains.
+ */
+export async function placesIn(
+  objects: GitObjects,
+  tree: string,
+  trees: Map<string, readonly TreeEntry[]> = new Map(),
+): Promise<readonly Place[]> {
+  const walk: Walk = { objects, trees, found: [] };
+  await visit(walk, tree, []);
+  return walk.found;
 }
 
 interface Walk {
@@ -74,14 +90,14 @@ interface Walk {
   readonly found: Place[];
 }
 
-interface Place {
+export interface Place {
   readonly entry: TreeEntry;
   readonly path: readonly string[];
 }
 
 async function visit(walk: Walk, tree: string, above: readonly string[]): Promise<void> {
   if (above.length > SOURCE_LIMITS.treeDepth) {
-    throw new GitError(`has folders there that are nested deeper than ${String(SOURCE_LIMITS.treeDepth)}`);
+    throw new UnfitTreeError(`has folders there that are nested deeper than ${String(SOURCE_LIMITS.treeDepth)}`);
   }
   const entries = walk.trees.get(tree) ?? (await entriesOf(walk.objects, tree));
   walk.trees.set(tree, entries);
@@ -89,15 +105,15 @@ async function visit(walk: Walk, tree: string, above: readonly string[]): Promis
     const path = [...above, entry.name];
     walk.found.push({ entry, path });
     if (walk.found.length > SOURCE_LIMITS.treeEntries) {
-      throw new GitError(`has more than ${String(SOURCE_LIMITS.treeEntries)} files and folders there`);
+      throw new UnfitTreeError(`has more than ${String(SOURCE_LIMITS.treeEntries)} files and folders there`);
     }
     // Names that git itself would not check out could lead outside the folder.
     if (/^(?:|\.{1,2}|\.git)$|\//i.test(entry.name)) {
-      throw new GitError(`has a file there that cannot be written: ${shownOf(path)}`);
+      throw new UnfitTreeError(`has a file there that cannot be written: ${shownOf(path)}`);
     }
     if (entry.mode === TREE_MODE) await visit(walk, entry.object, path);
     else if (!isFile(entry)) {
-      throw new GitError(`has something there that is no file, a symbolic link or a submodule: ${shownOf(path)}`);
+      throw new UnfitTreeError(`has something there that is no file, a symbolic link or a submodule: ${shownOf(path)}`);
     }
   }
 }

@@ -33,17 +33,10 @@ export interface Standing {
 export type Revision = Pick<Offer, 'content' | 'release'> | PolicyFault;
 
 /** The policy there. Whoever asks releases it. */
-export async function openRevision({ revision, path }: RevisionPath, { cwd, programs }: Standing): Promise<Revision> {
-  const here = await realpath(cwd);
-  const top = await checkoutAround(here);
-  if (top === null) return oneLine('revision.missing', `\`${here}\` is not in a git checkout`);
-  const inside = pathInside(path, { top, here });
-  if (inside === null) return oneLine('revision.missing', `\`${path}\` leads out of the git checkout \`${top}\``);
-  const run = runIn(top, programs);
-  try {
+export async function openRevision({ revision, path }: RevisionPath, standing: Standing): Promise<Revision> {
+  return inCheckout(path, standing, async ({ run, top, inside }) => {
     const name = await commitNamed(run, revision);
-    if (name === null)
-      return oneLine('revision.missing', `the git checkout \`${top}\` has no revision \`${revision}\``);
+    if (name === null) return noRevision(top, revision);
     const objects = openObjects(run, name);
     try {
       const { tree } = await readCommit(objects, name);
@@ -52,11 +45,39 @@ export async function openRevision({ revision, path }: RevisionPath, { cwd, prog
     } finally {
       objects.close();
     }
+  });
+}
+
+export interface InCheckout {
+  readonly run: GitRun;
+  /** The folder of the checkout. */
+  readonly top: string;
+  /** The path from there, with `/`; empty for the top. */
+  readonly inside: string;
+}
+
+/** Does something with the git checkout around a folder, and a path in it. What git cannot do becomes a fault. */
+export async function inCheckout<T>(
+  path: string,
+  { cwd, programs }: Standing,
+  act: (checkout: InCheckout) => Promise<T>,
+): Promise<T | PolicyFault> {
+  const here = await realpath(cwd);
+  const top = await checkoutAround(here);
+  if (top === null) return oneLine('revision.missing', `\`${here}\` is not in a git checkout`);
+  const inside = pathInside(path, { top, here });
+  if (inside === null) return oneLine('revision.missing', `\`${path}\` leads out of the git checkout \`${top}\``);
+  try {
+    return await act({ run: runIn(top, programs), top, inside });
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const code = error.code === 'source.forged' ? error.code : 'revision.unreadable';
     return oneLine(code, `the git checkout \`${top}\` ${error.message}`);
   }
+}
+
+export function noRevision(top: string, revision: string): PolicyFault {
+  return oneLine('revision.missing', `the git checkout \`${top}\` has no revision \`${revision}\``);
 }
 
 function runIn(repository: string, programs: string): GitRun {
@@ -82,7 +103,8 @@ function pathInside(path: string, { top, here }: { readonly top: string; readonl
   return inside === '..' || inside.startsWith('../') ? null : inside;
 }
 
-async function commitNamed(run: GitRun, revision: string): Promise<string | null> {
+/** Null if there is no such commit. */
+export async function commitNamed(run: GitRun, revision: string): Promise<string | null> {
   const { ok, output } = await git(run, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`);
   const name = output.toString('utf8').trim();
   return ok && /^[0-9a-f]+$/.test(name) ? name : null;

@@ -1,0 +1,73 @@
+// `bailiwick find <digest> <revision range>:<folder>`: the commits that compile to a snapshot, or to the same decisions.
+import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.js';
+import { usage } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { type Format, formatOption, withExamples, withJson } from '../options.js';
+
+interface Options {
+  readonly cache?: string | false;
+  readonly format: Format;
+}
+
+export function defineFind(command: Command, io: CliIo): void {
+  command
+    .argument('<digest>', 'snapshot or decision digest, `sha256:…`; its first eight digits are enough')
+    .argument('<range>', '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`')
+    .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
+    .option('--no-cache', 'compute all of it, and keep nothing')
+    .addOption(formatOption())
+    .action((digest: string, range: string, options: Options) => find(io, { digest, range }, options));
+  withExamples(command, [
+    ['the commits of the policy that a gateway serves', 'bailiwick find sha256:342e4533 main:policies'],
+    [
+      'of a snapshot that an event of the audit log names',
+      `bailiwick find $(sed -n 3p audit/k3v9m2xqwe.000000000000001.jsonl | jq -r .snapshot) policies`,
+    ],
+  ]);
+  withJson(command, [
+    'one line for each commit: {"commit","author","time","subject","matches":"snapshot"|"decisions","snapshot","decisions"}',
+    '`matches` is decisions if the commit decides every request alike and compiles to another file.',
+  ]);
+}
+
+const DIGEST = /^(?:sha256:)?([0-9a-f]{8,64})$/;
+
+async function find(io: CliIo, asked: { digest: string; range: string }, options: Options): Promise<void> {
+  const digits = DIGEST.exec(asked.digest)?.[1];
+  if (digits === undefined)
+    throw usage(`\`${asked.digest}\` is not a digest`, 'write `sha256:` and its hex digits, at least the first eight');
+  const [{ withHistory }, { commitJson, commitText, missingText }, { paintFor }, { count }, { groupDigits }] =
+    await Promise.all([
+      import('../open-history.js'),
+      import('../render/history.js'),
+      import('../render/terminal.js'),
+      import('../render/text.js'),
+      import('../../../engine/index.js'),
+    ]);
+  const paint = paintFor(io, 'stdout');
+  const isHere = (known: string): boolean => known.startsWith(`sha256:${digits}`);
+  await withHistory(io, { range: asked.range, flags: options }, async ({ all, line, progress, isCut }) => {
+    let [found, seen] = [0, 0];
+    for await (const { commit, outcome } of all()) {
+      seen += 1;
+      if (outcome.kind !== 'policy') continue;
+      const { snapshot, decisions } = outcome;
+      const matches = isHere(snapshot) ? 'snapshot' : isHere(decisions) ? 'decisions' : null;
+      if (matches === null) continue;
+      found += 1;
+      progress.done();
+      if (options.format === 'json') await writeJson(io, { ...commitJson(commit), matches, snapshot, decisions });
+      else {
+        const what = matches === 'snapshot' ? `the snapshot ${snapshot}` : `the decisions ${decisions}`;
+        await write(io.stdout, `${commitText(commit, paint)}  has ${what}\n`);
+      }
+    }
+    progress.done();
+    if (found === 0) io.setStatus(EXIT.differences);
+    await write(io.stderr, missingText(line, 'what it does not have was not searched'));
+    const of = isCut() ? `the ${count(seen, 'commit')} that were read` : count(seen, 'commit');
+    const verb = found === 1 ? 'compiles' : 'compile';
+    await write(io.stderr, `${found === 0 ? 'none' : groupDigits(found)} of ${of} ${verb} to it\n`);
+  });
+}

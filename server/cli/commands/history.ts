@@ -1,0 +1,122 @@
+// `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
+import type { Command } from 'commander';
+import type { History, Step } from '../../policy/history/history.js';
+import type { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
+
+interface Options {
+  readonly person?: string;
+  readonly identity?: readonly string[];
+  readonly namespace?: string;
+  readonly scope?: readonly string[];
+  readonly cache?: string | false;
+  readonly format: Format;
+}
+
+export function defineHistory(command: Command, io: CliIo): void {
+  command
+    .argument('<range>', '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`')
+    .option('--person <name>', 'a person, with all identities that any policy of the range names as theirs')
+    .option('--identity <identity>', 'rights of this identity, `provider:subject`; may be repeated', collect)
+    .option('--namespace <path>', 'rights that are in force in this namespace or below it')
+    .option('--scope <scope>', 'rights to this scope; may be repeated', collect)
+    .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
+    .option('--no-cache', 'compute all of it, and keep nothing')
+    .addOption(formatOption())
+    .action((range: string, options: Options) => history(io, range, options));
+  withExamples(command, [
+    ['every right that came or went, since the first commit', 'bailiwick history main:policies'],
+    ['what changed since a release', 'bailiwick history v1..main:policies'],
+    [
+      'since when somebody may write, and who decided it',
+      'bailiwick history policies --person ana-ito --scope resource:write',
+    ],
+    ['the commits that do not compile', `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`],
+  ]);
+  withJson(command, [
+    'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?,"by"?}',
+    'Row is that of `diff`. `reason` is that of the grants among its causes. `compared` is the commit before; null for none.',
+    'Of a merge, `by` lists the merged commits that made the change, [{"commit","author","time","subject"}]; none if the merge did.',
+    'Identities that begin or cease to exclude each other: {…,"change","exclusive":[Identity,Identity]} in place of `row`.',
+    'A commit whose policy does not compile: {…,"fault":{"code","message","file","line","column","more"}}.',
+    'A commit without the folder: {…,"fault":{"code":"policy.absent","message"}}; one that moved it: {…,"moved":{"from","to"}}.',
+  ]);
+}
+
+async function history(io: CliIo, range: string, options: Options): Promise<void> {
+  const [
+    { withHistory },
+    { readIdentity, readNamespace, readScope },
+    { selectChanges, NO_CHANGES, countChanges },
+    { creditsOf },
+    render,
+    engine,
+    { paintFor },
+  ] = await Promise.all([
+    import('../open-history.js'),
+    import('../actor.js'),
+    import('../../policy/history/select-changes.js'),
+    import('../../policy/history/credit.js'),
+    import('../render/history.js'),
+    import('../../../engine/index.js'),
+    import('../render/terminal.js'),
+  ]);
+  const { identity: named, namespace, scope, person, format } = options;
+  const asked = named?.map((text) => engine.formatIdentity(readIdentity(text))) ?? [];
+  const scopes = scope === undefined ? null : new Set(scope.flatMap((text) => text.split(',')).map(readScope));
+  const place = namespace === undefined ? null : readNamespace(namespace);
+  await withHistory(io, { range, flags: options }, async (opened) => {
+    const { line, progress } = opened;
+    const { steps, theirs } =
+      person === undefined ? { steps: opened.steps(), theirs: [] } : await stepsOf(opened, person);
+    const identities = named === undefined && person === undefined ? null : new Set([...asked, ...theirs]);
+    const tally = render.makeTally();
+    const paint = paintFor(io, 'stdout');
+    for await (const step of steps) {
+      const changes =
+        step.changes === null ? NO_CHANGES : selectChanges(step.changes, { identities, scopes, namespace: place });
+      const isMerge = step.brought.length > 0 && countChanges(changes) > 0;
+      const credits = isMerge ? creditsOf(changes, await opened.partsOf(step)) : [{ by: null, changes }];
+      const shown = { step, credits, fault: tally.add(step, credits) };
+      if (format === 'json') {
+        const lines = render.stepJson(shown);
+        if (lines.length > 0) progress.done();
+        for (const one of lines) await writeJson(io, one);
+      } else {
+        const text = render.stepText(shown, paint);
+        if (text !== '') progress.done();
+        await write(io.stdout, text);
+      }
+    }
+    progress.done();
+    await write(io.stderr, render.missingText(line, 'what the oldest commit here changed is not known'));
+    if (format === 'text') await write(io.stdout, paint('faint', tally.text(line)));
+  });
+}
+
+interface Theirs {
+  readonly steps: readonly Step[];
+  /** The identities that any of the policies names as this person's. */
+  readonly theirs: readonly string[];
+}
+
+/** Throws `CliFailure` 2 if no policy names the person. */
+async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Theirs> {
+  const all: Step[] = [];
+  const theirs = new Set<string>();
+  const names = new Set<string>();
+  for await (const step of steps()) {
+    all.push(step);
+    const people = await peopleOf(step);
+    for (const name of Object.keys(people)) names.add(name);
+    for (const one of people[person] ?? []) theirs.add(one);
+  }
+  if (theirs.size === 0) throw await noPerson(person, [...names]);
+  return { steps: all, theirs: [...theirs] };
+}
+
+async function noPerson(person: string, names: readonly string[]): Promise<CliFailure> {
+  const { unknownPerson } = await import('../people.js');
+  return unknownPerson(person, names);
+}

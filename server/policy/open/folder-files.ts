@@ -1,0 +1,68 @@
+// Where the files of a policy folder are: on a disk, or in a tree of git (history/tree-files.ts). What is in them, and which of
+// them are policy, others know.
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
+import { ENGINE_LIMITS } from '../../../engine/compiler.js';
+
+export type EntryKind = 'file' | 'folder' | 'other';
+
+/** Paths are absolute. Everything rejects with what the system says. */
+export interface FolderFiles {
+  readonly namesIn: (folder: string) => Promise<readonly Buffer[]>;
+  /** Follows links. */
+  readonly kindOf: (path: string) => Promise<EntryKind>;
+  /** A link is something else. */
+  readonly ownKindOf: (path: string) => Promise<EntryKind>;
+  readonly realPathOf: (path: string) => Promise<string>;
+  /** All bytes, up to as many as a policy file may have. A file that is not a regular one is special. */
+  readonly read: (
+    path: string,
+    to: { readonly links: 'followed' | 'refused' },
+  ) => Promise<Uint8Array | 'special' | 'too_large'>;
+}
+
+export const DISK: FolderFiles = Object.freeze({
+  namesIn: (folder: string) => readdir(folder, { encoding: 'buffer' }),
+  kindOf: async (path: string) => kindOf(await stat(path)),
+  ownKindOf: async (path: string) => kindOf(await lstat(path)),
+  realPathOf: (path: string) => realpath(path),
+  read: readFromDisk,
+});
+
+function kindOf(facts: Stats): EntryKind {
+  return facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other';
+}
+
+async function readFromDisk(
+  path: string,
+  { links }: { readonly links: 'followed' | 'refused' },
+): Promise<Uint8Array | 'special' | 'too_large'> {
+  // Opened without blocking, and checked on the open file: a pipe that takes its place in the meantime can neither hang
+  // nor pass.
+  const follow = links === 'refused' ? constants.O_NOFOLLOW : 0;
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | follow);
+  try {
+    const facts = await handle.stat();
+    if (!facts.isFile()) return 'special';
+    const limit = ENGINE_LIMITS.fileBytes;
+    return facts.size > limit ? 'too_large' : ((await readUpTo(handle, limit)) ?? 'too_large');
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * All bytes, or null if there are more than `limit`. The stated size is not trusted, because a file may grow while it
+ * is read.
+ */
+async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | null> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(64 * 1024), position: null });
+    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    total += bytesRead;
+    if (total > limit) return null;
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
