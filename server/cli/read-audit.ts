@@ -146,7 +146,7 @@ const UNVERIFIED: Readonly<Record<LineFault, string>> = Object.freeze({
   unreadable: 'DOES NOT VERIFY: nobody can read which records it showed',
 });
 
-function unverifiedLines(unverified: number): CliFailure {
+export function unverifiedLines(unverified: number): CliFailure {
   const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
   return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
 }

@@ -14,6 +14,8 @@ export const AUDIT_LIMITS = Object.freeze({
   listedIds: 1_000,
   /** Events that may wait with the ids that they are about; those of later ones become a set at once. */
   queuedLists: 1_000,
+  /** Different accesses that `unused` remembers, in about 300 bytes each. */
+  needs: 1_000_000,
   /** Parts of a visible set for which an event names grants. */
   citedParts: 100,
   /**
