@@ -79,6 +79,7 @@ export { unknownPlace } from './prove/ask/unknown-place.js';
 export { findUnused, type Kept, type Smaller, type Unused, type UnusedRight, withoutRights } from './prove/unused/find-unused.js';
 export { makeNeeds, type Need, type Needs, type Seen } from './prove/unused/needs.js';
 export { knownGrants } from './prove/unused/known-grants.js';
+export { promisedBy } from './prove/unused/promised.js';
 export { type Rights, rightsOf } from './prove/unused/rights.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findUnused, type Kept, type Rights, rightsOf, type Unused } from '../../engine/compiler.js';
+import { findUnused, type Kept, promisedBy, type Rights, rightsOf, type Unused } from '../../engine/compiler.js';
 import { groupDigits, type Instant, instantOf, InvariantError, nearest } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
@@ -84,11 +84,13 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   const first = await readUses(reading, null);
   const past = await readPastPolicies(log, first.counts.snapshots);
   const tooNew = newRights(rights, { past, until: period.until });
+  const promised = promisedBy(folder.set, rights);
   for (;;) {
     const size = uses.needs.count();
     const unused = findUnused(rights, uses.needs.all(), {
       grants: new Set([...kept.grants, ...tooNew.grants]),
       memberships: new Set([...kept.memberships, ...tooNew.memberships]),
+      promised,
     });
     const smaller = makeSmaller(folder, rights, unused.smaller);
     const { counts, report, changed } = await readUses(reading, makeReplay(log, smaller.policy));

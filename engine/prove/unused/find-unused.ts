@@ -22,7 +22,7 @@ export interface Use {
 export type UnusedRight = Use &
   (
     | { readonly kind: 'grant'; readonly grant: number }
-    /** Scopes of a grant that was needed for others of its scopes. */
+    /** Scopes of a grant that stays for others of its scopes. */
     | { readonly kind: 'scopes'; readonly grant: number; readonly scopes: readonly ScopeName[] }
     | { readonly kind: 'member'; readonly membership: number }
   );
@@ -46,8 +46,13 @@ export interface Kept {
   readonly memberships: ReadonlySet<number>;
 }
 
-export function findUnused(rights: Rights, needs: readonly Need[], kept: Kept): Unused {
-  const losses = makeLosses(rights, needs);
+/** `promised`: needs that are met to the end as well, but say nothing about use. */
+export function findUnused(
+  rights: Rights,
+  needs: readonly Need[],
+  { promised = [], ...kept }: Kept & { readonly promised?: readonly Need[] },
+): Unused {
+  const losses = makeLosses(rights, needs, promised);
   const alone = { grants: [] as number[], scopes: [] as (readonly [number, ScopeName])[], memberships: [] as number[] };
   for (const [grant, { scopes }] of rights.grants.entries()) {
     const spare = scopeNames(scopes).filter((scope) => !losses.needsScope(grant, scope));
@@ -70,7 +75,7 @@ export function findUnused(rights: Rights, needs: readonly Need[], kept: Kept): 
   for (const [grant, scope] of [...alone.scopes, ...scopesOfGrants(rights, alone.grants)])
     if (!kept.grants.has(grant) && !losses.dropped.grants.has(grant)) losses.tryScope(grant, scope);
   const { dropped } = losses;
-  return { smaller: dropped, rights: rowsOf(alone, losses) };
+  return { smaller: dropped, rights: rowsOf(rights, alone, losses) };
 }
 
 type Losses = ReturnType<typeof makeLosses>;
@@ -98,7 +103,7 @@ interface Alone {
   readonly memberships: readonly number[];
 }
 
-function rowsOf(alone: Alone, losses: Losses): readonly UnusedRight[] {
+function rowsOf(rights: Rights, alone: Alone, losses: Losses): readonly UnusedRight[] {
   const { dropped } = losses;
   const use = (last: Instant | null, isDropped: boolean): Use => ({
     use: last === null ? 'never_cited' : 'not_needed',
@@ -110,7 +115,9 @@ function rowsOf(alone: Alone, losses: Losses): readonly UnusedRight[] {
   });
   // Scopes of one grant that went the same way are one row.
   const rows = new Map<string, UnusedRight & { readonly kind: 'scopes' }>();
-  for (const [grant, scope] of alone.scopes) {
+  // Of a grant that could have gone as a whole, only those that did go.
+  const parts = scopesOfGrants(rights, alone.grants).filter(([grant, scope]) => dropped.scopes.get(grant)?.has(scope) === true);
+  for (const [grant, scope] of [...alone.scopes, ...parts]) {
     const one = use(losses.lastOfScope(grant, scope), dropped.scopes.get(grant)?.has(scope) === true);
     const key = [grant, one.use, one.last, one.dropped].join();
     rows.set(key, { kind: 'scopes', grant, scopes: [...(rows.get(key)?.scopes ?? []), scope], ...one });

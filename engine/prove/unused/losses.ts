@@ -28,20 +28,17 @@ export interface Losses {
   readonly dropped: Dropped;
 }
 
-export function makeLosses(rights: Rights, needs: readonly Need[]): Losses {
-  const byScope = new Map<string, Need[]>();
-  const byMembership = new Map<number, Need[]>();
-  for (const need of needs) {
-    for (const grant of need.grants) addTo(byScope, keyOfScope(grant, need.scope), need);
-    for (const membership of need.memberships) addTo(byMembership, membership, need);
-  }
-  const ofScope = (grant: number, scope: ScopeName): readonly Need[] => byScope.get(keyOfScope(grant, scope)) ?? [];
-  const ofMembership = (membership: number): readonly Need[] => byMembership.get(membership) ?? [];
+/** `promised` needs are met to the end as well, but say nothing about use. */
+export function makeLosses(rights: Rights, needs: readonly Need[], promised: readonly Need[]): Losses {
+  const { ofScope, ofMembership } = indexOf(needs);
+  const more = indexOf(promised);
   const scopesOf = (grant: number): readonly ScopeName[] => {
     const found = rights.grants[grant];
     return found === undefined ? [] : scopeNames(found.scopes);
   };
-  const ofGrant = (grant: number): readonly Need[] => scopesOf(grant).flatMap((scope) => ofScope(grant, scope));
+  const ofGrant = (grant: number, { ofScope: of }: NeedIndex): readonly Need[] =>
+    scopesOf(grant).flatMap((scope) => of(grant, scope));
+  const used = { ofScope, ofMembership };
   const dropped: Dropped = { grants: new Set(), scopes: new Map(), memberships: new Set() };
 
   const isMet = (need: Need, gone: Dropped): boolean => {
@@ -65,27 +62,45 @@ export function makeLosses(rights: Rights, needs: readonly Need[]): Losses {
       const gone = { ...NOTHING, memberships: new Set([membership]) };
       return ofMembership(membership).some((need) => !isMet(need, gone));
     },
-    lastOfGrant: (grant) => latest(ofGrant(grant)),
+    lastOfGrant: (grant) => latest(ofGrant(grant, used)),
     lastOfScope: (grant, scope) => latest(ofScope(grant, scope)),
     lastOfMembership: (membership) => latest(ofMembership(membership)),
     tryGrant: (grant) => {
       const { grants } = dropped;
-      attempt(ofGrant(grant), { take: () => grants.add(grant), give: () => grants.delete(grant) });
+      attempt([...ofGrant(grant, used), ...ofGrant(grant, more)], { take: () => grants.add(grant), give: () => grants.delete(grant) });
     },
     tryScope: (grant, scope) => {
       const gone = dropped.scopes.get(grant) ?? new Set<ScopeName>();
       if (gone.size + 1 >= scopesOf(grant).length) return;
       dropped.scopes.set(grant, gone);
-      attempt(ofScope(grant, scope), { take: () => gone.add(scope), give: () => gone.delete(scope) });
+      attempt([...ofScope(grant, scope), ...more.ofScope(grant, scope)], { take: () => gone.add(scope), give: () => gone.delete(scope) });
       if (gone.size === 0) dropped.scopes.delete(grant);
     },
     tryMembership: (membership) => {
       const { memberships } = dropped;
-      attempt(ofMembership(membership), {
+      attempt([...ofMembership(membership), ...more.ofMembership(membership)], {
         take: () => memberships.add(membership),
         give: () => memberships.delete(membership),
       });
     },
+  };
+}
+
+interface NeedIndex {
+  readonly ofScope: (grant: number, scope: ScopeName) => readonly Need[];
+  readonly ofMembership: (membership: number) => readonly Need[];
+}
+
+function indexOf(needs: readonly Need[]): NeedIndex {
+  const byScope = new Map<string, Need[]>();
+  const byMembership = new Map<number, Need[]>();
+  for (const need of needs) {
+    for (const grant of need.grants) addTo(byScope, keyOfScope(grant, need.scope), need);
+    for (const membership of need.memberships) addTo(byMembership, membership, need);
+  }
+  return {
+    ofScope: (grant, scope) => byScope.get(keyOfScope(grant, scope)) ?? [],
+    ofMembership: (membership) => byMembership.get(membership) ?? [],
   };
 }
 

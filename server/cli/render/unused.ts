@@ -21,8 +21,8 @@ export function renderUnused(report: UnusedReport, { output }: { readonly output
   const fresh = unused.rights.filter((right) => isNew(right, tooNew)).map((right) => textOf(right, rights, report));
   const lines = [
     `${count(counts.decisions, 'decision')} from ${formatInstant(period.since)} until ${formatInstant(period.until)}, ${groupDigits(counts.allowed)} of them allowed by policy \`${escapeText(folder.set.name)}\``,
-    ...section('never cited: no decision could have used it', of('never_cited')),
-    ...section('not needed: each time, another right allowed the same', of('not_needed')),
+    ...section('never cited: no decision rested on it', of('never_cited')),
+    ...section('not needed: another right allowed the same each time', of('not_needed')),
     ...section('too new to say: not in force yet, or in no policy of the log', fresh),
     ...(unused.rights.length === 0 ? ['every grant, scope and membership was needed'] : []),
     ...smallerLines(report, output, paint),
