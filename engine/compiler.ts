@@ -76,7 +76,14 @@ export {
   type ScopesSince,
 } from './prove/access/access-steps.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
-export { findUnused, type Kept, type Smaller, type Unused, type UnusedRight, withoutRights } from './prove/unused/find-unused.js';
+export {
+  findUnused,
+  type Kept,
+  type Smaller,
+  type Unused,
+  type UnusedRight,
+  withoutRights,
+} from './prove/unused/find-unused.js';
 export { makeNeeds, type Need, type Needs, type Seen } from './prove/unused/needs.js';
 export { knownGrants } from './prove/unused/known-grants.js';
 export { promisedBy } from './prove/unused/promised.js';

@@ -31,7 +31,13 @@ export function takeOut(
 }
 
 function treeOf(text: string, limits: EngineLimits): Node | null {
-  const parsed = readTree({ text, limits, report: () => invariant(false, 'a file that was read can be read again') });
+  const parsed = readTree({
+    text,
+    limits,
+    report: () => {
+      invariant(false, 'a file that was read can be read again');
+    },
+  });
   return parsed.kind === 'tree' ? parsed.node : null;
 }
 
@@ -75,7 +81,11 @@ function rescoped(entry: Element, { scopes }: TakenOut, limits: EngineLimits): E
 function commentsWithin({ head, children, tail }: Element): readonly string[] {
   return [
     ...head,
-    ...children.flatMap((child) => [...child.leading.map(({ text }) => text), ...commentsWithin(child), ...child.trailing]),
+    ...children.flatMap((child) => [
+      ...child.leading.map(({ text }) => text),
+      ...commentsWithin(child),
+      ...child.trailing,
+    ]),
     ...tail.map(({ text }) => text),
   ];
 }

@@ -38,7 +38,10 @@ export type DecodedGaps =
   | { readonly ok: false; readonly bit: number; readonly fault: string };
 
 /** `count` numbers, each below `bound`. */
-export function decodeGaps(bytes: Uint8Array, { count, bound }: { readonly count: number; readonly bound: number }): DecodedGaps {
+export function decodeGaps(
+  bytes: Uint8Array,
+  { count, bound }: { readonly count: number; readonly bound: number },
+): DecodedGaps {
   const end = bytes.length * 8;
   const numbers: number[] = [];
   let [at, last] = [0, 0];

@@ -13,9 +13,7 @@ export type ShownIds = string;
 
 /** With neither `ids` nor `set`: so many, and it was not recorded which. Members in the order of RFC 8785. */
 export type Listed =
-  | { readonly ids: readonly string[] }
-  | { readonly count: number; readonly set: string }
-  | { readonly count: number };
+  { readonly ids: readonly string[] } | { readonly count: number; readonly set: string } | { readonly count: number };
 
 /** The set holds a record that was not shown by a chance of one in so many. */
 export const SET_ODDS = 10_000_000;
@@ -43,8 +41,7 @@ function numberOf(event: string, id: string, count: number): number {
 
 /** `unrecorded`: the event does not say which records they were. */
 export type Shows =
-  | { readonly kind: 'yes' | 'maybe' | 'no' | 'unrecorded' }
-  | { readonly kind: 'unreadable'; readonly fault: string };
+  { readonly kind: 'yes' | 'maybe' | 'no' | 'unrecorded' } | { readonly kind: 'unreadable'; readonly fault: string };
 
 /** Whether the record was among those shown. `id` is in lower case. */
 export function showsRecord(event: string, listed: Listed, id: string): Shows {

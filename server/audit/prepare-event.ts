@@ -30,5 +30,8 @@ export function prepareEvent({ shown, ...parts }: AnswerParts, held: RecordsHeld
 export function sealEvent(prepared: PreparedEvent, size: 'exact' | 'small' = 'exact'): AuditEvent {
   if (!('shown' in prepared)) return prepared;
   const { event, shown, held } = prepared;
-  return Object.freeze({ ...event, listed: listedOf(event.id, shown, size === 'small' && held === 'ids' ? 'set' : held) });
+  return Object.freeze({
+    ...event,
+    listed: listedOf(event.id, shown, size === 'small' && held === 'ids' ? 'set' : held),
+  });
 }

@@ -105,7 +105,13 @@ export async function searchLogs(
       if (found.length > 0) await onFound(found);
     }
   }
-  return { events, found: total, malformed, unverified, unrecorded: { ...unrecorded, silences: silences.all(), begins } };
+  return {
+    events,
+    found: total,
+    malformed,
+    unverified,
+    unrecorded: { ...unrecorded, silences: silences.all(), begins },
+  };
 }
 
 /** `lists`, `counts`: the event may be about the record, and does not say so. */

@@ -18,7 +18,13 @@ export interface Silences {
 }
 
 /** Only what overlaps the time from `since` to `until`. */
-export function makeSilences({ since, until }: { readonly since: Instant | null; readonly until: Instant | null }): Silences {
+export function makeSilences({
+  since,
+  until,
+}: {
+  readonly since: Instant | null;
+  readonly until: Instant | null;
+}): Silences {
   const done: Silence[] = [];
   let open: Silence | null = null;
   const end = (at: string | null): void => {

@@ -74,7 +74,8 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
       see: (line) => {
         snapshots.see(line);
         const fault = listFault(line.value);
-        if (fault !== null) report({ log, seq: line.seq, kind: 'malformed', text: `event ${String(line.seq)}: ${fault}` });
+        if (fault !== null)
+          report({ log, seq: line.seq, kind: 'malformed', text: `event ${String(line.seq)}: ${fault}` });
         wanted.see(log, line);
       },
       onProgress: (more) => options.onProgress?.(events + more),

@@ -15,7 +15,15 @@ import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { instantOption } from './options.js';
-import { isSame, makePastUses, makeUseTally, type PastPolicies, type PastUses, readPastPolicies, type UseCounts } from './past-uses.js';
+import {
+  isSame,
+  makePastUses,
+  makeUseTally,
+  type PastPolicies,
+  type PastUses,
+  readPastPolicies,
+  type UseCounts,
+} from './past-uses.js';
 import { folderOf, malformedLines, unverifiedLines } from './read-audit.js';
 import { startProgress } from './render/terminal.js';
 import { effectOf, type Effect, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
@@ -39,10 +47,12 @@ export interface UnusedReport {
 export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {
   const period = await periodOf(flags);
   const output = flags.output === undefined ? null : pathOf(io, flags.output);
-  if (output !== null && existsSync(output)) throw usage(`\`${flags.output ?? ''}\` exists already`, 'name a new folder');
+  if (output !== null && existsSync(output))
+    throw usage(`\`${flags.output ?? ''}\` exists already`, 'name a new folder');
   const log = await folderOf(io, flags.log, { flags });
   const { policy, set, sources } = await openPolicy(io, path, 'study');
-  if (set === null) throw usage(`\`${path}\` is a snapshot, which has no files to take anything out of`, 'name the policy folder');
+  if (set === null)
+    throw usage(`\`${path}\` is a snapshot, which has no files to take anything out of`, 'name the policy folder');
   const folder = { set, policy, sources };
   const report = await findIn(io, { folder, log, period, keep: flags.keep ?? [] });
   if (output !== null) await writeFolder(output, report.smaller, flags.output ?? '');
@@ -99,7 +109,8 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
       return { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search: report };
     }
     // A gateway wrote on meanwhile. What it wrote is among the needs now.
-    if (uses.needs.count() === size) throw new InvariantError('the smaller policy meets every need, and yet decides otherwise');
+    if (uses.needs.count() === size)
+      throw new InvariantError('the smaller policy meets every need, and yet decides otherwise');
   }
 }
 
@@ -143,7 +154,11 @@ async function readUses({ io, log, search, uses, present }: Reading, after: Repl
 
 function tooMany(): CliFailure {
   const message = `the decisions of the log needed more than ${groupDigits(AUDIT_LIMITS.needs)} different accesses`;
-  return new CliFailure(EXIT.precondition, { code: 'unused.too_many', message }, { help: 'name a shorter time with `--since`' });
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'unused.too_many', message },
+    { help: 'name a shorter time with `--since`' },
+  );
 }
 
 /** The grants to keep, and every membership that leads to one of them. */
@@ -152,13 +167,18 @@ function keptBy(rights: Rights, ids: readonly string[]): Kept {
   for (const id of ids) {
     if (known.includes(id)) continue;
     const near = nearest(id, known);
-    throw usage(`the policy has no grant \`${id}\``, near === null ? 'see the ids of its grants' : `did you mean \`${near}\`?`);
+    throw usage(
+      `the policy has no grant \`${id}\``,
+      near === null ? 'see the ids of its grants' : `did you mean \`${near}\`?`,
+    );
   }
   const grants = new Set(rights.grants.flatMap(({ id }, at) => (ids.includes(id) ? [at] : [])));
-  const roles = new Set([...grants].flatMap((at) => {
-    const principal = rights.grants[at]?.principal;
-    return principal?.kind === 'role' ? [principal.role] : [];
-  }));
+  const roles = new Set(
+    [...grants].flatMap((at) => {
+      const principal = rights.grants[at]?.principal;
+      return principal?.kind === 'role' ? [principal.role] : [];
+    }),
+  );
   const memberships = new Set<number>();
   for (const role of roles) {
     for (const [at, { role: of, member }] of rights.memberships.entries()) {
@@ -172,7 +192,8 @@ function keptBy(rights: Rights, ids: readonly string[]): Kept {
 
 /** Not in force before the end of the period; or in no policy by which anything was decided, where all of them are known. */
 function newRights(rights: Rights, { past, until }: { readonly past: PastPolicies; readonly until: Instant }): Kept {
-  const isLater = ({ notBefore }: { readonly notBefore?: Instant | null }): boolean => (notBefore ?? -Infinity) >= until;
+  const isLater = ({ notBefore }: { readonly notBefore?: Instant | null }): boolean =>
+    (notBefore ?? -Infinity) >= until;
   const isUnseen = (id: string): boolean => past.unknown === 0 && past.names.length > 0 && !past.since.has(id);
   const grants = rights.grants.flatMap((grant, at) => (isLater(grant) || isUnseen(grant.id) ? [at] : []));
   const memberships = rights.memberships.flatMap(({ member }, at) => (isLater(member) ? [at] : []));

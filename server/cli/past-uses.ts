@@ -110,7 +110,19 @@ export function makeUseTally(): UseTally {
         }
       }
     },
-    counts: () => ({ decisions, allowed, flips: { ...flips }, unreadable, local, told, lost, missing, first, last, snapshots }),
+    counts: () => ({
+      decisions,
+      allowed,
+      flips: { ...flips },
+      unreadable,
+      local,
+      told,
+      lost,
+      missing,
+      first,
+      last,
+      snapshots,
+    }),
   };
 }
 

@@ -125,7 +125,9 @@ function unrecordedText({ lists, counts, silences, begins }: Unrecorded): string
         ]),
     ...(counts === 0 ? [] : [`not recorded: which records ${count(counts, 'count')} counted; none was shown`]),
     ...silences.map(silenceText),
-    ...begins.map(({ log, seq }) => `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`),
+    ...begins.map(
+      ({ log, seq }) => `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`,
+    ),
   ];
   return lines.map((line) => `${escapeText(line)}\n`).join('');
 }

@@ -47,7 +47,7 @@ export function makeSmaller({ set, sources }: Folder, rights: Rights, smaller: S
   const vocabulary = vocabularyOf(set);
   for (const [at, gone] of smaller.scopes) {
     const grant = rights.grants[at];
-    if (grant?.place == null) throw new InvariantError('what a folder declares has a place');
+    if (grant === undefined || grant.place === null) throw new InvariantError('what a folder declares has a place');
     const left = scopeSetOf(scopeNames(grant.scopes).filter((scope) => !gone.has(scope)));
     const inFile = scopes.get(grant.place.file) ?? new Map<number, readonly string[]>();
     scopes.set(grant.place.file, inFile.set(grant.place.start, scopePatterns(left, vocabulary)));
@@ -55,7 +55,10 @@ export function makeSmaller({ set, sources }: Folder, rights: Rights, smaller: S
   const changed = [...new Set([...items.keys(), ...scopes.keys()])].sort();
   const files = new Map(sources);
   for (const path of changed) {
-    const taken = { items: (items.get(path) ?? []).sort((a, b) => a - b), scopes: scopes.get(path) ?? new Map<number, string[]>() };
+    const taken = {
+      items: (items.get(path) ?? []).sort((a, b) => a - b),
+      scopes: scopes.get(path) ?? new Map<number, string[]>(),
+    };
     files.set(path, takeOut({ path, text: sources.get(path) ?? '' }, taken));
   }
   const policy = read(files);
@@ -103,7 +106,12 @@ export function effectOf({ set, policy, sources }: Folder, smaller: SmallerPolic
     report: diffPolicies(policy, smaller.policy),
     checks: diffChecks(
       { digest: policy.digest, checks: policy.checks, set, accepted: acceptedFindings(sources) },
-      { digest: smaller.policy.digest, checks: smaller.policy.checks, set: changed, accepted: acceptedFindings(smaller.files) },
+      {
+        digest: smaller.policy.digest,
+        checks: smaller.policy.checks,
+        set: changed,
+        accepted: acceptedFindings(smaller.files),
+      },
     ),
     breaks: { tests: [...new Set(tests)], guardrails: guardrails.filter((id) => !violated.has(id)) },
   };

@@ -51,7 +51,9 @@ export interface ListRequest extends CountRequest {
 export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
   const { plan, cursors } = request;
   const after = plan.page.after === null ? null : placeOf(plan.page.after, plan, cursors);
-  return plan.page.size === 0 ? Promise.resolve({ items: '[]', count: 0, ids: '', next: null }) : readPage(db, request, after);
+  return plan.page.size === 0
+    ? Promise.resolve({ items: '[]', count: 0, ids: '', next: null })
+    : readPage(db, request, after);
 }
 
 function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Position {

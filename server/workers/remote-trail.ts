@@ -40,7 +40,9 @@ export function makeRemoteTrail({
 
   const handOver = (): void => {
     timer = null;
-    const events = waiting.map((event) => JSON.stringify(sealEvent(event, underWay < AUDIT_LIMITS.queuedLists ? 'exact' : 'small')));
+    const events = waiting.map((event) =>
+      JSON.stringify(sealEvent(event, underWay < AUDIT_LIMITS.queuedLists ? 'exact' : 'small')),
+    );
     waiting = [];
     underWay += events.length;
     unheardSince ??= performance.now();

@@ -1,36 +1,13 @@
 // `bailiwick unused`: what no decision of a log needed, the smaller policy as files, and the proof. Logs are written as a gateway writes
-// them. Generated policies and logs are compared with `replay --against`, which knows nothing of needs.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// them.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { compilePolicy, readPolicy } from '../../engine/compiler.js';
-import {
-  formatIdentity,
-  formatInstant,
-  type Instant,
-  instantOf,
-  loadSnapshot,
-  parseInstant,
-  type Policy,
-  resolveActor,
-} from '../../engine/index.js';
-import type { PolicySet } from '../../engine/model/policy-set.js';
-import { scopeNames } from '../../engine/model/scope-set.js';
-import { cite } from '../../server/audit/cite.js';
-import {
-  type AccessAsked,
-  askedOf,
-  type CopyAsked,
-  eventActor,
-  type EventParts,
-  queryAsked,
-} from '../../server/audit/event.js';
-import { keepSnapshot } from '../../server/audit/snapshots.js';
-import { actorOf } from '../../server/auth/request-actor.js';
-import { INSTANTS, windowedWorld } from '../engine/oracle/worlds.js';
-import { eventOf, logFiles, writerOf } from '../support/audit-log.js';
+import { type Instant, parseInstant } from '../../engine/index.js';
+import { type AccessAsked, askedOf, type CopyAsked, queryAsked } from '../../server/audit/event.js';
+import { logFiles } from '../support/audit-log.js';
 import { pathOf } from '../support/gateway.js';
+import { type Done, madeOf, writeLog, writePolicy } from '../support/past-log.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -68,87 +45,6 @@ tests:
     at: 2026-11-01T00:00:00Z
     allow: ["process-template:read /z"]
 `;
-
-interface Made {
-  readonly policy: Policy;
-  readonly bytes: Uint8Array;
-  readonly set: PolicySet;
-}
-
-function madeOf(files: Readonly<Record<string, string>>): Made {
-  const { policy: set, diagnostics } = readPolicy(
-    Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
-  );
-  if (set === null) throw new Error(JSON.stringify(diagnostics));
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return { set, policy: loaded.policy, bytes: compiled.snapshot.bytes };
-}
-
-async function writePolicy(files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await makeFolder();
-  mkdirSync(join(folder, 'teams'));
-  for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
-  return folder;
-}
-
-interface Done {
-  readonly who: readonly string[];
-  readonly access: AccessAsked | CopyAsked;
-  readonly at: Instant;
-  readonly restrictions?: readonly string[];
-}
-
-/** A log of what these actors asked, decided by the policy, as a gateway records it. */
-async function writeLog(
-  { policy, bytes }: Made,
-  all: readonly Done[],
-  more: readonly Partial<EventParts>[] = [],
-): Promise<string> {
-  const folder = await makeFolder();
-  await keepSnapshot(folder, policy.digest, bytes);
-  const writer = writerOf(folder);
-  let n = 0;
-  for (const { who, access, at, restrictions } of all) {
-    const identities = who.map((text) => ({
-      provider: text.slice(0, text.indexOf(':')),
-      subject: text.slice(text.indexOf(':') + 1),
-    }));
-    const paths = restrictions === undefined ? null : restrictions.map(pathOf);
-    const actor = actorOf('key', {
-      id: who.join(),
-      identities,
-      scopes: null,
-      restrictions: paths,
-      credentialFingerprint: 'a'.repeat(64),
-    });
-    const { decision, visibility } = cite({ access, resolved: resolveActor(policy, actor) }, at);
-    const isAllowed = decision.decision === 'allow';
-    writer.add(
-      eventOf((n += 1), {
-        ...{
-          at,
-          access,
-          decision,
-          actor: eventActor(actor, policy),
-          snapshot: policy.digest,
-          operation: 'resource.read',
-        },
-        ...{
-          kind: isAllowed ? 'query' : 'refusal',
-          outcome: isAllowed ? 'allowed' : 'denied',
-          status: isAllowed ? 200 : 403,
-        },
-        ...(visibility === undefined ? {} : { visibility }),
-      }),
-    );
-  }
-  for (const parts of more) writer.add(eventOf((n += 1), parts));
-  await writer.close();
-  return folder;
-}
 
 function at(text: string): Instant {
   const read = parseInstant(text);
@@ -370,126 +266,5 @@ describe('unused', () => {
       const refused = await runCli(['unused', ...args]);
       expect([refused.status, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining(text)]);
     }
-  });
-});
-
-/** The policy as files, in both styles of YAML, with a comment at each entry. */
-function filesOf(set: PolicySet): Readonly<Record<string, string>> {
-  const text = (value: unknown): string => JSON.stringify(value);
-  const windowOf = (one: {
-    readonly notBefore?: Instant | null;
-    readonly expires?: Instant | null;
-  }): readonly string[] => [
-    ...(one.notBefore == null ? [] : [`notBefore: ${text(formatInstant(one.notBefore))}`]),
-    ...(one.expires == null ? [] : [`expires: ${text(formatInstant(one.expires))}`]),
-  ];
-  const roles = set.roles.flatMap(({ name, members }, i) => {
-    const items = members.map((member) => {
-      const window = windowOf(member);
-      if (member.kind === 'role') return `{ ${[`role: ${member.role}`, ...window].join(', ')} }`;
-      const who = text(formatIdentity(member.identity));
-      return window.length === 0 ? who : `{ ${[`identity: ${who}`, ...window].join(', ')} }`;
-    });
-    const block = items.map((item, k) => `      # ${name} ${String(k)}\n      - ${item}\n`).join('');
-    return [`  ${name}:\n    members:${i % 2 === 0 || items.length === 0 ? ` [${items.join(', ')}]\n` : `\n${block}`}`];
-  });
-  const grants = set.grants.flatMap((grant, i) => {
-    const { principal, scopes } = grant;
-    if (grant.notBefore !== null && grant.expires !== null && grant.notBefore >= grant.expires) return [];
-    const fields = [
-      `id: ${grant.id}`,
-      principal.kind === 'role' ? `role: ${principal.role}` : `identity: ${text(formatIdentity(principal.identity))}`,
-      `namespace: ${text(grant.namespace)}`,
-      `scopes: ${text(scopeNames(scopes))}`,
-      `inherit: ${String(grant.inherit)}`,
-      ...windowOf(grant),
-    ];
-    const entry = i % 2 === 0 ? `{ ${fields.join(', ')} }\n` : `${fields.join('\n    ')}\n`;
-    return [`  # ${grant.id}\n  - ${entry}`];
-  });
-  const families = (set.families ?? [])
-    .map(({ name, actions }) => `  ${name}: { actions: ${text(actions)} }\n`)
-    .join('');
-  return {
-    'policy.yaml': `bailiwick: 1\nname: world\nproviders: { github: {}, orcid: {} }\n${families === '' ? '' : `families:\n${families}`}`,
-    'teams/a.yaml': `roles:\n${roles.join('')}${grants.length === 0 ? '' : `grants:\n${grants.join('')}`}`,
-  };
-}
-
-const PATHS = ['/', '/a', '/a/b', '/b/a', '/a-b', '/z'];
-const done: fc.Arbitrary<Done> = fc
-  .record({
-    who: fc.uniqueArray(fc.constantFrom('github:ada', 'orcid:ada', 'orcid:bob', 'orcid:\u{1d518}-eve'), {
-      minLength: 1,
-      maxLength: 2,
-    }),
-    path: fc.constantFrom(...PATHS),
-    to: fc.constantFrom(...PATHS),
-    kind: fc.constantFrom('read', 'write', 'copy', 'create', 'lineage', 'exact', 'subtree'),
-    family: fc.constantFrom('resource' as const, 'namespace' as const),
-    at: fc.constantFrom(...INSTANTS.map(instantOf)),
-    restrictions: fc.option(fc.subarray(PATHS), { freq: 4 }),
-  })
-  .map(({ who, path, to, kind, family, at: when, restrictions }): Done => {
-    const here = pathOf(path);
-    const access = ((): AccessAsked | CopyAsked => {
-      if (kind === 'read' || kind === 'write')
-        return askedOf({ kind: 'access', scope: `${family}:${kind}`, context: here, target: here });
-      if (kind === 'copy') return askedOf({ kind: 'copy', source: here, destination: pathOf(to) });
-      if (kind === 'create')
-        return askedOf({ kind: 'create-namespace', namespace: pathOf(path === '/' ? '/q' : `${path}/q`) });
-      return queryAsked({
-        family,
-        context: here,
-        reach: kind === 'exact' ? 'exact' : kind === 'subtree' ? 'subtree' : 'lineage',
-      });
-    })();
-    return { who, access, at: when, ...(restrictions === null ? {} : { restrictions }) };
-  });
-
-describe('on generated policies and logs', () => {
-  it('the smaller policy changes nothing, as `replay` says; and everything that is not listed changes something', async () => {
-    let dropped = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        windowedWorld,
-        fc.array(done, { minLength: 1, maxLength: 20, size: 'max' }),
-        async (world, all) => {
-          const files = filesOf(world);
-          const made = madeOf(files);
-          const [folder, where] = [await writePolicy(files), await writeLog(made, all)];
-          const out = join(await makeFolder(), 'smaller');
-          const period = ['--since', '1969-01-01T00:00:00Z', '--until', '1971-01-01T00:00:00Z'];
-          const run = await runCli(['unused', folder, '--log', where, ...period, '-o', out, '--format', 'json']);
-          expect([run.status, run.stderr]).toEqual([0, '']);
-          const report = JSON.parse(run.stdout) as {
-            readonly unused: readonly { readonly kind: string; readonly grant?: { readonly id: string } }[];
-            readonly smaller: { readonly grants: number; readonly scopes: number; readonly members: number };
-          };
-          dropped += report.smaller.grants + report.smaller.scopes + report.smaller.members;
-          const flips = async (against: string): Promise<number> => {
-            const { status } = await runCli(['replay', where, '--against', against, '--exit-code']);
-            expect([0, 7]).toContain(status);
-            return status === 7 ? 1 : 0;
-          };
-          expect(await flips(out)).toBe(0);
-          // Comments of what is left are left, and no others.
-          const text = readFileSync(join(out, 'teams/a.yaml'), 'utf8');
-          const ids = [...text.matchAll(/id: (g\d+)/g)].map(([, id]) => id);
-          expect([...text.matchAll(/# (g\d+)/g)].map(([, id]) => id)).toEqual(ids);
-          // Without a grant that is not listed, something that happened would not have.
-          const listed = new Set(report.unused.flatMap(({ kind, grant }) => (kind === 'grant' ? [grant?.id] : [])));
-          for (const { id } of made.set.grants.slice(0, 3)) {
-            const less = compilePolicy({ ...made.set, grants: made.set.grants.filter((grant) => grant.id !== id) });
-            if (!less.ok) throw new Error('too large');
-            const file = join(await makeFolder(), 'less.json');
-            writeFileSync(file, less.snapshot.bytes);
-            expect([id, await flips(file)]).toEqual([id, listed.has(id) ? 0 : 1]);
-          }
-        },
-      ),
-      { numRuns: 12 },
-    );
-    expect(dropped).toBeGreaterThan(20);
   });
 });

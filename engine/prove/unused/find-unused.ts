@@ -70,7 +70,8 @@ export function findUnused(
   for (const membership of alone.memberships) {
     const role = rights.memberships[membership]?.role;
     // Where nothing is left to hold, a member holds nothing.
-    if (!kept.memberships.has(membership) && role !== undefined && useful.has(roleKey(role))) losses.tryMembership(membership);
+    if (!kept.memberships.has(membership) && role !== undefined && useful.has(roleKey(role)))
+      losses.tryMembership(membership);
   }
   for (const [grant, scope] of [...alone.scopes, ...scopesOfGrants(rights, alone.grants)])
     if (!kept.grants.has(grant) && !losses.dropped.grants.has(grant)) losses.tryScope(grant, scope);
@@ -116,14 +117,20 @@ function rowsOf(rights: Rights, alone: Alone, losses: Losses): readonly UnusedRi
   // Scopes of one grant that went the same way are one row.
   const rows = new Map<string, UnusedRight & { readonly kind: 'scopes' }>();
   // Of a grant that could have gone as a whole, only those that did go.
-  const parts = scopesOfGrants(rights, alone.grants).filter(([grant, scope]) => dropped.scopes.get(grant)?.has(scope) === true);
+  const parts = scopesOfGrants(rights, alone.grants).filter(
+    ([grant, scope]) => dropped.scopes.get(grant)?.has(scope) === true,
+  );
   for (const [grant, scope] of [...alone.scopes, ...parts]) {
     const one = use(losses.lastOfScope(grant, scope), dropped.scopes.get(grant)?.has(scope) === true);
     const key = [grant, one.use, one.last, one.dropped].join();
     rows.set(key, { kind: 'scopes', grant, scopes: [...(rows.get(key)?.scopes ?? []), scope], ...one });
   }
   const members = alone.memberships.map((membership): UnusedRight => {
-    return { kind: 'member', membership, ...use(losses.lastOfMembership(membership), dropped.memberships.has(membership)) };
+    return {
+      kind: 'member',
+      membership,
+      ...use(losses.lastOfMembership(membership), dropped.memberships.has(membership)),
+    };
   });
   return [...grants, ...rows.values(), ...members];
 }

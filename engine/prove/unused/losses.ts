@@ -51,7 +51,10 @@ export function makeLosses(rights: Rights, needs: readonly Need[], promised: rea
     return wanted.size > 0 && leads(rights, need, { wanted, gone: gone.memberships });
   };
   /** Takes it away, and gives it back if that leaves a need unmet. */
-  const attempt = (needed: readonly Need[], { take, give }: { readonly take: () => void; readonly give: () => void }): void => {
+  const attempt = (
+    needed: readonly Need[],
+    { take, give }: { readonly take: () => void; readonly give: () => void },
+  ): void => {
     take();
     if (!needed.every((need) => isMet(need, dropped))) give();
   };
@@ -67,13 +70,19 @@ export function makeLosses(rights: Rights, needs: readonly Need[], promised: rea
     lastOfMembership: (membership) => latest(ofMembership(membership)),
     tryGrant: (grant) => {
       const { grants } = dropped;
-      attempt([...ofGrant(grant, used), ...ofGrant(grant, more)], { take: () => grants.add(grant), give: () => grants.delete(grant) });
+      attempt([...ofGrant(grant, used), ...ofGrant(grant, more)], {
+        take: () => grants.add(grant),
+        give: () => grants.delete(grant),
+      });
     },
     tryScope: (grant, scope) => {
       const gone = dropped.scopes.get(grant) ?? new Set<ScopeName>();
       if (gone.size + 1 >= scopesOf(grant).length) return;
       dropped.scopes.set(grant, gone);
-      attempt([...ofScope(grant, scope), ...more.ofScope(grant, scope)], { take: () => gone.add(scope), give: () => gone.delete(scope) });
+      attempt([...ofScope(grant, scope), ...more.ofScope(grant, scope)], {
+        take: () => gone.add(scope),
+        give: () => gone.delete(scope),
+      });
       if (gone.size === 0) dropped.scopes.delete(grant);
     },
     tryMembership: (membership) => {

@@ -95,7 +95,10 @@ function placesOf(rights: Rights, who: Reached, { context, reach, visible }: See
   }
   const below = who.grants.flatMap((at) => rights.grants[at]?.namespace ?? []);
   const within = new Set([...roots, ...below.filter((path) => roots.some((root) => isWithin(path, root)))]);
-  return [...single.map(exact), ...[...within].flatMap((path): Place[] => [exact(path), { namespace: path, extent: 'below' }])];
+  return [
+    ...single.map(exact),
+    ...[...within].flatMap((path): Place[] => [exact(path), { namespace: path, extent: 'below' }]),
+  ];
 }
 
 function makeReached(rights: Rights): (identities: readonly string[], at: Instant) => Reached {
@@ -123,7 +126,11 @@ function intervalOf(cuts: readonly Instant[], at: Instant): number {
 
 function reach(
   rights: Rights,
-  { identities, interval, at }: { readonly identities: readonly string[]; readonly interval: number; readonly at: Instant },
+  {
+    identities,
+    interval,
+    at,
+  }: { readonly identities: readonly string[]; readonly interval: number; readonly at: Instant },
 ): Reached {
   const principals = new Set<PrincipalKey>(identities);
   const memberships: number[] = [];
@@ -144,10 +151,12 @@ function reach(
 
 /** Of these memberships, those on a way to one of the grants, which are given as text. */
 function leadingTo(rights: Rights, memberships: readonly number[], grants: string): readonly number[] {
-  const wanted = new Set(grants.split(',').flatMap((at) => {
-    const grant = rights.grants[Number(at)];
-    return grant === undefined ? [] : [keyOf(grant.principal)];
-  }));
+  const wanted = new Set(
+    grants.split(',').flatMap((at) => {
+      const grant = rights.grants[Number(at)];
+      return grant === undefined ? [] : [keyOf(grant.principal)];
+    }),
+  );
   const byRole = new Map<PrincipalKey, number[]>();
   for (const one of memberships) addTo(byRole, roleKey(rights.memberships[one]?.role ?? ''), one);
   const leading: number[] = [];

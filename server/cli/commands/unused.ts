@@ -19,9 +19,17 @@ export function defineUnused(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, or `<revision>:<folder>` in git')
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
-    .option('--since <when>', 'look at decisions from this instant on, or of so long before the end, such as 90d', '90d')
+    .option(
+      '--since <when>',
+      'look at decisions from this instant on, or of so long before the end, such as 90d',
+      '90d',
+    )
     .option('--until <instant>', 'look at decisions before this instant (default: now)')
-    .option('--keep <grant>', 'a grant that stays however little it is used, with its members; may be repeated', collect)
+    .option(
+      '--keep <grant>',
+      'a grant that stays however little it is used, with its members; may be repeated',
+      collect,
+    )
     .option('-o, --output <folder>', 'write the files of the smaller policy to this new folder')
     .option('--exit-code', `end with ${String(EXIT.differences)} if anything can be left out`)
     .addOption(formatOption())

@@ -1,7 +1,15 @@
 // What `unused` found, for people and as JSON: the rights, the smaller policy with its effect, the proof, and what the log does not tell.
 import type { Rights, UnusedRight } from '../../../engine/compiler.js';
 import { scopePatterns, lineOf } from '../../../engine/compiler.js';
-import { formatIdentity, formatInstant, groupDigits, type GrantRef, type Instant, scopeSetOf, vocabularyOf } from '../../../engine/index.js';
+import {
+  formatIdentity,
+  formatInstant,
+  groupDigits,
+  type GrantRef,
+  type Instant,
+  scopeSetOf,
+  vocabularyOf,
+} from '../../../engine/index.js';
 import { instantJson } from '../../exact-json.js';
 import type { UnusedReport } from '../find-unused.js';
 import { silenceText } from '../read-audit.js';
@@ -12,12 +20,18 @@ import { stretchText } from './region.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 
-export function renderUnused(report: UnusedReport, { output }: { readonly output: string | null }, paint: Paint): string {
+export function renderUnused(
+  report: UnusedReport,
+  { output }: { readonly output: string | null },
+  paint: Paint,
+): string {
   const { unused, tooNew, rights, period, counts, folder } = report;
   const section = (title: string, rows: readonly string[]): readonly string[] =>
     rows.length === 0 ? [] : [paint('strong', title), ...rows.map((row) => `  ${row}`)];
   const of = (use: UnusedRight['use']): readonly string[] =>
-    unused.rights.filter((right) => right.use === use && !isNew(right, tooNew)).map((right) => rightText(right, report));
+    unused.rights
+      .filter((right) => right.use === use && !isNew(right, tooNew))
+      .map((right) => rightText(right, report));
   const fresh = unused.rights.filter((right) => isNew(right, tooNew)).map((right) => textOf(right, rights, report));
   const lines = [
     `${count(counts.decisions, 'decision')} from ${formatInstant(period.since)} until ${formatInstant(period.until)}, ${groupDigits(counts.allowed)} of them allowed by policy \`${escapeText(folder.set.name)}\``,
@@ -112,7 +126,9 @@ function smallerLines(report: UnusedReport, output: string | null, paint: Paint)
     `${paint('good', 'proof')}: ${count(counts.decisions, 'decision')} made again by it and by the present policy, 0 differ`,
     ...(output === null
       ? []
-      : [`written to ${escapeText(output)}, ${count(smaller.changed.length, 'file')} changed: ${smaller.changed.map(escapeText).join(', ')}`]),
+      : [
+          `written to ${escapeText(output)}, ${count(smaller.changed.length, 'file')} changed: ${smaller.changed.map(escapeText).join(', ')}`,
+        ]),
   ];
 }
 
@@ -121,21 +137,40 @@ function unknownLines({ counts, past, search, period, folder }: UnusedReport): r
   const { flips } = counts;
   const { silences, begins } = search.unrecorded;
   const others = past.names.filter(([name]) => name !== folder.set.name);
-  const late = counts.first !== null && counts.first > period.since;
+  const { first } = counts;
   return [
-    ...(counts.first === null ? ['anything: it has no decision of this time'] : []),
-    ...(late && counts.first !== null ? [`what happened before ${formatInstant(counts.first)}: that is its first decision of this time`] : []),
-    ...begins.map(({ log, seq }) => escapeText(`not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`)),
+    ...(first === null ? ['anything: it has no decision of this time'] : []),
+    ...(first !== null && first > period.since
+      ? [`what happened before ${formatInstant(first)}: that is its first decision of this time`]
+      : []),
+    ...begins.map(({ log, seq }) =>
+      escapeText(`not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`),
+    ),
     ...silences.map((silence) => escapeText(silenceText(silence))),
     ...(counts.lost === 0 ? [] : [`${count(counts.lost, 'event')} that could not be written`]),
     ...(counts.missing === 0 ? [] : [`${count(counts.missing, 'log')} that the gateway found missing`]),
     ...(counts.unreadable === 0 ? [] : [`${count(counts.unreadable, 'decision')} that cannot be made again`]),
-    ...(counts.local === 0 ? [] : [`${count(counts.local, 'decision')} in local mode, where everything is allowed without a policy`]),
-    ...(flips.denied === 0 ? [] : [`what was needed for ${count(flips.denied, 'decision')} that were allowed then, and that this policy denies`]),
-    ...(flips.allowed === 0 ? [] : [`whether anybody still needs ${count(flips.allowed, 'access', 'accesses')} that were denied then, and that this policy allows`]),
-    ...(flips.otherSet === 0 ? [] : [`what ${count(flips.otherSet, 'query', 'queries')} would have shown, of which this policy shows another set`]),
-    ...others.map(([name, decisions]) => `whether ${count(decisions, 'decision')} by policy \`${escapeText(name)}\` say anything about this one; they count`),
-    ...(past.unknown === 0 ? [] : [`since when grants exist: the snapshots of ${count(past.unknown, 'decision')} are not beside the log`]),
+    ...(counts.local === 0
+      ? []
+      : [`${count(counts.local, 'decision')} in local mode, where everything is allowed without a policy`]),
+    ...(flips.denied === 0
+      ? []
+      : [`what was needed for ${count(flips.denied, 'decision')} that were allowed then, and that this policy denies`]),
+    ...(flips.allowed === 0
+      ? []
+      : [
+          `whether anybody still needs ${count(flips.allowed, 'access', 'accesses')} that were denied then, and that this policy allows`,
+        ]),
+    ...(flips.otherSet === 0
+      ? []
+      : [`what ${count(flips.otherSet, 'query', 'queries')} would have shown, of which this policy shows another set`]),
+    ...others.map(
+      ([name, decisions]) =>
+        `whether ${count(decisions, 'decision')} by policy \`${escapeText(name)}\` say anything about this one; they count`,
+    ),
+    ...(past.unknown === 0
+      ? []
+      : [`since when grants exist: the snapshots of ${count(past.unknown, 'decision')} are not beside the log`]),
     'use without a gateway: `decide`, the library, the database',
   ];
 }
@@ -154,7 +189,15 @@ export function unusedJson(report: UnusedReport): readonly (readonly [string, un
   return [
     ['policy', folder.set.name],
     ['snapshot', folder.policy.digest],
-    ['period', { since: formatInstant(period.since), until: formatInstant(period.until), first: timeJson(first), last: timeJson(last) }],
+    [
+      'period',
+      {
+        since: formatInstant(period.since),
+        until: formatInstant(period.until),
+        first: timeJson(first),
+        last: timeJson(last),
+      },
+    ],
     ['unused', unused.rights.filter((right) => !isNew(right, tooNew)).map(json)],
     ['tooNew', unused.rights.filter((right) => isNew(right, tooNew)).map(json)],
     [
@@ -192,5 +235,12 @@ function rightJson(right: UnusedRight, rights: Rights, report: UnusedReport): ob
     right.kind === 'member'
       ? memberRef(rights, right.membership)
       : { grant: grantRef(rights, right.grant), ...(right.kind === 'scopes' ? { scopes: right.scopes } : {}) };
-  return { kind, use, last: timeJson(last), dropped, ...what, ...(known === null ? {} : { known: instantJson(known) }) };
+  return {
+    kind,
+    use,
+    last: timeJson(last),
+    dropped,
+    ...what,
+    ...(known === null ? {} : { known: instantJson(known) }),
+  };
 }

@@ -56,7 +56,8 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const request = { kind: 'access', scope, context, target } as const;
     const own = decideAs(boundsOf(call.actor, policy), { request, at: start.at });
     const access = askedOf(request);
-    if (own.decision === 'deny') return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
+    if (own.decision === 'deny')
+      return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
     const holders = await prover.whoCan(call.pin().policy.digest, { scope, namespace: target, at: start.at });
     const found = holders.flatMap(({ identity }) => {
       const colon = identity.indexOf(':');
@@ -74,7 +75,8 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const identity = words.identityOf(subject);
     const target = await words.placeOf(resource, call.gone);
     const context = target === null ? null : words.contextOf(from, target);
-    if (identity === null || target === null || context === null) return start.empty({ ...words.meaningless('what-can'), ...named });
+    if (identity === null || target === null || context === null)
+      return start.empty({ ...words.meaningless('what-can'), ...named });
     const found = words
       .actionsOn(resource.type, policy)
       .filter(([, scope]) => isAllowed(call, { identity, scope, context, target }, start))

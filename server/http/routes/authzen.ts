@@ -69,7 +69,8 @@ async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationR
   const { policy } = call.pin();
   const context = { snapshot: policy.digest };
   const meant = await words.meaningOf(asked, { policy, gone: call.gone });
-  if (meant === null) return { decision: false, context, told: { ...words.meaningless('decide'), ...words.named(asked.resource) } };
+  if (meant === null)
+    return { decision: false, context, told: { ...words.meaningless('decide'), ...words.named(asked.resource) } };
   const { identity, request } = meant;
   const subject = { kind: 'request', identities: [identity], ...WHOLE } as const;
   const { at } = call;

@@ -31,7 +31,10 @@ type Asked =
 type Question = Asked & { readonly actor: Actor; readonly at: ReturnType<typeof instantOf> };
 
 const actor: fc.Arbitrary<Actor> = fc
-  .tuple(fc.uniqueArray(fc.constantFrom(...IDENTITIES), { minLength: 1, maxLength: 2 }), fc.option(fc.array(anyPath, { maxLength: 2 })))
+  .tuple(
+    fc.uniqueArray(fc.constantFrom(...IDENTITIES), { minLength: 1, maxLength: 2 }),
+    fc.option(fc.array(anyPath, { maxLength: 2 })),
+  )
   .map(([identities, namespaceRestrictions]) => ({
     ...{ kind: 'key' as const, identities, credentialScopes: ALL_SCOPES, namespaceRestrictions },
   }));
@@ -67,7 +70,10 @@ function answer(policy: Policy, one: Question): string {
   return seen.kind === 'none' ? 'deny' : visibilityDigest(seen);
 }
 
-function seenBy(policy: Policy, { actor: who, at, ...one }: Question & { readonly kind: 'query' }): ReturnType<typeof visibility> {
+function seenBy(
+  policy: Policy,
+  { actor: who, at, ...one }: Question & { readonly kind: 'query' },
+): ReturnType<typeof visibility> {
   const reach = one.family === 'process-run' ? 'exact' : one.reach;
   return visibility(policy, { actor: who, request: { family: one.family, context: one.path, reach }, at });
 }
@@ -122,20 +128,27 @@ describe('unused rights', () => {
           const after = policyOf(left(set, some));
           return questions.some((one, i) => answer(after, one) !== before[i]);
         };
-        const spare = new Set(unused.flatMap((one) => {
-          if (one.kind === 'grant') return [`grant ${String(one.grant)}`, ...scopesIn(set, one.grant)];
-          if (one.kind === 'member') return [`member ${String(one.membership)}`];
-          // A part of a grant that is listed as a whole.
-          return one.scopes.map((scope) => `scope ${String(one.grant)} ${scope}`);
-        }));
+        const spare = new Set(
+          unused.flatMap((one) => {
+            if (one.kind === 'grant') return [`grant ${String(one.grant)}`, ...scopesIn(set, one.grant)];
+            if (one.kind === 'member') return [`member ${String(one.membership)}`];
+            // A part of a grant that is listed as a whole.
+            return one.scopes.map((scope) => `scope ${String(one.grant)} ${scope}`);
+          }),
+        );
         const each = eachRight(set);
         for (const [name, one] of each) expect([name, spare.has(name)]).toEqual([name, !changes(one)]);
         found += spare.size;
         expect(changes(smaller)).toBe(false);
         // Whatever else were left out would change something, or is a membership by which nothing is held.
         for (const one of each.values()) {
-          const more = { grants: new Set([...smaller.grants, ...one.grants]), scopes: new Map(smaller.scopes), memberships: new Set([...smaller.memberships, ...one.memberships]) };
-          for (const [grant, scopes] of one.scopes) more.scopes.set(grant, new Set([...(smaller.scopes.get(grant) ?? []), ...scopes]));
+          const more = {
+            grants: new Set([...smaller.grants, ...one.grants]),
+            scopes: new Map(smaller.scopes),
+            memberships: new Set([...smaller.memberships, ...one.memberships]),
+          };
+          for (const [grant, scopes] of one.scopes)
+            more.scopes.set(grant, new Set([...(smaller.scopes.get(grant) ?? []), ...scopes]));
           const isGone = isIn(smaller, one);
           if (isGone) continue;
           if (!changes(more)) expect(policyOf(left(set, more)).decisions).toBe(policyOf(left(set, smaller)).decisions);
@@ -175,10 +188,14 @@ describe('unused rights', () => {
   it('by which tests of the policy pass stay, and the others go', () => {
     let stayed = 0;
     fc.assert(
-      fc.property(windowedWorld, fc.array(question, { minLength: 1, maxLength: 6 }), (world, questions) => {
+      fc.property(windowedWorld, fc.array(question, { minLength: 20, maxLength: 30 }), (world, questions) => {
         const policy = policyOf(world);
         const tests = questions.flatMap((one, i): PolicySet['tests'] => {
-          if (one.kind !== 'access' || answer(policy, { ...one, actor: { ...one.actor, namespaceRestrictions: null } }) === 'deny') return [];
+          if (
+            one.kind !== 'access' ||
+            answer(policy, { ...one, actor: { ...one.actor, namespaceRestrictions: null } }) === 'deny'
+          )
+            return [];
           const allow = [{ scope: one.scope, namespace: one.path, place: null }];
           const who = { identities: one.actor.identities, credentialScopes: ALL_SCOPES, namespaceRestrictions: null };
           return [{ ...who, name: `t${String(i)}`, at: one.at, allow, deny: [], sees: [], place: null }];
@@ -218,6 +235,9 @@ function isIn(smaller: Smaller, { grants, scopes, memberships }: Smaller): boole
   return (
     [...grants].some((one) => smaller.grants.has(one)) ||
     [...memberships].some((one) => smaller.memberships.has(one)) ||
-    [...scopes].some(([grant, some]) => smaller.grants.has(grant) || [...some].some((one) => smaller.scopes.get(grant)?.has(one) === true))
+    [...scopes].some(
+      ([grant, some]) =>
+        smaller.grants.has(grant) || [...some].some((one) => smaller.scopes.get(grant)?.has(one) === true),
+    )
   );
 }

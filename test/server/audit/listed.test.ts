@@ -53,7 +53,9 @@ describe('a list of records', () => {
         const listed = listedOf(event, ids.join(','), 'set');
         if (ids.length <= 16) expect(listed).toEqual({ ids: [...ids].sort() });
         else expect(listed).toEqual({ count: ids.length, set: slowSet(event, ids) });
-        expect(ids.map((id) => showsRecord(event, listed, id).kind)).toEqual(ids.map(() => (ids.length <= 16 ? 'yes' : 'maybe')));
+        expect(ids.map((id) => showsRecord(event, listed, id).kind)).toEqual(
+          ids.map(() => (ids.length <= 16 ? 'yes' : 'maybe')),
+        );
         expect(listedFault(listed)).toBeNull();
       }),
     );
@@ -78,7 +80,7 @@ describe('a list of records', () => {
       if (!('set' in one)) throw new Error('no set');
       const read = decodeGaps(Buffer.from(one.set, 'base64url'), { count: 17, bound: 17 * SET_ODDS });
       if (!read.ok) throw new Error(read.fault);
-      const tenth = Math.floor((read.numbers[8] ?? 0) / (17 * SET_ODDS) * 10);
+      const tenth = Math.floor(((read.numbers[8] ?? 0) / (17 * SET_ODDS)) * 10);
       tenths[tenth] = (tenths[tenth] ?? 0) + 1;
       if (tenths.reduce((a, b) => a + b) >= 2_000) break;
     }
@@ -113,7 +115,11 @@ describe('a list of records', () => {
     ['an end within a number', { count: 1, set: '____' }, '`listed.set` ends within number 1 of 1: bit 24'],
     ['a number beyond its range', { count: 1, set: 'wAAAAAAA' }, '`listed.set` number 1 is beyond the range: bit 0'],
     ['bits behind the last', { count: 1, set: 'AAAAAA' }, '`listed.set` goes on after the last number: bit 24'],
-    ['a count that was made up', { count: 4_000_000_000, set: 'AAAA' }, '`listed.set` ends before 4000000000 numbers: bit 24'],
+    [
+      'a count that was made up',
+      { count: 4_000_000_000, set: 'AAAA' },
+      '`listed.set` ends before 4000000000 numbers: bit 24',
+    ],
   ])('finds %s', (_, listed, fault) => {
     expect(listedFault(listed)).toBe(fault);
     expect(showsRecord(EVENT, listed, idOf(1))).toEqual({ kind: 'unreadable', fault });
@@ -121,8 +127,22 @@ describe('a list of records', () => {
 
   it('takes ids alone, and becomes a set at once where many events wait', () => {
     const parts = {
-      ...{ id: EVENT, at: 0, kind: 'query', requestId: 'r', operation: 'resource.query', outcome: 'allowed' } as const,
-      actor: { id: 'a', kind: 'key', fingerprint: null, identities: [], credentialScopes: [], namespaceRestrictions: null } as const,
+      ...({
+        id: EVENT,
+        at: 0,
+        kind: 'query',
+        requestId: 'r',
+        operation: 'resource.query',
+        outcome: 'allowed',
+      } as const),
+      actor: {
+        id: 'a',
+        kind: 'key',
+        fingerprint: null,
+        identities: [],
+        credentialScopes: [],
+        namespaceRestrictions: null,
+      } as const,
     };
     const asked = { ...parts, at: parts.at as never };
     const prepared = prepareEvent({ ...asked, shown: idsOf(20).join(',') }, 'ids');
@@ -160,12 +180,19 @@ describe('docs/audit.md', () => {
       undefined,
     ];
     const folder = await logOf(
-      lists.map((listed, i) => JSON.stringify({ id: EVENT, seq: i + 1, log: LOG, ...(listed === undefined ? {} : { listed }) })),
+      lists.map((listed, i) =>
+        JSON.stringify({ id: EVENT, seq: i + 1, log: LOG, ...(listed === undefined ? {} : { listed }) }),
+      ),
     );
-    const run = spawnSync('python3', ['-', join(logFiles(folder)[0] ?? ''), idOf(10)], { input: program, encoding: 'utf8' });
+    const run = spawnSync('python3', ['-', join(logFiles(folder)[0] ?? ''), idOf(10)], {
+      input: program,
+      encoding: 'utf8',
+    });
     expect(run.stderr).toBe('');
     const words = { yes: 'yes', maybe: 'maybe', no: 'no', unrecorded: 'not recorded', unreadable: '' };
-    const ours = lists.map((listed) => words[listed === undefined ? 'unrecorded' : showsRecord(EVENT, listed, idOf(10)).kind]);
+    const ours = lists.map(
+      (listed) => words[listed === undefined ? 'unrecorded' : showsRecord(EVENT, listed, idOf(10)).kind],
+    );
     expect(ours).toEqual(['maybe', 'maybe', 'no', 'yes', 'no', 'not recorded', 'not recorded']);
     expect(run.stdout).toBe(ours.map((said, i) => `${String(i + 1)} ${said}\n`).join(''));
   });
