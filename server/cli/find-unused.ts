@@ -8,7 +8,6 @@ import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
 import { parseDuration } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import type { UnusedFlags } from './commands/unused.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { fileFailure, writeWhole } from './files.js';
@@ -26,22 +25,8 @@ import {
 } from './past-uses.js';
 import { folderOf, malformedLines, unverifiedLines } from './read-audit.js';
 import { startProgress } from './render/terminal.js';
-import { effectOf, type Effect, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
-
-/** Everything that was found, for whoever prints it. */
-export interface UnusedReport {
-  readonly folder: Folder;
-  readonly rights: Rights;
-  readonly unused: Unused;
-  readonly period: { readonly since: Instant; readonly until: Instant };
-  /** Rights about which no decision of the period says anything. */
-  readonly tooNew: Kept;
-  readonly smaller: SmallerPolicy;
-  readonly effect: Effect;
-  readonly counts: UseCounts;
-  readonly past: PastPolicies;
-  readonly search: SearchReport;
-}
+import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
+import type { UnusedFlags, UnusedReport } from './unused-report.js';
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
 export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {

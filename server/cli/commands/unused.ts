@@ -1,19 +1,9 @@
 // `bailiwick unused <policy>`: the rights that no decision in the audit log needed, and a smaller policy without them.
 import type { Command } from 'commander';
-import type { SettingFlags } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import type { CliIo } from '../io.js';
-import { collect, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
-
-export type UnusedFlags = SettingFlags & {
-  readonly log?: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly keep?: readonly string[];
-  readonly output?: string;
-  readonly exitCode?: true;
-  readonly format: Format;
-};
+import { collect, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import type { UnusedFlags } from '../unused-report.js';
 
 export function defineUnused(command: Command, io: CliIo): void {
   command

@@ -11,7 +11,7 @@ import {
   vocabularyOf,
 } from '../../../engine/index.js';
 import { instantJson } from '../../exact-json.js';
-import type { UnusedReport } from '../find-unused.js';
+import type { UnusedReport } from '../unused-report.js';
 import { silenceText } from '../read-audit.js';
 import { citedText, placeText } from './citation.js';
 import { certificate, type Compared, diffJson, renderRows } from './diff.js';
