@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findUnused, type Kept, promisedBy, type Rights, rightsOf, type Unused } from '../../engine/compiler.js';
+import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
 import { groupDigits, type Instant, instantOf, InvariantError, nearest } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
