@@ -53,10 +53,13 @@ export function findUnused(
   { promised = [], ...kept }: Kept & { readonly promised?: readonly Need[] },
 ): Unused {
   const losses = makeLosses(rights, needs, promised);
-  const alone = { grants: [] as number[], scopes: [] as (readonly [number, ScopeName])[], memberships: [] as number[] };
-  for (const [grant, { scopes }] of rights.grants.entries()) {
-    const spare = scopeNames(scopes).filter((scope) => !losses.needsScope(grant, scope));
-    if (spare.length === scopeNames(scopes).length) alone.grants.push(grant);
+  const grants: number[] = [];
+  const scopes: (readonly [number, ScopeName])[] = [];
+  const memberships: number[] = [];
+  const alone = { grants, scopes, memberships };
+  for (const [grant, { scopes: all }] of rights.grants.entries()) {
+    const spare = scopeNames(all).filter((scope) => !losses.needsScope(grant, scope));
+    if (spare.length === scopeNames(all).length) alone.grants.push(grant);
     else for (const scope of spare) alone.scopes.push([grant, scope]);
   }
   for (const membership of rights.memberships.keys())
