@@ -29,6 +29,7 @@ import { acceptFiles, type SourceFile } from './source/accept-files.js';
 
 export { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 export { formatFile, type Formatting } from './format/format-file.js';
+export { takeOut, type TakenOut } from './format/take-out.js';
 export type { Severity } from './diagnostics/codes/page.js';
 export type { Diagnostic, Related } from './diagnostics/diagnostic.js';
 export { lineOf, type Position, type Range } from './model/span.js';
@@ -92,6 +93,18 @@ export { type AccessMap, type Counting, makeAccessMap, type MapRole } from './pr
 export { type ChangeMap, type ChangeRow, makeChangeMap } from './prove/map/change-map.js';
 export { countIn, type Tally } from './prove/map/tally.js';
 export { unknownPlace } from './prove/ask/unknown-place.js';
+export {
+  findUnused,
+  type Kept,
+  type Smaller,
+  type Unused,
+  type UnusedRight,
+  withoutRights,
+} from './prove/unused/find-unused.js';
+export { makeNeeds, type Need, type Needs, type Seen } from './prove/unused/needs.js';
+export { knownGrants } from './prove/unused/known-grants.js';
+export { promisedBy } from './prove/unused/promised.js';
+export { type Rights, rightsOf } from './prove/unused/rights.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
 export type { Nodes } from './prove/cells/nodes.js';

@@ -21,6 +21,7 @@ import {
 import { canonicalRequest } from '../about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { type AccessAsked, askedOf, type CopyAsked, eventSubject, type EventSubject, type Operation } from './event.js';
+import type { ShownIds } from './listed.js';
 
 /** What a request asks the policy, noted before anything is done about it. */
 export interface Judged {
@@ -44,6 +45,10 @@ export interface Told {
   readonly access?: AccessAsked | CopyAsked;
   readonly decision?: Decision;
   readonly items?: number;
+  /** The records that it was told about. */
+  readonly shown?: ShownIds;
+  /** Ids of records that it asked about. */
+  readonly records?: readonly string[];
   readonly visibility?: string;
   /** The digest of the vocabulary in whose words it was asked. */
   readonly vocabulary?: string;

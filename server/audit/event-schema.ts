@@ -3,6 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { SCOPE_PATTERN } from '../../engine/index.js';
 import type { AccessAsked, AuditEvent, CopyAsked } from './event.js';
+import type { Listed } from './listed.js';
 
 const text = { type: 'string' };
 const texts = { type: 'array', items: text };
@@ -36,6 +37,18 @@ const LOST = {
   properties: { hash: text, log: text, seq: { type: 'integer', minimum: 1 } },
 };
 
+/** Ids; or how many, with the set of them or without. */
+const LISTED = {
+  oneOf: [
+    { type: 'object', required: ['ids'], properties: { ids: texts } },
+    {
+      type: 'object',
+      required: ['count'],
+      properties: { count: { type: 'integer', minimum: 1 }, ids: false, set: text },
+    },
+  ],
+};
+
 export const EVENT_SCHEMA = Object.freeze({
   type: 'object',
   required: ['access', 'actor', 'id', 'kind', 'operation', 'outcome', 'requestId', 'snapshot', 'status', 'time'],
@@ -64,6 +77,7 @@ export const EVENT_SCHEMA = Object.freeze({
     items: count,
     key: text,
     kind: { enum: ['command', 'query', 'refusal', 'authentication', 'admin'] },
+    listed: LISTED,
     log: text,
     lost: { type: 'array', items: LOST },
     namespace: text,
@@ -71,6 +85,11 @@ export const EVENT_SCHEMA = Object.freeze({
     outcome: { enum: ['allowed', 'denied', 'failed'] },
     policy: { type: 'object' },
     previous: text,
+    recording: {
+      type: 'object',
+      required: ['queries', 'records'],
+      properties: { queries: { enum: ['all', 'denied', 'none'] }, records: { enum: ['set', 'ids', 'none'] } },
+    },
     records: texts,
     requestId: text,
     seq: { type: 'integer', minimum: 1 },
@@ -106,6 +125,7 @@ export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false });
 
+export const isListed = ajv.compile<Listed>(LISTED);
 /** Accepts the JSON of an event from `makeEvent`. */
 export const isEvent = ajv.compile<AuditEvent>(EVENT_SCHEMA);
 export const isStoredEvent = ajv.compile<StoredEvent>({

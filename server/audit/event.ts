@@ -35,6 +35,7 @@ import type { EventCredential } from './event-key.js';
 import type { EventPolicy } from './provenance.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
+import type { Listed, RecordsHeld } from './listed.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { maskCredentials } from '../mask.js';
 
@@ -108,6 +109,11 @@ export interface CopyAsked {
   readonly source: NamespacePath;
 }
 
+export interface Recording {
+  readonly queries: 'all' | 'denied' | 'none';
+  readonly records: RecordsHeld;
+}
+
 export interface LostLog {
   readonly hash: string;
   readonly log: string;
@@ -138,6 +144,8 @@ export interface AuditEvent {
   /** The id of the key that was made or revoked. */
   readonly key?: string;
   readonly kind: EventKind;
+  /** Which records an answer showed. */
+  readonly listed?: Listed;
   /** Logs that the store knows and that are not where they were, with their last noted heads. */
   readonly lost?: readonly LostLog[];
   readonly namespace?: NamespacePath;
@@ -145,6 +153,8 @@ export interface AuditEvent {
   readonly outcome: Outcome;
   /** Where the policy of `snapshot` came from, and who stands behind it. */
   readonly policy?: EventPolicy;
+  /** What this gateway records of queries from now on. */
+  readonly recording?: Recording;
   readonly records?: readonly string[];
   readonly requestId: string;
   /** The digest of the snapshot that decided; null if none did. */
@@ -182,6 +192,7 @@ export interface EventParts {
   readonly vocabulary?: string;
   readonly records?: readonly string[];
   readonly items?: number;
+  readonly recording?: Recording;
   readonly key?: string;
   readonly address?: string;
   readonly lost?: readonly LostLog[];
@@ -209,7 +220,10 @@ export function makeEvent(parts: EventParts): AuditEvent {
     operation: parts.operation,
     outcome: parts.outcome,
     ...(parts.policy === undefined ? {} : { policy: parts.policy }),
-    ...(records === undefined ? {} : { records: records.map((record) => checked(record, RECORD)) }),
+    ...(parts.recording === undefined
+      ? {}
+      : { recording: { queries: parts.recording.queries, records: parts.recording.records } }),
+    ...(records === undefined ? {} : { records: records.map((record) => checked(record, RECORD).toLowerCase()) }),
     requestId: checked(parts.requestId, ID),
     snapshot: parts.snapshot === undefined ? null : checked(parts.snapshot, DIGEST),
     status: parts.status ?? null,

@@ -150,6 +150,12 @@ function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEve
   return decidedOf(decision, visibility);
 }
 
+/** Of whom an event asks the policy: the actor, or whoever the actor asked about. Null for one that no gateway can have known. */
+export function makeResolver(policy: Policy): (event: StoredEvent) => ResolvedActor | null {
+  const ground = groundOf(policy);
+  return ({ actor, subject }) => resolvedIn(ground, { ...actor, ...subject });
+}
+
 function resolvedIn({ policy, actors }: Ground, actor: EventActor): ResolvedActor | null {
   const name = nameOf(actor);
   const known = actors.get(name);

@@ -4,8 +4,10 @@ import { type Instant, isWithin, type NamespacePath, parseInstant, canonicalize 
 import { readLine } from './chain.js';
 import type { EventKind, Outcome } from './event.js';
 import { isStoredEvent, type StoredEvent } from './event-schema.js';
+import { showsRecord } from './listed.js';
 import { listLogs } from './log-files.js';
 import { readFiles } from './read-log.js';
+import { makeSilences, type Silence } from './silences.js';
 
 /** All given parts must match. A list matches if any of its values does. */
 export interface Search {
@@ -15,6 +17,7 @@ export interface Search {
   readonly namespace: NamespacePath | null;
   readonly outcomes: readonly Outcome[];
   readonly kinds: readonly EventKind[];
+  /** Only events that name this record, or whose answers showed it or may have. */
   readonly record: string | null;
   /** From this instant on, inclusive. */
   readonly since: Instant | null;
@@ -28,20 +31,36 @@ export interface FoundLine {
   readonly line: string;
   /** Why the line does not verify; null if it does, as far as it and the line before it show. */
   readonly fault: LineFault | null;
+  /** Whether its answer showed the record that was asked for; absent if it names the record. */
+  readonly shown?: 'yes' | 'maybe';
 }
 
-/** `edited`: it does not match its own hash. `broken`: it does not follow the line before it. */
-export type LineFault = 'edited' | 'broken';
+/**
+ * `edited`: it does not match its own hash. `broken`: it does not follow the line before it. `unreadable`: nobody can say
+ * which records it showed.
+ */
+export type LineFault = 'edited' | 'broken' | 'unreadable';
 
 export interface SearchReport {
   readonly events: number;
   readonly found: number;
   /** Lines that are not events. */
   readonly malformed: number;
-  /** If a record was asked for: events of lists that may have shown it, and do not say which records they showed. */
-  readonly lists: number;
+  /** What the events do not say about the record that was asked for. */
+  readonly unrecorded: Unrecorded;
   /** Events that were found and do not verify. */
   readonly unverified: number;
+}
+
+export interface Unrecorded {
+  /** Lists and copies that do not say which records they showed. */
+  readonly lists: number;
+  /** Counts that do not say which records they counted. */
+  readonly counts: number;
+  /** When queries left no event. */
+  readonly silences: readonly Silence[];
+  /** Logs whose first events are elsewhere, with the number of the first event that is here. */
+  readonly begins: readonly { readonly log: string; readonly seq: number }[];
 }
 
 /** Calls `onFound` with the events in the order of the logs. Rejects if the folder cannot be read. */
@@ -51,8 +70,11 @@ export async function searchLogs(
   onFound: (found: readonly FoundLine[]) => Promise<void>,
 ): Promise<SearchReport> {
   const matches = makeMatch(search);
-  const mayHaveShown = search.record === null ? () => false : makeMatch({ ...search, record: null });
-  let [events, total, malformed, unverified, lists] = [0, 0, 0, 0, 0];
+  const record = search.record?.toLowerCase() ?? null;
+  const silences = makeSilences(search);
+  const unrecorded = { lists: 0, counts: 0 };
+  const begins: Unrecorded['begins'][number][] = [];
+  let [events, total, malformed, unverified] = [0, 0, 0, 0];
   for (const [log, files] of await listLogs(folder)) {
     // The first line is taken as it is: older files may be elsewhere.
     let before: StoredEvent | null = null;
@@ -63,8 +85,17 @@ export async function searchLogs(
         if (line === null || event === null) malformed += 1;
         else {
           events += 1;
-          if (isList(event) && mayHaveShown(event)) lists += 1;
-          if (matches(event)) found.push({ event, line, fault: faultOf(line, { event, before, log }) });
+          if (before === null && event.seq > 1) begins.push({ log, seq: event.seq });
+          silences.see(event);
+          if (matches(event)) {
+            const about = record === null ? 'named' : aboutRecord(event, record);
+            if (about === 'lists' || about === 'counts') unrecorded[about] += 1;
+            else if (about !== 'no') {
+              const fault = faultOf(line, { event, before, log }) ?? (about === 'unreadable' ? about : null);
+              const shown = about === 'unreadable' ? 'maybe' : about;
+              found.push({ event, line, fault, ...(shown === 'named' ? {} : { shown }) });
+            }
+          }
           before = event;
         }
       }
@@ -74,10 +105,31 @@ export async function searchLogs(
       if (found.length > 0) await onFound(found);
     }
   }
-  return { events, found: total, malformed, lists, unverified };
+  return {
+    events,
+    found: total,
+    malformed,
+    unverified,
+    unrecorded: { ...unrecorded, silences: silences.all(), begins },
+  };
 }
 
-/** Whether the event is about records that were shown together, without their ids. */
+/** `lists`, `counts`: the event may be about the record, and does not say so. */
+type About = 'named' | 'yes' | 'maybe' | 'no' | 'unreadable' | 'lists' | 'counts';
+
+function aboutRecord(event: StoredEvent, record: string): About {
+  const { id, listed, records, operation } = event;
+  if (records?.some((one) => one.toLowerCase() === record) === true) return 'named';
+  if (listed !== undefined) {
+    const { kind } = showsRecord(id, listed, record);
+    return kind === 'unrecorded' ? 'lists' : kind;
+  }
+  if (isList(event)) return operation.endsWith('.count') ? 'counts' : 'lists';
+  // A copy shows its source, too, which earlier versions did not name.
+  return operation.endsWith('.copy') && event.kind === 'command' && records?.length === 1 ? 'lists' : 'no';
+}
+
+/** Whether the answer was about records without saying which. */
 function isList({ kind, outcome, access, items, records, subject }: StoredEvent): boolean {
   if (kind !== 'query' || outcome !== 'allowed' || subject !== undefined || items === 0) return false;
   return access !== null && 'reach' in access && records === undefined;
@@ -108,10 +160,9 @@ function makeMatch({
   namespace,
   outcomes,
   kinds,
-  record,
   since,
   until,
-}: Search): (event: StoredEvent) => boolean {
+}: Omit<Search, 'record'>): (event: StoredEvent) => boolean {
   const [who, how, what] = [new Set(actors), new Set(outcomes), new Set(kinds)];
   const isNamed = ({ actor, subject }: StoredEvent): boolean =>
     who.has(actor.id) ||
@@ -126,7 +177,6 @@ function makeMatch({
     (who.size === 0 || isNamed(event)) &&
     (how.size === 0 || how.has(event.outcome)) &&
     (what.size === 0 || what.has(event.kind)) &&
-    (record === null || event.records?.includes(record) === true) &&
     isInTime(event) &&
     (namespace === null || touches(event, namespace) || isAtOrBelow(event.namespace ?? '', namespace));
 }

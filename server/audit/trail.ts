@@ -9,6 +9,8 @@ import { AuditError } from './audit-error.js';
 import { type Head, readLine } from './chain.js';
 import { makeDrainer } from './drainer.js';
 import { type AuditEvent, type EventParts, GATEWAY, makeEvent, type Operation } from './event.js';
+import type { RecordsHeld } from './listed.js';
+import { type AnswerParts, prepareEvent, type PreparedEvent } from './prepare-event.js';
 import { type FileLayer, systemFiles } from './file-layer.js';
 import { type CheckpointSettings, keepCheckpoints } from './keep-checkpoints.js';
 import { listLogs } from './log-files.js';
@@ -23,6 +25,8 @@ export interface AuditSettings {
   readonly folder: string;
   /** Which queries are recorded. */
   readonly queries: 'all' | 'denied' | 'none';
+  /** How events of queries hold the records that were shown. Defaults to a set. */
+  readonly records?: RecordsHeld;
   /** Whether queries that must be recorded are answered or refused while the log cannot be written. */
   readonly onFailure: 'refuse' | 'continue';
 }
@@ -76,7 +80,7 @@ export interface AuditTrail extends Recorder {
   readonly close: () => Promise<void>;
 }
 
-export type NewEvent = Omit<EventParts, 'id'>;
+export type NewEvent = Omit<AnswerParts, 'id'>;
 
 export interface TrailOptions extends AuditSettings {
   readonly db: Database;
@@ -95,7 +99,7 @@ export interface TrailOptions extends AuditSettings {
 
 /** Throws `AuditError` if the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
-  const { db, folder, queries, onFailure, lag: longest, clock, nextId, log: logger } = options;
+  const { db, folder, queries, records = 'set', onFailure, lag: longest, clock, nextId, log: logger } = options;
   const { files = systemFiles, checkpoints = null, ...rest } = options;
   const owned = await ownLog(folder);
   const { log } = owned;
@@ -124,7 +128,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
       return { isWriting: writer.failingSince() === null, isBehind: now - since > longest };
     };
-    const add = (event: AuditEvent): void => {
+    const add = (event: PreparedEvent): void => {
       if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
       if (!writer.add(event)) lose(1);
     };
@@ -154,13 +158,14 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     return {
       queries,
       record: (parts) => {
-        add(makeEvent({ ...parts, id: nextId() }));
+        add(prepareEvent({ ...parts, id: nextId() }, records));
       },
       add,
       noteLost: lose,
       state,
       recordOwn: (operation, more) => {
-        if (!writer.add(own(operation, more))) lose(1);
+        const begun = operation === 'gateway.start' ? { recording: { queries, records } } : {};
+        if (!writer.add(own(operation, { ...more, ...begun }))) lose(1);
       },
       ...makeChecks({ queries, onFailure }, state),
       counts: () => ({ written: writer.head().seq - begun, lost: lostEver }),
@@ -199,7 +204,7 @@ export function makeChecks(
 }
 
 type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
-type OwnParts = Partial<Pick<EventParts, 'items' | 'lost' | 'outcome' | 'policy' | 'snapshot'>>;
+type OwnParts = Partial<Pick<EventParts, 'items' | 'lost' | 'outcome' | 'policy' | 'recording' | 'snapshot'>>;
 type MakeOwn = (operation: OwnOperation, more?: OwnParts) => AuditEvent;
 
 /** Records that a gateway starts and by which policies it decides. Returns a function that records that it stops. */

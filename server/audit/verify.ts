@@ -7,6 +7,7 @@ import { type ChainCheck, checkChain, type Fault } from './check-chain.js';
 import type { Checkpoint } from './checkpoint.js';
 import { findParts, type Part, skippedTo } from './log-parts.js';
 import { leafHash, makeTree } from '../signing/merkle.js';
+import { listFault } from './list-fault.js';
 import { makeNamedSnapshots } from './named-snapshots.js';
 import { readFiles } from './read-log.js';
 
@@ -72,6 +73,9 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
       take: growth.take,
       see: (line) => {
         snapshots.see(line);
+        const fault = listFault(line.value);
+        if (fault !== null)
+          report({ log, seq: line.seq, kind: 'malformed', text: `event ${String(line.seq)}: ${fault}` });
         wanted.see(log, line);
       },
       onProgress: (more) => options.onProgress?.(events + more),

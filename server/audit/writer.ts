@@ -4,7 +4,7 @@
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import { type Head, link } from './chain.js';
-import type { AuditEvent } from './event.js';
+import { type PreparedEvent, sealEvent } from './prepare-event.js';
 import type { AppendFile, FileLayer } from './file-layer.js';
 import { logFilePath } from './log-files.js';
 
@@ -13,7 +13,7 @@ export interface Writer {
    * Queues an event. It reaches the disk within `AUDIT_LIMITS.groupDelay` plus an fsync. False if there is no room for
    * it.
    */
-  readonly add: (event: AuditEvent) => boolean;
+  readonly add: (event: PreparedEvent) => boolean;
   /**
    * Writes now and resolves once all added events are on the disk. Rejects if that fails now; the log goes on trying.
    */
@@ -66,7 +66,7 @@ export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
   /** Events that are not linked yet. */
-  let queue: AuditEvent[] = [];
+  let queue: PreparedEvent[] = [];
   /** Lines that are linked but not known to be on the disk. */
   let unsynced: Buffer[] = [];
   let linked = options.head;
@@ -83,7 +83,7 @@ export function makeWriter(options: WriterOptions): Writer {
     let count = 0;
     for (const event of queue) {
       if (bytes >= AUDIT_LIMITS.groupBytes) break;
-      const next = link(event, log, linked);
+      const next = link(sealEvent(event), log, linked);
       linked = next.head;
       const line = Buffer.from(`${next.line}\n`);
       bytes += line.length;
@@ -168,7 +168,8 @@ export function makeWriter(options: WriterOptions): Writer {
   return {
     add: (event) => {
       if (queue.length >= AUDIT_LIMITS.queuedEvents) return false;
-      queue.push(event);
+      // The ids of many lists would take too much memory.
+      queue.push(queue.length < AUDIT_LIMITS.queuedLists ? event : sealEvent(event, 'small'));
       if (working === null && failing === null) schedule(AUDIT_LIMITS.groupDelay);
       return true;
     },

@@ -42,13 +42,14 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
     import('../audit/snapshots.js'),
     import('../audit/audit-error.js'),
   ]);
-  const { queries, onFailure } = config.audit;
+  const { queries, records, onFailure } = config.audit;
   const folder = auditFolderOf(config);
   const keep: OpenAudit['keep'] = (digest, kept) => keepSnapshot(folder, digest, kept);
   try {
     const checkpoints = await checkpointsOf(config);
     const ports = { db, clock: systemClock, nextId: makeIdSource(), log };
-    const trail = await openTrail({ ...ports, folder, queries, onFailure, lag: config.limits.auditLag, checkpoints });
+    const held = { folder, queries, records, onFailure };
+    const trail = await openTrail({ ...ports, ...held, lag: config.limits.auditLag, checkpoints });
     try {
       if (start !== null) await keep(start.candidate.policy.digest, start.bytes);
       return { trail, keep };

@@ -259,6 +259,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/policy-at.js')).definePolicyAt,
       ],
       [
+        'unused',
+        'list the rights that no decision of the audit log needed, and make a smaller policy that changes none of them',
+        async () => (await import('./commands/unused.js')).defineUnused,
+      ],
+      [
         'config',
         'settings: check them, or print an example file',
         async () => (await import('./commands/config.js')).defineConfig,

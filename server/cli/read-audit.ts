@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type Instant, type NamespacePath } from '../../engine/index.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type FoundLine, type LineFault, type Search, searchLogs } from '../audit/search.js';
+import { SET_ODDS } from '../audit/listed.js';
+import { type FoundLine, type LineFault, type Search, searchLogs, type Unrecorded } from '../audit/search.js';
+import type { Silence } from '../audit/silences.js';
 import { type VerifyReport, verifyLogs } from '../audit/verify.js';
 import { auditFolderOf, type SettingFlags } from '../config/index.js';
 import type { QueryFlags, SearchFlags, VerifyFlags } from './commands/audit.js';
@@ -87,10 +89,10 @@ export async function searchOf(flags: SearchFlags): Promise<Search> {
 export async function queryCommand(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
   const search = await searchOf(flags);
   const folder = await folderOf(io, given, { flags });
-  const show = flags.format === 'json' ? ({ line }: FoundLine): string => escapeJson(line) : eventText;
+  const show = flags.format === 'json' ? jsonLine : eventText;
   const {
     malformed,
-    lists,
+    unrecorded,
     unverified,
     found: total,
     events,
@@ -102,15 +104,37 @@ export async function queryCommand(io: CliIo, given: string | undefined, flags: 
   if (flags.format === 'text' || total === 0) {
     await write(io.stderr, `${groupDigits(total)} of ${count(events, 'event')}\n`);
   }
-  if (lists > 0) {
-    const help = 'to see them, search with `--namespace` and where the record was';
-    await write(
-      io.stderr,
-      `note: ${count(lists, 'list')} may have shown the record: events of lists do not name what they showed\n  help: ${help}\n`,
-    );
-  }
+  if (search.record !== null) await write(io.stderr, unrecordedText(unrecorded));
   if (malformed > 0) throw malformedLines(malformed);
   if (unverified > 0) throw unverifiedLines(unverified);
+}
+
+/** As in the log. What is added stands at the end, so that it can be taken away again. */
+function jsonLine({ line, shown }: FoundLine): string {
+  return escapeJson(shown === undefined ? line : `${line.slice(0, -1)},"shown":"${shown}"}`);
+}
+
+/** Without this, an answer about a record would look complete. */
+function unrecordedText({ lists, counts, silences, begins }: Unrecorded): string {
+  const lines = [
+    ...(lists === 0
+      ? []
+      : [
+          `not recorded: which records ${count(lists, 'answer')} showed; this one may be among them`,
+          '  help: to see them, search with `--namespace` and where the record was',
+        ]),
+    ...(counts === 0 ? [] : [`not recorded: which records ${count(counts, 'count')} counted; none was shown`]),
+    ...silences.map(silenceText),
+    ...begins.map(
+      ({ log, seq }) => `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`,
+    ),
+  ];
+  return lines.map((line) => `${escapeText(line)}\n`).join('');
+}
+
+export function silenceText({ log, queries, from, until }: Silence): string {
+  const what = queries === 'none' ? 'queries' : 'queries that were allowed';
+  return `not recorded: ${what} in log ${log} from ${from} ${until === null ? 'on' : `until ${until}`}`;
 }
 
 /** The line itself stays as it is in the log. */
@@ -121,9 +145,10 @@ function warningOf({ event: { log, seq }, fault }: FoundLine): string {
 const UNVERIFIED: Readonly<Record<LineFault, string>> = Object.freeze({
   edited: 'DOES NOT VERIFY: it was changed after it was written',
   broken: 'DOES NOT VERIFY: it does not follow the event before it',
+  unreadable: 'DOES NOT VERIFY: nobody can read which records it showed',
 });
 
-function unverifiedLines(unverified: number): CliFailure {
+export function unverifiedLines(unverified: number): CliFailure {
   const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
   return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
 }
@@ -139,8 +164,13 @@ export function malformedLines(malformed: number): CliFailure {
   );
 }
 
+const SHOWN = Object.freeze({
+  yes: 'shown',
+  maybe: `shown, unless by a chance of 1 in ${groupDigits(SET_ODDS)}`,
+});
+
 /** One line: when, outcome, who, what, where, and by which grants or at which step. */
-function eventText({ event, fault }: FoundLine): string {
+function eventText({ event, fault, shown }: FoundLine): string {
   const {
     time,
     outcome,
@@ -169,6 +199,7 @@ function eventText({ event, fault }: FoundLine): string {
     ...(step === undefined ? [] : [`at ${step}${cause === undefined ? '' : ` (${cause})`}`]),
     ...(items === undefined ? [] : [`${groupDigits(items)}x`]),
     ...(records ?? []),
+    ...(shown === undefined ? [] : [SHOWN[shown]]),
     ...(key === undefined ? [] : [`key ${key}`]),
     ...(address === undefined ? [] : [`from ${address}`]),
     `[${log} ${String(seq)}]`,

@@ -19,17 +19,19 @@ export interface Recorded {
   readonly asked: AccessAsked | CopyAsked;
   readonly done: Done;
   readonly shown: Shown;
+  /** The id of the record that was copied. */
+  readonly source?: string;
 }
 
 /** `nextId` makes ids for the events themselves. */
 export function commandEvent(asking: Asking, nextId: () => string, recorded: Recorded): AuditEvent {
-  const { asked, operation, done, shown } = recorded;
+  const { asked, operation, done, shown, source } = recorded;
   return makeEvent({
     ...partsOf(asking, nextId, asked),
     kind: 'command',
     operation,
     status: shown.status,
-    records: [done.id],
+    records: [done.id, ...(source === undefined ? [] : [source])],
   });
 }
 

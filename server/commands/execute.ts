@@ -204,9 +204,9 @@ async function perform(session: Session, authorized: Authorized, looked: Perform
   return recordedOf(authorized, { done, shown: show(session, done) });
 }
 
-function recordedOf({ operation, asked }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
+function recordedOf({ operation, asked, record }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
   if (asked === null) throw new TypeError('a command that asked nothing of the policy');
-  return { operation, asked, ...made };
+  return { operation, asked, ...made, ...('source' in asked && record !== undefined ? { source: record } : {}) };
 }
 
 interface Replaying extends Pick<Running, 'first' | 'order'> {

@@ -309,6 +309,10 @@ export const SETTINGS = Object.freeze({
       }),
     }),
     queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
+    records: setting(oneOf('set', 'ids', 'none'), {
+      default: 'set',
+      doc: 'how events of queries hold the records that were shown: up to 16 by id and more as a set, all by id, or not at all',
+    }),
     onFailure: setting(oneOf('refuse', 'continue'), {
       default: 'refuse',
       doc: 'what happens to queries while the log cannot be written; writes are always refused',

@@ -2,6 +2,7 @@
 // including a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
 import type { Instant } from '../../engine/index.js';
 import type { Judged, Told, ToldHeld } from '../audit/cite.js';
+import type { ShownIds } from '../audit/listed.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
@@ -61,14 +62,23 @@ export interface Quota {
   readonly left: number;
 }
 
+/** The records that an answer shows. */
+export interface ShownRecords {
+  readonly items: number;
+  /** Which ones, unless the request named them. */
+  readonly ids?: ShownIds;
+  /** The digest of the visible set that they come from. */
+  readonly visibility?: string;
+}
+
 /** What a route answers: a JSON text. */
 export interface Answer {
   readonly status: number;
   readonly json: string;
   /** In addition to the usual headers: name, value, name, value. */
   readonly headers?: readonly string[];
-  /** For the audit log: how many records the answer shows, and the digest of the visible set that they come from. */
-  readonly shown?: { readonly items: number; readonly visibility?: string };
+  /** For the audit log. */
+  readonly shown?: ShownRecords;
 }
 
 /** An HTML document that needs nothing but itself. */

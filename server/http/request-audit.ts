@@ -8,7 +8,7 @@ import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../ports.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeRecent } from '../recent.js';
-import type { Answer, Exchange, Page, PlainText } from './exchange.js';
+import type { Answer, Exchange, Page, PlainText, ShownRecords } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
@@ -84,8 +84,8 @@ function makeNotes(trail: Recorder): RequestAudit {
       const { judged, route } = exchange;
       if (route?.access === 'command' || route?.access === 'admin') trail.wake();
       if (isQuery(judged) && queries === 'all') {
-        const { items, visibility } = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
-        const parts = partsOf(exchange, answer.status, visibility);
+        const { items, ids, visibility }: ShownRecords = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
+        const parts = { ...partsOf(exchange, answer.status, visibility), ...(ids === undefined ? {} : { shown: ids }) };
         trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
       }
       if (exchange.held !== null && queries === 'all') {

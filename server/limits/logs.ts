@@ -8,6 +8,14 @@ export const AUDIT_LIMITS = Object.freeze({
   textLength: 500,
   /** Grants that one event names. It only counts the others. */
   grants: 100,
+  /** Records that an event names although the others of their kind are held as a set. */
+  listedPlain: 16,
+  /** Records that one event names at most, in 39 bytes each; more are a set. */
+  listedIds: 1_000,
+  /** Events that may wait with the ids that they are about; those of later ones become a set at once. */
+  queuedLists: 1_000,
+  /** Different accesses that `unused` remembers, in about 300 bytes each. */
+  needs: 1_000_000,
   /** Parts of a visible set for which an event names grants. */
   citedParts: 100,
   /**

@@ -13,6 +13,7 @@ import { recordJson } from './projection.js';
 import { visibleRanges, visibleRows, type RowPredicate } from './row-predicate.js';
 
 export interface FoundRecord {
+  readonly id: string;
   /** The JSON text of the whole record, as a query without `select` shows it. */
   readonly json: string;
   readonly revision: number;
@@ -80,7 +81,7 @@ function byPrimaryKey({ family, id }: RecordKey, columns: Fragment): Fragment {
 }
 
 function shown(family: Family, rows: Fragment): Fragment {
-  return sql`SELECT ${recordJson(family, null)} AS json, x.revision AS revision FROM ${rows} AS x`;
+  return sql`SELECT ${recordJson(family, null)} AS json, x.revision AS revision, x.id::text AS id FROM ${rows} AS x`;
 }
 
 async function firstOf(db: Database, statement: Fragment, signal?: AbortSignal): Promise<FoundRecord | null> {

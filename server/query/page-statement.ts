@@ -27,6 +27,8 @@ export interface PageRequest {
 export interface PageRow {
   /** Their JSON texts, separated by commas; null if there are none to show. */
   readonly records: string | null;
+  /** Their ids with commas between them. */
+  readonly ids: string | null;
   /** In the last row of a full page, the place of its last record as a JSON list of texts. Null in all other rows. */
   readonly at: string | null;
   /** Whether there are records beyond the page. */
@@ -46,6 +48,11 @@ export function isTooLarge(rows: readonly PageRow[]): boolean {
   return (
     rows.reduce((sum, { records }) => sum + (records === null ? 0 : Buffer.byteLength(records) + 1), 0) > PAGE_BYTES
   );
+}
+
+/** The ids of a page's records, with commas between them. */
+export function pageIds(rows: readonly PageRow[]): string {
+  return rows.flatMap(({ ids }) => ids ?? []).join(',');
 }
 
 /** The JSON text of the list of a page's records. */
@@ -88,7 +95,7 @@ export function pageOutput(plan: QueryPlan, rows: Fragment): Fragment {
   const size = sql`${plan.page.size}::bigint`;
   const part = sql`x.place / ${literal(TOGETHER.small)}`;
   return sql`SELECT string_agg(${recordJson(plan.family, plan.select)}, ',' ORDER BY x.place) FILTER (WHERE x.place <= ${size} AND NOT x.large) AS records,
-      max(${positionJson(columns)}) FILTER (WHERE x.place = ${size}) AS at, bool_or(x.place > ${size}) AS more,
+      string_agg(x.id::text, ',' ORDER BY x.place) FILTER (WHERE x.place <= ${size}) AS ids, max(${positionJson(columns)}) FILTER (WHERE x.place = ${size}) AS at, bool_or(x.place > ${size}) AS more,
       LEAST(max(x.place), ${size})::integer AS shown, bool_or(x.large) AS large
     FROM (${placed(plan, rows)}) AS x GROUP BY ${part} ORDER BY ${part}`;
 }
@@ -115,15 +122,16 @@ function largePageOutput(plan: QueryPlan, rows: Fragment, longest: number | null
               FROM placed AS x)`;
   return sql`SELECT o.* FROM (WITH RECURSIVE
       placed AS MATERIALIZED (${placed(plan, rows)}),
-      texts (part, records, place, bytes) AS (
-        SELECT 0::bigint, NULL::text COLLATE "C", 0::bigint, 0::bigint
-        UNION ALL SELECT t.part + 1, n.records, n.place, t.bytes + octet_length(n.records) + 1
+      texts (part, records, ids, place, bytes) AS (
+        SELECT 0::bigint, NULL::text COLLATE "C", NULL::text, 0::bigint, 0::bigint
+        UNION ALL SELECT t.part + 1, n.records, n.ids, n.place, t.bytes + octet_length(n.records) + 1
           FROM texts AS t CROSS JOIN LATERAL (
-            SELECT string_agg(${text}, ',' ORDER BY x.place) AS records, max(x.place) AS place
+            SELECT string_agg(${text}, ',' ORDER BY x.place) AS records, string_agg(x.id::text, ',' ORDER BY x.place) AS ids,
+                max(x.place) AS place
             FROM placed AS x WHERE x.place > t.place AND x.place <= LEAST(t.place + ${together}, ${size})${inTime}) AS n
           WHERE n.place > 0 AND t.bytes <= ${bytes}),
       kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= ${bytes})
-    SELECT k.records, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
+    SELECT k.records, k.ids, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
       (SELECT ${positionJson(columns)} FROM placed AS x WHERE x.place = k.last
         AND k.place = k.last AND (k.last = ${size} OR k.last < ${count})) AS at
     FROM kept AS k ORDER BY k.part) AS o`;

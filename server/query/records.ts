@@ -15,6 +15,7 @@ import {
   isTooLarge,
   itemsJson,
   largePageStatement,
+  pageIds,
   pageStatement,
   type PageRequest,
   type PageRow,
@@ -27,6 +28,8 @@ export interface RecordPage {
   /** The JSON text of a list of records. */
   readonly items: string;
   readonly count: number;
+  /** The ids of these records, with commas between them. */
+  readonly ids: string;
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
 }
@@ -48,7 +51,9 @@ export interface ListRequest extends CountRequest {
 export function listPage(db: Database, request: ListRequest): Promise<RecordPage> {
   const { plan, cursors } = request;
   const after = plan.page.after === null ? null : placeOf(plan.page.after, plan, cursors);
-  return plan.page.size === 0 ? Promise.resolve({ items: '[]', count: 0, next: null }) : readPage(db, request, after);
+  return plan.page.size === 0
+    ? Promise.resolve({ items: '[]', count: 0, ids: '', next: null })
+    : readPage(db, request, after);
 }
 
 function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Position {
@@ -63,7 +68,7 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
-  return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, next };
+  return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), next };
 }
 
 /**
@@ -117,9 +122,25 @@ function countOf(db: Database, wanted: Wanted): Fragment {
 }
 
 /** How many visible records meet the plan's conditions. */
-export async function countRecords(db: Database, { predicate, plan, ...options }: CountRequest): Promise<number> {
-  const rows = await db.readReplica<{ readonly count: string }>(countOf(db, { predicate, plan, after: null }), options);
-  return Number(rows[0]?.count ?? 0);
+export async function countRecords(db: Database, request: CountRequest): Promise<number> {
+  return (await countMatches(db, request)).count;
+}
+
+export interface Counted {
+  readonly count: number;
+  /** The id of the only record that meets a filter; null if there are more or none, or if there is no filter. */
+  readonly only: string | null;
+}
+
+export async function countMatches(db: Database, { predicate, plan, ...options }: CountRequest): Promise<Counted> {
+  const [row] = await db.readReplica<CountRow>(countOf(db, { predicate, plan, after: null }), options);
+  return { count: Number(row?.count ?? 0), only: row?.only ?? null };
+}
+
+interface CountRow {
+  readonly count: string;
+  /** Absent if no record was read. */
+  readonly only?: string | null;
 }
 
 /** Exported for its tests. */

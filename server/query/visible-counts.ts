@@ -23,7 +23,7 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
 }
 
 /**
- * How many visible records meet the condition. Each root is read by `createdAt`, in either direction, because that is
+ * How many visible records meet the condition, and which one if it is only one. Each root is read by `createdAt`, in either direction, because that is
  * about the order in which records lie in the table. In the order of namespaces, each record would be fetched from a
  * different place.
  */
@@ -32,5 +32,5 @@ export function matchStatement(request: CountRequest, condition: Condition): Fra
     ({ roots, within }) => sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (
         SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC OFFSET 0) AS f`,
   );
-  return sql`SELECT count(*) AS count FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
+  return sql`SELECT count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
 }

@@ -1,7 +1,7 @@
 // The audit trail of a worker. It hands events to the primary, which owns the log. Events that the primary has not
 // taken over yet are counted, so a log that falls behind causes the same refusals here as in the primary.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeEvent } from '../audit/event.js';
+import { prepareEvent, type PreparedEvent, sealEvent } from '../audit/prepare-event.js';
 import { type AuditSettings, makeChecks, type Recorder, type TrailState } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
@@ -14,15 +14,22 @@ export interface RemoteTrail extends Recorder {
   readonly close: () => Promise<void>;
 }
 
-export interface RemoteTrailOptions extends Pick<AuditSettings, 'queries' | 'onFailure'> {
+export interface RemoteTrailOptions extends Pick<AuditSettings, 'queries' | 'records' | 'onFailure'> {
   readonly state: TrailState;
   readonly nextId: IdSource;
   readonly send: (message: ToPrimary) => void;
 }
 
-export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }: RemoteTrailOptions): RemoteTrail {
+export function makeRemoteTrail({
+  queries,
+  records = 'set',
+  onFailure,
+  nextId,
+  send,
+  ...options
+}: RemoteTrailOptions): RemoteTrail {
   let { state } = options;
-  let waiting: string[] = [];
+  let waiting: PreparedEvent[] = [];
   /** Events that were handed over and are not known to be taken. */
   let underWay = 0;
   /** Since when the primary has not answered although it should have, on the monotonic clock; null otherwise. */
@@ -33,7 +40,9 @@ export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }
 
   const handOver = (): void => {
     timer = null;
-    const events = waiting;
+    const events = waiting.map((event) =>
+      JSON.stringify(sealEvent(event, underWay < AUDIT_LIMITS.queuedLists ? 'exact' : 'small')),
+    );
     waiting = [];
     underWay += events.length;
     unheardSince ??= performance.now();
@@ -54,7 +63,7 @@ export function makeRemoteTrail({ queries, onFailure, nextId, send, ...options }
         lost += 1;
         return;
       }
-      waiting.push(JSON.stringify(makeEvent({ ...parts, id: nextId() })));
+      waiting.push(prepareEvent({ ...parts, id: nextId() }, records));
       schedule();
     },
     noteLost: (events) => {

@@ -92,7 +92,7 @@ const numbersIn = ({ stdout }: CliRun): readonly unknown[] =>
     .map((line) => (JSON.parse(line) as { readonly seq: unknown }).seq);
 
 const LISTS =
-  'note: 7 lists may have shown the record: events of lists do not name what they showed\n  help: to see them, search with `--namespace` and where the record was\n';
+  'not recorded: which records 7 answers showed; this one may be among them\n  help: to see them, search with `--namespace` and where the record was\n';
 const SEPTEMBER = ['--since', '2026-09-01T00:00:00Z', '--until', '2026-10-01T00:00:00Z'];
 const READ = ['--kind', 'query', '--outcome', 'allowed', '--namespace', '/labs/x'];
 

@@ -163,6 +163,12 @@ export const VERBS: readonly Verb[] = [
     shape: { from: AT, until: TEXT, snapshot: DIGEST, changes: LIST },
   },
   {
+    verb: 'unused',
+    takes: 'folder',
+    args: (policy) => ['unused', policy, '--log', '.'],
+    shape: { policy: TEXT, snapshot: DIGEST, unused: LIST, proof: { decisions: 0, changed: 0 } },
+  },
+  {
     verb: 'diff',
     takes: 'policy',
     args: (policy) => ['diff', policy, policy],

@@ -112,7 +112,7 @@ export function withSearch(command: Command): Command {
     .option('--namespace <namespace>', 'events that may have touched records there or below')
     .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
     .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
-    .option('--record <id>', 'reads and writes of one record by its id; says how many lists may have shown it')
+    .option('--record <id>', 'who read or wrote one record, in lists too; says what was not recorded')
     .option('--since <instant>', 'at or after this instant')
     .option('--until <instant>', 'before this instant');
 }
@@ -139,13 +139,17 @@ function defineQuery(audit: Command, io: CliIo): void {
       'who read /labs/x in September, by what grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
     ],
+    ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],
     ['what one key was refused', 'bailiwick audit query --actor ci --outcome denied'],
     [
       'how often each actor asked',
       `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
     ],
   ]);
-  withJson(command, ['one event a line, as in the log']);
+  withJson(command, [
+    'one event a line, as in the log. With `--record`, an event that does not name the record ends with',
+    '"shown": "yes" | "maybe", which the log does not have; `maybe` is wrong once in 10,000,000.',
+  ]);
 }
 
 export type ArchiveFlags = SettingFlags & {

@@ -47,21 +47,23 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const page = pageOf(body);
     const from = fromOf(body);
     const start = startOf(tokens, call, { page, asked: ['subject', type, action, resource, from], words });
+    const named = words.named(resource);
     const [provider, scope] = [words.providerOf(type), words.scopeOf(action, resource.type, policy)];
     const target = await words.placeOf(resource, call.gone);
     const context = target === null ? null : words.contextOf(from, target);
     if (provider === null || scope === null || target === null || context === null)
-      return start.empty(words.meaningless('who-can'));
+      return start.empty({ ...words.meaningless('who-can'), ...named });
     const request = { kind: 'access', scope, context, target } as const;
     const own = decideAs(boundsOf(call.actor, policy), { request, at: start.at });
     const access = askedOf(request);
-    if (own.decision === 'deny') return start.empty({ operation: 'who-can', access, decision: own, ...words.told });
+    if (own.decision === 'deny')
+      return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
     const holders = await prover.whoCan(call.pin().policy.digest, { scope, namespace: target, at: start.at });
     const found = holders.flatMap(({ identity }) => {
       const colon = identity.indexOf(':');
       return identity.slice(0, colon) === provider ? [{ type, id: identity.slice(colon + 1) }] : [];
     });
-    return start.answer(found, { operation: 'who-can', access, items: found.length, ...words.told });
+    return start.answer(found, { operation: 'who-can', access, items: found.length, ...words.told, ...named });
   });
   const actions = authzenRoute('/access/v1/search/action', 'searchActions', async (call, body) => {
     const { policy } = call.pin();
@@ -69,16 +71,18 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const page = pageOf(body);
     const from = fromOf(body);
     const start = startOf(tokens, call, { page, asked: ['action', subject, resource, from], words });
+    const named = words.named(resource);
     const identity = words.identityOf(subject);
     const target = await words.placeOf(resource, call.gone);
     const context = target === null ? null : words.contextOf(from, target);
-    if (identity === null || target === null || context === null) return start.empty(words.meaningless('what-can'));
+    if (identity === null || target === null || context === null)
+      return start.empty({ ...words.meaningless('what-can'), ...named });
     const found = words
       .actionsOn(resource.type, policy)
       .filter(([, scope]) => isAllowed(call, { identity, scope, context, target }, start))
       .map(([name]) => ({ name }));
     const about = eventSubject({ ...WHOLE, identities: [identity] }, policy);
-    return start.answer(found, { operation: 'what-can', subject: about, items: found.length, ...words.told });
+    return start.answer(found, { operation: 'what-can', subject: about, items: found.length, ...words.told, ...named });
   });
   const resources = authzenRoute('/access/v1/search/resource', 'searchResources', async (call, body) => {
     const { policy } = call.pin();
@@ -208,7 +212,7 @@ async function listRecords(
   const [listed, total] = await Promise.all([listPage(db, { ...reading, cursors }), countRecords(db, reading)]);
   const items: unknown = JSON.parse(listed.items);
   const results = (Array.isArray(items) ? items : []).map((item: unknown) => ({ type, id: idOf(item) }));
-  call.told([{ ...told, items: total }]);
+  call.told([{ ...told, items: total, shown: listed.ids }]);
   const next = listed.next === null ? '' : `${String(start.limit)}.${listed.next}`;
   return answerOf(results, { next_token: next, count: results.length, total });
 }

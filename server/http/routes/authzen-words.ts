@@ -44,6 +44,8 @@ export interface AuthzenWords {
   /** The names of actions on such a resource, with their scopes, sorted. */
   readonly actionsOn: (resourceType: string, policy: Policy) => readonly (readonly [name: string, scope: ScopeName])[];
   readonly placeOf: (resource: Entity, gone: AbortSignal) => Promise<NamespacePath | null>;
+  /** For the audit log: the record that a resource is, whether there is one or not. */
+  readonly named: (resource: Entity) => Pick<Told, 'records'>;
   readonly kindOf: (resourceType: string) => ResourceKind | null;
   /** Where it is asked from: null for nowhere. */
   readonly contextOf: (from: unknown, target: NamespacePath) => NamespacePath | null;
@@ -107,6 +109,7 @@ export function makeWords({ db, vocabulary }: WordsOptions): AuthzenWords {
     placeOf,
     contextOf,
     told,
+    named: ({ type, id }) => (familyOf(type) !== null && isRecordId(id) ? { records: [id] } : {}),
     kindOf: (type) => {
       const family = familyOf(type);
       if (family !== null) return { kind: 'records', family };

@@ -69,14 +69,19 @@ async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationR
   const { policy } = call.pin();
   const context = { snapshot: policy.digest };
   const meant = await words.meaningOf(asked, { policy, gone: call.gone });
-  if (meant === null) return { decision: false, context, told: words.meaningless('decide') };
+  if (meant === null)
+    return { decision: false, context, told: { ...words.meaningless('decide'), ...words.named(asked.resource) } };
   const { identity, request } = meant;
   const subject = { kind: 'request', identities: [identity], ...WHOLE } as const;
   const { at } = call;
   const decision = decideWithin(boundsOf(call.actor, policy), { request, at }, () =>
     decideRaw(policy, { actor: subject, request, at }),
   );
-  const told = { ...toldDecision('decide', { subject, request, policy }, decision), ...words.told };
+  const told = {
+    ...toldDecision('decide', { subject, request, policy }, decision),
+    ...words.told,
+    ...words.named(asked.resource),
+  };
   return { decision: decision.decision === 'allow', context, told };
 }
 

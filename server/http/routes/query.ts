@@ -7,7 +7,7 @@ import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
-import { countRecords, listPage, namespaceExists } from '../../query/records.js';
+import { countMatches, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
 import { type BodyInput, type Decided, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
 
@@ -89,7 +89,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       return {
         status: 200,
         json: answerJson(plan, shown, policy),
-        shown: { items: page.count, visibility: digest },
+        shown: { items: page.count, ids: page.ids, visibility: digest },
       };
     },
   });
@@ -107,14 +107,14 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     answer: async (decided, plan) => {
       const { actor, gone } = decided;
       const { predicate, digest } = visibleSet(decided, plan);
-      const [total] = await Promise.all([
-        countRecords(db, { predicate, plan, signal: gone, asker: actor.id }),
+      const [{ count: total, only }] = await Promise.all([
+        countMatches(db, { predicate, plan, signal: gone, asker: actor.id }),
         assertNamespace(db, decided, plan),
       ]);
       return {
         status: 200,
         json: answerJson(plan, `"count":${String(total)}`, decided.policy),
-        shown: { items: total, visibility: digest },
+        shown: { items: total, visibility: digest, ...(only === null ? {} : { ids: only }) },
       };
     },
   });

@@ -21,7 +21,8 @@ export function makeRecordRoutes(db: Database): readonly Route[] {
     answer: async ({ visible, gone }) => {
       const found = await findNamespace(db, rowPredicate(visible), gone);
       if (found === null) throw new ApiProblem('namespace.not_found');
-      return whole(found);
+      const { id: ids } = found;
+      return { ...whole(found), shown: { items: 1, ids } };
     },
   });
   const byId = FAMILIES.filter((family) => family !== 'namespace').map((family) =>

@@ -1,0 +1,171 @@
+// What past decisions needed: that somebody held a scope at a place and an instant. Each need is kept once, with every right that met it
+// (its grants, and the memberships that lead to them), however often it came up.
+import { addTo, remember } from '../../model/group.js';
+import type { Instant } from '../../model/instant.js';
+import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
+import type { Visible } from '../../model/decision.js';
+import type { ScopeName } from '../../model/scope.js';
+import { gives, type Held, isInForce, keyOf, type Place, type PrincipalKey, type Rights, roleKey } from './rights.js';
+
+/** Met as long as one of its grants is left, and a way of memberships from one of its identities to that grant. */
+export interface Need {
+  readonly scope: ScopeName;
+  readonly identities: readonly string[];
+  /** Ascending. */
+  readonly grants: readonly number[];
+  /** Those on any way from its identities to its grants, ascending. */
+  readonly memberships: readonly number[];
+  /** When it last came up. */
+  last: Instant;
+}
+
+export interface Needs {
+  /** An allowed access. */
+  readonly addAccess: (identities: readonly string[], held: Omit<Held, 'extent'>) => void;
+  /** What an allowed query saw. */
+  readonly addVisible: (identities: readonly string[], seen: Seen) => void;
+  readonly all: () => readonly Need[];
+  /** Counted without making a list. */
+  readonly count: () => number;
+}
+
+export interface Seen {
+  readonly scope: ScopeName;
+  readonly context: NamespacePath;
+  readonly reach: 'lineage' | 'exact' | 'subtree';
+  readonly visible: Visible;
+  readonly at: Instant;
+}
+
+/** What some identities reach in one interval of time. */
+interface Reached {
+  readonly identities: readonly string[];
+  readonly interval: number;
+  readonly principals: ReadonlySet<PrincipalKey>;
+  readonly memberships: readonly number[];
+  readonly grants: readonly number[];
+  /** The memberships that lead to these grants, by the grants as text. */
+  readonly leading: (grants: readonly number[]) => readonly number[];
+}
+
+/** Needs that no grant of the policy meets are left out: somebody else allowed what needed them. */
+export function makeNeeds(rights: Rights): Needs {
+  const needs = new Map<string, Need>();
+  const reached = makeReached(rights);
+  const add = (who: Reached, held: Held): void => {
+    const key = [who.identities.join('\n'), who.interval, held.scope, held.extent, held.namespace].join('\n');
+    const known = needs.get(key);
+    if (known !== undefined) {
+      if (held.at > known.last) known.last = held.at;
+      return;
+    }
+    const grants = who.grants.filter((grant) => givesThere(rights, grant, held));
+    if (grants.length === 0) return;
+    const { scope, at: last } = held;
+    needs.set(key, { scope, identities: who.identities, grants, memberships: who.leading(grants), last });
+  };
+  return {
+    addAccess: (identities, held) => {
+      add(reached(identities, held.at), { ...held, extent: 'exact' });
+    },
+    addVisible: (identities, seen) => {
+      const who = reached(identities, seen.at);
+      const { scope, at } = seen;
+      for (const place of placesOf(rights, who, seen)) add(who, { ...place, scope, at });
+    },
+    all: () => [...needs.values()],
+    count: () => needs.size,
+  };
+}
+
+function givesThere({ grants }: Rights, at: number, { scope, namespace, extent, at: instant }: Held): boolean {
+  const grant = grants[at];
+  return grant !== undefined && gives(grant, { scope, namespace, extent, at: instant });
+}
+
+/** The visible set, cut where a grant of the actor begins: within each place, the same grants count everywhere. */
+function placesOf(rights: Rights, who: Reached, { context, reach, visible }: Seen): readonly Place[] {
+  const roots = visible.kind === 'all' ? lineageOf(context).slice(0, 1) : visible.subtrees;
+  const single = visible.kind === 'all' ? [] : visible.exact;
+  const exact = (namespace: NamespacePath): Place => ({ namespace, extent: 'exact' });
+  if (reach !== 'subtree') {
+    const targets = reach === 'exact' ? [context] : lineageOf(context);
+    const sees = (path: NamespacePath): boolean => single.includes(path) || roots.some((root) => isWithin(path, root));
+    return targets.filter(sees).map(exact);
+  }
+  const below = who.grants.flatMap((at) => rights.grants[at]?.namespace ?? []);
+  const within = new Set([...roots, ...below.filter((path) => roots.some((root) => isWithin(path, root)))]);
+  return [
+    ...single.map(exact),
+    ...[...within].flatMap((path): Place[] => [exact(path), { namespace: path, extent: 'below' }]),
+  ];
+}
+
+function makeReached(rights: Rights): (identities: readonly string[], at: Instant) => Reached {
+  const known = new Map<string, Reached>();
+  return (identities, at) => {
+    const interval = intervalOf(rights.cuts, at);
+    const sorted = [...new Set(identities)].sort();
+    const key = [interval, ...sorted].join('\n');
+    let found = known.get(key);
+    if (found === undefined) known.set(key, (found = reach(rights, { identities: sorted, interval, at })));
+    return found;
+  };
+}
+
+/** How many of the cuts are at or before the instant. */
+function intervalOf(cuts: readonly Instant[], at: Instant): number {
+  let [low, high] = [0, cuts.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((cuts[middle] ?? Infinity) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function reach(
+  rights: Rights,
+  {
+    identities,
+    interval,
+    at,
+  }: { readonly identities: readonly string[]; readonly interval: number; readonly at: Instant },
+): Reached {
+  const principals = new Set<PrincipalKey>(identities);
+  const memberships: number[] = [];
+  // Iterating a set also visits what is added meanwhile.
+  for (const principal of principals) {
+    for (const one of rights.membershipsOf.get(principal) ?? []) {
+      const membership = rights.memberships[one];
+      if (membership === undefined || !isInForce(membership.member, at)) continue;
+      memberships.push(one);
+      principals.add(roleKey(membership.role));
+    }
+  }
+  memberships.sort((a, b) => a - b);
+  const grants = [...principals].flatMap((one) => rights.grantsOf.get(one) ?? []).sort((a, b) => a - b);
+  const byGrants = remember((text: string) => ({ list: leadingTo(rights, memberships, text) }));
+  return { identities, interval, principals, memberships, grants, leading: (some) => byGrants(some.join()).list };
+}
+
+/** Of these memberships, those on a way to one of the grants, which are given as text. */
+function leadingTo(rights: Rights, memberships: readonly number[], grants: string): readonly number[] {
+  const wanted = new Set(
+    grants.split(',').flatMap((at) => {
+      const grant = rights.grants[Number(at)];
+      return grant === undefined ? [] : [keyOf(grant.principal)];
+    }),
+  );
+  const byRole = new Map<PrincipalKey, number[]>();
+  for (const one of memberships) addTo(byRole, roleKey(rights.memberships[one]?.role ?? ''), one);
+  const leading: number[] = [];
+  for (const principal of wanted) {
+    for (const one of byRole.get(principal) ?? []) {
+      leading.push(one);
+      const membership = rights.memberships[one];
+      if (membership !== undefined) wanted.add(keyOf(membership.member));
+    }
+  }
+  return leading.sort((a, b) => a - b);
+}

@@ -1,0 +1,199 @@
+// What `unused` does: it reads the log, finds what no decision needed, makes a policy without that, and decides everything again by both.
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
+import { groupDigits, type Instant, instantOf, InvariantError, nearest } from '../../engine/index.js';
+import { makeReplay, type Replay } from '../audit/replay.js';
+import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
+import { parseDuration } from '../config/index.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import { fileFailure, writeWhole } from './files.js';
+import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
+import { openPolicy } from './open-policy.js';
+import { instantOption } from './options.js';
+import {
+  isSame,
+  makePastUses,
+  makeUseTally,
+  type PastPolicies,
+  type PastUses,
+  readPastPolicies,
+  type UseCounts,
+} from './past-uses.js';
+import { folderOf, malformedLines, unverifiedLines } from './read-audit.js';
+import { startProgress } from './render/terminal.js';
+import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
+import type { UnusedFlags, UnusedReport } from './unused-report.js';
+
+/** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
+export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {
+  const period = await periodOf(flags);
+  const output = flags.output === undefined ? null : pathOf(io, flags.output);
+  if (output !== null && existsSync(output))
+    throw usage(`\`${flags.output ?? ''}\` exists already`, 'name a new folder');
+  const log = await folderOf(io, flags.log, { flags });
+  const { policy, set, sources } = await openPolicy(io, path, 'study');
+  if (set === null)
+    throw usage(`\`${path}\` is a snapshot, which has no files to take anything out of`, 'name the policy folder');
+  const folder = { set, policy, sources };
+  const report = await findIn(io, { folder, log, period, keep: flags.keep ?? [] });
+  if (output !== null) await writeFolder(output, report.smaller, flags.output ?? '');
+  const { smaller } = report.unused;
+  const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
+  if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);
+  const render = await import('./render/unused.js');
+  if (flags.format === 'json') await writeLargeJson(io, render.unusedJson(report));
+  else {
+    const { paintFor } = await import('./render/terminal.js');
+    await write(io.stdout, render.renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
+  }
+  if (report.search.malformed > 0) throw malformedLines(report.search.malformed);
+  if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
+}
+
+async function periodOf({ since, until }: UnusedFlags): Promise<UnusedReport['period']> {
+  const now = await instantOption(undefined, '--until');
+  const end = until === undefined ? now : await instantOption(until, '--until');
+  const long = parseDuration(since);
+  const begin = long.ok ? instantOf(end - long.value) : await instantOption(since, '--since');
+  if (begin >= end) throw usage('`--since` must be before `--until`');
+  return { since: begin, until: end };
+}
+
+interface Looking {
+  readonly folder: Folder;
+  readonly log: string;
+  readonly period: UnusedReport['period'];
+  readonly keep: readonly string[];
+}
+
+async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promise<UnusedReport> {
+  const rights = rightsOf(folder.set);
+  const kept = keptBy(rights, keep);
+  const uses = makePastUses(folder.policy, rights);
+  const search = { actors: [], namespace: null, outcomes: [], kinds: [], record: null, ...period };
+  const reading = { io, log, search, uses, present: makeReplay(log, folder.policy) };
+  const first = await readUses(reading, null);
+  const past = await readPastPolicies(log, first.counts.snapshots);
+  const tooNew = newRights(rights, { past, until: period.until });
+  const promised = promisedBy(folder.set, rights);
+  for (;;) {
+    const size = uses.needs.count();
+    const unused = findUnused(rights, uses.needs.all(), {
+      grants: new Set([...kept.grants, ...tooNew.grants]),
+      memberships: new Set([...kept.memberships, ...tooNew.memberships]),
+      promised,
+    });
+    const smaller = makeSmaller(folder, rights, unused.smaller);
+    const { counts, report, changed } = await readUses(reading, makeReplay(log, smaller.policy));
+    if (changed === 0) {
+      const effect = effectOf(folder, smaller);
+      return { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search: report };
+    }
+    // A gateway wrote on meanwhile. What it wrote is among the needs now.
+    if (uses.needs.count() === size)
+      throw new InvariantError('the smaller policy meets every need, and yet decides otherwise');
+  }
+}
+
+interface Reading {
+  readonly io: CliIo;
+  readonly log: string;
+  readonly search: Search;
+  readonly uses: PastUses;
+  readonly present: Replay;
+}
+
+interface Read {
+  readonly counts: UseCounts;
+  readonly report: SearchReport;
+  /** Decisions that the smaller policy makes otherwise. */
+  readonly changed: number;
+}
+
+/** `after`: also decides everything by the smaller policy. */
+async function readUses({ io, log, search, uses, present }: Reading, after: Replay | null): Promise<Read> {
+  const tally = makeUseTally();
+  const progress = startProgress(io);
+  let [changed, events] = [0, 0];
+  try {
+    const report = await searchLogs(log, search, async (found) => {
+      for (const { event } of found) {
+        const replayed = await present(event);
+        tally.add(event, replayed);
+        uses.add(event, replayed);
+        if (after !== null && !isSame(replayed.against, (await after(event)).against)) changed += 1;
+      }
+      events += found.length;
+      progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
+      if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
+    });
+    return { counts: tally.counts(), report, changed };
+  } finally {
+    progress.done();
+  }
+}
+
+function tooMany(): CliFailure {
+  const message = `the decisions of the log needed more than ${groupDigits(AUDIT_LIMITS.needs)} different accesses`;
+  return new CliFailure(
+    EXIT.precondition,
+    { code: 'unused.too_many', message },
+    { help: 'name a shorter time with `--since`' },
+  );
+}
+
+/** The grants to keep, and every membership that leads to one of them. */
+function keptBy(rights: Rights, ids: readonly string[]): Kept {
+  const known = rights.grants.map(({ id }) => id);
+  for (const id of ids) {
+    if (known.includes(id)) continue;
+    const near = nearest(id, known);
+    throw usage(
+      `the policy has no grant \`${id}\``,
+      near === null ? 'see the ids of its grants' : `did you mean \`${near}\`?`,
+    );
+  }
+  const grants = new Set(rights.grants.flatMap(({ id }, at) => (ids.includes(id) ? [at] : [])));
+  const roles = new Set(
+    [...grants].flatMap((at) => {
+      const principal = rights.grants[at]?.principal;
+      return principal?.kind === 'role' ? [principal.role] : [];
+    }),
+  );
+  const memberships = new Set<number>();
+  for (const role of roles) {
+    for (const [at, { role: of, member }] of rights.memberships.entries()) {
+      if (of !== role) continue;
+      memberships.add(at);
+      if (member.kind === 'role') roles.add(member.role);
+    }
+  }
+  return { grants, memberships };
+}
+
+/** Not in force before the end of the period; or in no policy by which anything was decided, where all of them are known. */
+function newRights(rights: Rights, { past, until }: { readonly past: PastPolicies; readonly until: Instant }): Kept {
+  const isLater = ({ notBefore }: { readonly notBefore?: Instant | null }): boolean =>
+    (notBefore ?? -Infinity) >= until;
+  const isUnseen = (id: string): boolean => past.unknown === 0 && past.names.length > 0 && !past.since.has(id);
+  const grants = rights.grants.flatMap((grant, at) => (isLater(grant) || isUnseen(grant.id) ? [at] : []));
+  const memberships = rights.memberships.flatMap(({ member }, at) => (isLater(member) ? [at] : []));
+  return { grants: new Set(grants), memberships: new Set(memberships) };
+}
+
+async function writeFolder(folder: string, { files }: SmallerPolicy, shown: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const [path, text] of files) {
+      const at = join(folder, path);
+      await mkdir(dirname(at), { recursive: true });
+      await writeWhole(at, Buffer.from(text), { shown: join(shown, path), protectedFiles: [] });
+    }
+  } catch (error) {
+    throw fileFailure(error, shown);
+  }
+}

@@ -1,0 +1,156 @@
+// What the decisions of an audit log needed of a policy, and what of the log could not be judged. Each decision counts as this policy
+// makes it, whichever policy made it then.
+import type { Needs, Rights } from '../../engine/compiler.js';
+import { knownGrants, makeNeeds } from '../../engine/compiler.js';
+import { InvariantError, type Instant, parseInstant, type Policy, visibilityAs } from '../../engine/index.js';
+import type { StoredEvent } from '../audit/event-schema.js';
+import { type Decided, makeResolver, type Replayed } from '../audit/replay.js';
+import { readSnapshot } from '../audit/snapshots.js';
+
+export interface PastUses {
+  readonly needs: Needs;
+  /** `replayed`: by this policy, as the one that the decisions are compared with. */
+  readonly add: (event: StoredEvent, replayed: Replayed) => void;
+}
+
+export function makePastUses(policy: Policy, rights: Rights): PastUses {
+  const needs = makeNeeds(rights);
+  const resolve = makeResolver(policy);
+  return {
+    needs,
+    add: (event, { against }) => {
+      const { access, actor, subject, time } = event;
+      const [at, resolved] = [parseInstant(time), resolve(event)];
+      if (against?.decision !== 'allow' || access === null || at === null || resolved === null) return;
+      // It may do everything, by no right of the policy.
+      if (actor.kind === 'local' && subject === undefined) return;
+      const { identities } = { ...actor, ...subject };
+      if ('source' in access) {
+        const { source, destination, family } = access;
+        needs.addAccess(identities, { scope: `${family}:read`, namespace: source, at });
+        needs.addAccess(identities, { scope: `${family}:write`, namespace: destination, at });
+        return;
+      }
+      const { scope, target, context, family, reach } = access;
+      if (reach === undefined) {
+        needs.addAccess(identities, { scope, namespace: target, at });
+        return;
+      }
+      const action = scope.slice(family.length + 1);
+      const visible = visibilityAs(resolved, { request: { family, action, context, reach }, at });
+      if (visible.kind === 'none') throw new InvariantError('a query that is allowed sees something');
+      needs.addVisible(identities, { scope, context, reach, visible, at });
+    },
+  };
+}
+
+/** Whether nobody could notice that the other policy decided. */
+export function isSame(one: Decided | null | undefined, other: Decided | null | undefined): boolean {
+  return one?.decision === other?.decision && one?.visibility === other?.visibility;
+}
+
+/** What was read, and how much of it says nothing about use. */
+export interface UseTally {
+  readonly add: (event: StoredEvent, replayed: Replayed) => void;
+  readonly counts: () => UseCounts;
+}
+
+export interface UseCounts {
+  /** Decisions that were made again. */
+  readonly decisions: number;
+  /** Of these, those that this policy allows. */
+  readonly allowed: number;
+  /** Of these, those that this policy decides otherwise than was recorded. */
+  readonly flips: { readonly denied: number; readonly allowed: number; readonly otherSet: number };
+  /** Decisions that no gateway writes so, or that nobody can make again. */
+  readonly unreadable: number;
+  /** Decisions in local mode, where everything is allowed without a policy. */
+  readonly local: number;
+  /** Answers about who holds what, which need no right. */
+  readonly told: number;
+  /** Events that were lost because the log could not be written. */
+  readonly lost: number;
+  /** Logs that were found missing. */
+  readonly missing: number;
+  /** Instants of the first and the last decision. */
+  readonly first: Instant | null;
+  readonly last: Instant | null;
+  /** Decisions by the digest of the snapshot that made them. */
+  readonly snapshots: ReadonlyMap<string, { readonly count: number; readonly first: Instant }>;
+}
+
+export function makeUseTally(): UseTally {
+  let [decisions, allowed, unreadable, local, told, lost, missing] = [0, 0, 0, 0, 0, 0, 0];
+  const flips = { denied: 0, allowed: 0, otherSet: 0 };
+  let [first, last]: [Instant | null, Instant | null] = [null, null];
+  const snapshots = new Map<string, { count: number; first: Instant }>();
+  return {
+    add: ({ operation, items = 0, lost: logs = [], actor, snapshot, time, kind, outcome }, { recorded, against }) => {
+      if (operation === 'audit.lost') lost += items;
+      if (operation === 'audit.missing') missing += logs.length;
+      if (recorded === null) {
+        if (kind === 'query' && outcome === 'allowed') told += 1;
+        return;
+      }
+      const at = parseInstant(time);
+      if (actor.kind === 'local') local += 1;
+      else if (at === null || against === undefined || against === null) unreadable += 1;
+      else {
+        decisions += 1;
+        if (against.decision === 'allow') allowed += 1;
+        if (recorded.decision !== against.decision) flips[against.decision === 'allow' ? 'allowed' : 'denied'] += 1;
+        else if (recorded.visibility !== against.visibility) flips.otherSet += 1;
+        if (first === null || at < first) first = at;
+        if (last === null || at > last) last = at;
+        const known = snapshots.get(snapshot ?? '');
+        if (known === undefined) snapshots.set(snapshot ?? '', { count: 1, first: at });
+        else {
+          known.count += 1;
+          if (at < known.first) known.first = at;
+        }
+      }
+    },
+    counts: () => ({
+      decisions,
+      allowed,
+      flips: { ...flips },
+      unreadable,
+      local,
+      told,
+      lost,
+      missing,
+      first,
+      last,
+      snapshots,
+    }),
+  };
+}
+
+/** Since when the log has decisions of policies with each grant; and what the snapshots beside it are. */
+export interface PastPolicies {
+  /** By the id of the grant. */
+  readonly since: ReadonlyMap<string, Instant>;
+  /** Decisions by the names of policies, sorted. */
+  readonly names: readonly (readonly [name: string, decisions: number])[];
+  /** Decisions of snapshots that are missing or damaged. */
+  readonly unknown: number;
+}
+
+export async function readPastPolicies(folder: string, snapshots: UseCounts['snapshots']): Promise<PastPolicies> {
+  const since = new Map<string, Instant>();
+  const names = new Map<string, number>();
+  let unknown = 0;
+  for (const [digest, { count, first }] of snapshots) {
+    const read = await readSnapshot(folder, digest);
+    if (read.kind !== 'read') {
+      unknown += count;
+      continue;
+    }
+    names.set(read.policy.name, (names.get(read.policy.name) ?? 0) + count);
+    for (const id of knownGrants(read.policy)) {
+      const known = since.get(id);
+      if (known === undefined || first < known) since.set(id, first);
+    }
+  }
+  return { since, names: [...names].sort(([a], [b]) => (a < b ? -1 : 1)), unknown };
+}
