@@ -37,13 +37,18 @@ export interface ToldHeld {
   readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
 }
 
-/** What an asker was told about others. */
+/** What an asker was told about others, or a reader of the feed about records. */
 export interface Told {
-  readonly operation: Extract<Operation, 'decide' | 'explain' | 'who-can' | 'what-can' | 'visible'>;
+  readonly operation: Extract<
+    Operation,
+    'decide' | 'explain' | 'who-can' | 'what-can' | 'visible' | `${Family}.changes`
+  >;
   readonly subject?: EventSubject;
   readonly access?: AccessAsked | CopyAsked;
   readonly decision?: Decision;
   readonly items?: number;
+  /** The ids of the first records that were shown. */
+  readonly records?: readonly string[];
   readonly visibility?: string;
   /** The digest of the vocabulary in whose words it was asked. */
   readonly vocabulary?: string;

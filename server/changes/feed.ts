@@ -152,7 +152,7 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
         cursors.seal({ position: at_.position, mark: at_.mark, view: view.digest }, owner);
       const first: readonly ChangeItem[] =
         rights === null ? [] : [{ cursor: seal(place), time: formatInstant(at), change: 'rights', ...rights }];
-      if (part.size === 0) return { items: first, next: seal(place), isFull: false };
+      if (part.size === 0) return { items: first, next: seal(await headOf(db, number, signal)), isFull: false };
       const found = await readRows(db, { predicates: predicatesOf(part), after: place, limit }, { number, signal });
       const { rows } = found;
       const last = rows.at(-1);

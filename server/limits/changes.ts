@@ -12,7 +12,7 @@ export const CHANGES_LIMITS = Object.freeze({
   knownViews: 10_000,
   viewInterval: 3_600_000,
   /** How long changes are kept, and how many of them, unless the settings say otherwise. */
-  keep: 7 * 86_400_000,
+  keep: 604_800_000,
   rows: 1_000_000,
   /** Changes that get their positions in one transaction, and that one step removes. */
   numbered: 2_000,

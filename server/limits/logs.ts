@@ -10,6 +10,8 @@ export const AUDIT_LIMITS = Object.freeze({
   grants: 100,
   /** Parts of a visible set for which an event names grants. */
   citedParts: 100,
+  /** Records that one event about the feed of changes names. It only counts the others. */
+  shownChanges: 100,
   /**
    * Credentials that are remembered because their first request has been recorded. The one longest unseen is forgotten
    * first.
