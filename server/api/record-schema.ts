@@ -79,7 +79,7 @@ const PROPERTIES = Object.freeze({
     ...COMMON,
     template: nullable(recordId),
     parameters: object,
-    resources: schema({ type: 'object', additionalProperties: id }),
+    resources: schema({ type: 'object', additionalProperties: recordId }),
     state: schema({ title: 'RunState', enum: RUN_STATES }),
   },
 } satisfies Readonly<Record<Family, Readonly<Record<string, JsonSchema>>>>);

@@ -4,6 +4,7 @@ import {
   type AccessStep,
   decideAs,
   type Decision,
+  type Family,
   type GrantRef,
   type Instant,
   type NamespacePath,
