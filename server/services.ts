@@ -238,7 +238,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const { changes: retention = CHANGES_LIMITS } = options;
   const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
   const streams = countedStreams(publishChanges(metrics, feed));
-  const endFeed = feed.start({ clock, log });
+  const endFeed = feed.start({ log });
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,

@@ -8,7 +8,7 @@ const cursor = schema({
   title: 'ChangeCursor',
   description: 'A place in the feed. It belongs to the actor, the namespace and the families that were asked for.',
   type: 'string',
-  pattern: '^[A-Za-z0-9_-]{103}$',
+  pattern: `^[A-Za-z0-9_-]{${String(CHANGES_LIMITS.cursorCharacters)}}$`,
 });
 
 const region = schema({

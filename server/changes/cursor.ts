@@ -9,6 +9,8 @@ export interface Place {
   readonly position: number;
   /** The mark of that position (migration 0002). */
   readonly mark: number;
+  /** The instant from which on everything after the place has to be there, by the clock of the store. */
+  readonly since: number;
   /** The digest of the view, in hex. */
   readonly view: string;
 }
@@ -27,22 +29,20 @@ export interface Cursors {
 const VERSION = 1;
 const SALT = 16;
 const TAG = 16;
-const PLAIN = 8 + 4 + 32;
+const PLAIN = 8 + 4 + 8 + 32;
 /** The salt makes the key, so that the nonce never meets the same key again. */
 const NONCE = new Uint8Array(12);
-
-/** Every cursor has as many characters. */
-export const CURSOR_PATTERN = /^[A-Za-z0-9_-]{103}$/;
 
 export function makeCursors(secret: Uint8Array): Cursors {
   const root = Buffer.from(hkdfSync('sha256', secret, '', 'bailiwick cursors of changes', 32));
   const keyOf = (salt: Uint8Array): Buffer => createHmac('sha256', root).update(salt).digest();
   return {
-    seal: ({ position, mark, view }, owner) => {
+    seal: ({ position, mark, since, view }, owner) => {
       const plain = Buffer.alloc(PLAIN);
       plain.writeBigUInt64BE(BigInt(position), 0);
       plain.writeInt32BE(mark, 8);
-      plain.write(view, 12, 'hex');
+      plain.writeBigUInt64BE(BigInt(since), 12);
+      plain.write(view, 20, 'hex');
       const salt = randomBytes(SALT);
       const cipher = createCipheriv('aes-256-gcm', keyOf(salt), NONCE).setAAD(contextOf(owner));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
@@ -65,7 +65,8 @@ export function makeCursors(secret: Uint8Array): Cursors {
       return {
         position: Number(plain.readBigUInt64BE(0)),
         mark: plain.readInt32BE(8),
-        view: plain.toString('hex', 12),
+        since: Number(plain.readBigUInt64BE(12)),
+        view: plain.toString('hex', 20),
       };
     },
   };

@@ -1,6 +1,5 @@
-// The feed of changes, for everybody who reads it in this process (docs/feed.md). It gives the next changes that a
-// reader may see, first of all what has changed in what it may see; and it tells those who follow when there may be
-// more.
+// The feed of changes, for everybody who reads it in this process (docs/feed.md): the next changes that a reader may see,
+// first of all what has changed in what it may see.
 import {
   canonicalize,
   FAMILIES,
@@ -11,24 +10,15 @@ import {
   type Visible,
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
-import type { Clock, Logger } from '../ports.js';
 import { ApiProblem } from '../problem.js';
 import { rowPredicate, type RowPredicate } from '../query/row-predicate.js';
-import { type NewsWatch, watchEvery } from '../watch.js';
 import { type ChangeKind, changeKind } from './change-kinds.js';
 import { type ChangeRow, changesStatement, headStatement, type HeadRow } from './change-statement.js';
 import { type CursorOwner, makeCursors, type Place } from './cursor.js';
-import { makeKeptViews } from './kept-views.js';
-import {
-  feedState,
-  numberChanges,
-  removeChanges,
-  removeViews,
-  type FeedState,
-  type Retention,
-} from './number-changes.js';
+import { type FeedWatch, watchFeed } from './feed-watch.js';
+import { type KeptViews, makeKeptViews } from './kept-views.js';
+import type { Retention } from './number-changes.js';
 import { partOf, type RightsChange, rightsChange, type View } from './view.js';
 
 export interface FeedOptions {
@@ -74,134 +64,53 @@ export interface Changes {
   readonly isFull: boolean;
 }
 
-export interface Feed {
+export interface Feed extends Omit<FeedWatch, 'number'> {
   /** Throws `query.cursor` and `changes.expired`. */
   readonly read: (asked: ReadChanges) => Promise<Changes>;
-  /** Calls the listener whenever there may be something new. Returns a way to end that. */
-  readonly follow: (listener: () => void) => () => void;
-  /** Something was written by this process. */
-  readonly hear: () => void;
-  /** What the last look found; null before the first. */
-  readonly state: () => FeedState | null;
-  /** Looks for what others have changed from now on, until the result is called. */
-  readonly start: (ports: { readonly clock: Clock; readonly log: Logger }) => () => Promise<void>;
 }
-
-/** The channel on which a gateway says that the feed goes on. */
-const CHANNEL = 'bailiwick_changes';
 
 export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOptions): Feed {
   const cursors = makeCursors(cursorKey);
   const views = makeKeptViews(db);
-  const listeners = new Set<() => void>();
-  let watch: NewsWatch | null = null;
-  let listening: Promise<{ readonly close: () => Promise<void> } | null> | null = null;
-  let state: FeedState | null = null;
-  let looked = -Infinity;
-  let removed = 0;
-  const tell = (): void => {
-    for (const listener of [...listeners]) listener();
-  };
-
-  /** Everything that was pending when this was called has its place afterwards, or as much as one step takes. */
-  const number = async (): Promise<number> => {
-    const numbered = await numberChanges(db, CHANGES_LIMITS.numbered);
-    if (numbered > 0) {
-      tell();
-      await db.rows(sql`SELECT pg_notify(${CHANNEL}::text, ${''}::text)`);
-    }
-    return numbered;
-  };
-
-  const tidy = async (clock: Clock): Promise<void> => {
-    const gone = await removeChanges(db, retention, clock.now());
-    removed += gone;
-    if (gone === 0) await removeViews(db, retention, clock.now());
-    // The embedded engine has no autovacuum, and would step over every row that there ever was.
-    if (db.kind !== 'embedded' || removed < CHANGES_LIMITS.removedBeforeTidying) return;
-    removed = 0;
-    await db.knex.raw('VACUUM changes_pending, changes');
-  };
-
-  const look = async (clock: Clock, isNews: boolean): Promise<void> => {
-    const isIdle = listeners.size === 0;
-    if (isIdle && !isNews && performance.now() - looked < CHANGES_LIMITS.idleLook) return;
-    looked = performance.now();
-    const before = state?.position ?? 0;
-    state = await feedState(db);
-    if (state.position !== before) tell();
-    if (state.isPending) {
-      removed += await number();
-      state = await feedState(db);
-    }
-    await tidy(clock);
-  };
-
+  const { number, ...watch } = watchFeed(db, retention);
   return {
+    ...watch,
     read: async (asked) => {
       const { view, at, owner, after, limit, signal } = asked;
       const place = after === null ? null : cursors.open(after, owner);
       const part = partOf(view, owner);
       const rights = place === null || place.view === view.digest ? null : await changedRights(views, place, asked);
-      await views.keep(view, at);
-      if (place === null) {
-        const head = await headOf(db, number, signal);
-        return { items: [], next: cursors.seal({ ...head, view: view.digest }, owner), isFull: false };
-      }
-      const seal = (at_: Pick<Place, 'position' | 'mark'>): string =>
-        cursors.seal({ position: at_.position, mark: at_.mark, view: view.digest }, owner);
+      await views.keep(view);
+      const seal = ({ position, mark, since }: Where): string =>
+        cursors.seal({ position, mark, since, view: view.digest }, owner);
       const first: readonly ChangeItem[] =
-        rights === null ? [] : [{ cursor: seal(place), time: formatInstant(at), change: 'rights', ...rights }];
-      if (part.size === 0) return { items: first, next: seal(await headOf(db, number, signal)), isFull: false };
-      const found = await readRows(db, { predicates: predicatesOf(part), after: place, limit }, { number, signal });
-      const { rows } = found;
+        place === null || rights === null
+          ? []
+          : [{ cursor: seal(place), time: formatInstant(at), change: 'rights', ...rights }];
+      if (place === null || part.size === 0) {
+        return { items: first, next: seal(await headOf(db, { number, signal })), isFull: false };
+      }
+      const request = { predicates: predicatesOf(part), after: place, limit, keep: retention.keep };
+      const { rows, head } = await readRows(db, request, { number, signal });
       const last = rows.at(-1);
       const isFull = rows.length >= limit;
-      const end = isFull && last !== undefined ? { position: Number(last.position), mark: last.own_mark } : found.head;
+      const end = isFull && last !== undefined ? whereOf(last) : head;
       return { items: [...first, ...rows.map((row) => itemOf(row, seal))], next: seal(end), isFull };
     },
-    follow: (listener) => {
-      listeners.add(listener);
-      // Announcements of others are listened to from the first follower on.
-      listening ??= db.listen(CHANNEL, () => watch?.hear()).catch(() => null);
-      return () => {
-        listeners.delete(listener);
-      };
-    },
-    hear: () => {
-      if (listeners.size > 0) watch?.hear();
-    },
-    state: () => state,
-    start: ({ clock, log }) => {
-      let isFailing = false;
-      const own = (watch = watchEvery(CHANGES_LIMITS.look, async (why, signal) => {
-        try {
-          await look(clock, why !== 'poll');
-          isFailing = false;
-        } catch (error) {
-          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes does not go on');
-          isFailing = true;
-        }
-      }));
-      return async () => {
-        await (await listening)?.close();
-        listening = null;
-        await own.stop();
-      };
-    },
   };
+}
 
-  async function changedRights(
-    kept: ReturnType<typeof makeKeptViews>,
-    place: Place,
-    { view, owner }: ReadChanges,
-  ): Promise<RightsChange | null> {
-    const before = await kept.find(place.view);
-    if (before === null) throw expired(VIEW_GONE);
-    const change = rightsChange(partOf({ sets: before }, owner), partOf(view, owner));
-    if (change !== null && change.gained.length + change.lost.length > CHANGES_LIMITS.regions) throw expired(TOO_MUCH);
-    return change;
-  }
+/** What has changed in what the reader may see since the cursor; null if nothing has. */
+async function changedRights(
+  views: KeptViews,
+  { view: digest }: Place,
+  { view, owner }: ReadChanges,
+): Promise<RightsChange | null> {
+  const before = await views.find(digest);
+  if (before === null) throw expired(VIEW_GONE);
+  const change = rightsChange(partOf({ sets: before }, owner), partOf(view, owner));
+  if (change !== null && change.gained.length + change.lost.length > CHANGES_LIMITS.regions) throw expired(TOO_MUCH);
+  return change;
 }
 
 const GONE = 'Changes after this cursor are not kept any more: read everything again, and go on from a new cursor';
@@ -212,31 +121,37 @@ function expired(title: string): ApiProblem {
   return new ApiProblem('changes.expired', { title });
 }
 
-/** Numbers pending changes and returns how many there were. */
-type NumberPending = () => Promise<number>;
+/** A place without the view under which it was reached. */
+type Where = Omit<Place, 'view'>;
 
-/** The place of the feed's end, after everything that has committed by now. */
-async function headOf(
-  db: Database,
-  number: NumberPending,
-  signal: AbortSignal | undefined,
-): Promise<Pick<Place, 'position' | 'mark'>> {
-  for (;;) {
+interface Reading extends Pick<FeedWatch, 'number'> {
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Where the feed ends, after what has committed by now, as far as one step gives places. */
+async function headOf(db: Database, { number, signal }: Reading): Promise<Where> {
+  const read = async (): Promise<HeadRow> => {
     const [head] = await db.read<HeadRow>(headStatement(), { signal });
     if (head === undefined) throw new TypeError('a store without the head of its feed');
-    if (!head.pending) return { position: Number(head.head), mark: head.mark };
-    if ((await number()) === 0) return { position: Number(head.head), mark: head.mark };
-  }
+    return head;
+  };
+  const head = await read();
+  return endOf(head.pending && (await number()) > 0 ? await read() : head);
+}
+
+function endOf({ head, mark, now }: HeadRow): Where {
+  return { position: Number(head), mark, since: Number(now) };
+}
+
+type FoundRow = ChangeRow & { readonly position: string };
+
+function whereOf({ position, own_mark: mark, own_since: since }: FoundRow): Where {
+  return { position: Number(position), mark, since: Number(since) };
 }
 
 interface Found {
-  readonly rows: readonly (ChangeRow & { readonly position: string })[];
-  readonly head: Pick<Place, 'position' | 'mark'>;
-}
-
-interface Reading {
-  readonly number: NumberPending;
-  readonly signal: AbortSignal | undefined;
+  readonly rows: readonly FoundRow[];
+  readonly head: Where;
 }
 
 /**
@@ -249,27 +164,29 @@ async function readRows(
   { number, signal }: Reading,
 ): Promise<Found> {
   const statement = changesStatement(request);
-  let rows = await db.readReplica<ChangeRow>(statement, { signal });
-  if (rows[0]?.intact !== true) rows = await db.read<ChangeRow>(statement, { signal });
-  if (rows[0]?.intact === true && rows[0].pending && rows.length < request.limit && (await number()) > 0) {
-    rows = await db.read<ChangeRow>(statement, { signal });
+  let found = foundIn(await db.readReplica<ChangeRow>(statement, { signal }));
+  found ??= foundIn(await db.read<ChangeRow>(statement, { signal }));
+  if (found?.isPending === true && found.rows.length < request.limit && (await number()) > 0) {
+    found = foundIn(await db.read<ChangeRow>(statement, { signal }));
   }
-  const [head] = rows;
-  if (head === undefined) throw new TypeError('a store without the head of its feed');
-  if (!head.intact) throw expired(GONE);
-  return {
-    rows: rows.filter((row): row is Found['rows'][number] => row.position !== null),
-    head: { position: Number(head.head), mark: head.mark },
-  };
+  if (found === null) throw expired(GONE);
+  return found;
 }
 
-function itemOf(
-  { position, own_mark: mark, change, family, id, path, other, revision, at }: Found['rows'][number],
-  seal: (place: Pick<Place, 'position' | 'mark'>) => string,
-): ChangeItem {
+/** Null if the feed cannot go on from the cursor. */
+function foundIn(rows: readonly ChangeRow[]): (Found & { readonly isPending: boolean }) | null {
+  const [head] = rows;
+  if (head === undefined) throw new TypeError('a store without the head of its feed');
+  if (!head.intact) return null;
+  const found = rows.filter((row): row is FoundRow => row.position !== null);
+  return { rows: found, head: endOf(head), isPending: head.pending };
+}
+
+function itemOf(row: FoundRow, seal: (where: Where) => string): ChangeItem {
+  const { change, family, id, path, other, revision, at } = row;
   const kind = changeKind(change);
   return {
-    cursor: seal({ position: Number(position), mark }),
+    cursor: seal(whereOf(row)),
     time: at,
     change: kind === 'departed' ? 'moved' : kind,
     family: FAMILIES[family] ?? unknownFamily(),

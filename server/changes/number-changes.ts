@@ -5,13 +5,12 @@
 // Among what has committed, the order is that of the sequence: a record's next change draws its number while it holds the
 // record's lock, after the change before has committed.
 import { randomInt } from 'node:crypto';
-import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { sql } from '../db/sql.js';
+import { sql, type Fragment } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { changeCode } from './change-kinds.js';
 
-/** How long changes are kept, and how many of them. */
+/** How long cursors are good, and how many changes are kept at most. */
 export interface Retention {
   /** Milliseconds. */
   readonly keep: number;
@@ -48,35 +47,41 @@ export async function numberChanges(db: Pick<Database, 'write'>, most: number): 
 
 /** Removes some of the oldest changes that are not kept any more, and returns how many were removed. */
 export async function removeChanges(
-  db: Pick<Database, 'write'>,
+  db: Pick<Database, 'rows' | 'write'>,
   { keep, rows }: Retention,
-  now: Instant,
 ): Promise<number> {
-  const before = formatInstant(instantOf(now - keep));
-  const most = CHANGES_LIMITS.removed;
+  const oldest = sql`WITH oldest AS (
+        SELECT c.position, c.mark, c.numbered_at FROM changes AS c
+        WHERE int8send(c.position) > (SELECT int8send(h.floor) FROM changes_head AS h)
+        ORDER BY int8send(c.position) LIMIT ${CHANGES_LIMITS.removed}::integer),
+      old AS (
+        SELECT o.position, o.mark FROM oldest AS o CROSS JOIN changes_head AS h
+        WHERE o.numbered_at < ${ago(keep + CHANGES_LIMITS.slack)} OR o.position <= h.position - ${rows}::bigint)`;
+  // The lock is taken only if there is something to do, so that a gateway at rest writes nothing.
+  const [found] = await db.rows(sql`${oldest} SELECT 1 AS found FROM old AS o LIMIT 1`);
+  if (found === undefined) return 0;
   return db.write(async (writing) => {
     writing.run(LOCK);
-    const [row] = await writing.rows<{ readonly removed: number }>(sql`WITH oldest AS (
-        SELECT c.position, c.numbered_at FROM changes AS c
-        WHERE int8send(c.position) > (SELECT int8send(h.floor) FROM changes_head AS h)
-        ORDER BY int8send(c.position) LIMIT ${most}::integer),
-      last AS (
-        SELECT max(o.position) AS position FROM oldest AS o CROSS JOIN changes_head AS h
-        WHERE o.numbered_at < ${before}::timestamptz OR o.position <= h.position - ${rows}::bigint),
+    const [row] = await writing.rows<{ readonly removed: number }>(sql`${oldest},
+      last AS (SELECT o.position, o.mark FROM old AS o ORDER BY o.position DESC LIMIT 1),
       gone AS (
         DELETE FROM changes AS c USING changes_head AS h, last AS l
         WHERE int8send(c.position) > int8send(h.floor) AND int8send(c.position) <= int8send(l.position) RETURNING 1)
-      UPDATE changes_head AS h SET floor = l.position FROM last AS l WHERE l.position > h.floor
+      UPDATE changes_head AS h SET floor = l.position, floor_mark = l.mark FROM last AS l WHERE l.position > h.floor
       RETURNING (SELECT count(*)::integer FROM gone) AS removed`);
     return row?.removed ?? 0;
   });
 }
 
 /** Removes the views that no cursor which still works can name. */
-export async function removeViews(db: Pick<Database, 'rows'>, { keep }: Retention, now: Instant): Promise<void> {
-  const before = formatInstant(instantOf(now - keep - 2 * CHANGES_LIMITS.viewInterval));
+export async function removeViews(db: Pick<Database, 'rows'>, { keep }: Pick<Retention, 'keep'>): Promise<void> {
+  const before = ago(keep + CHANGES_LIMITS.slack + CHANGES_LIMITS.viewInterval);
   await db.rows(sql`DELETE FROM change_views AS v WHERE v.digest = ANY (ARRAY(
-      SELECT w.digest FROM change_views AS w WHERE w.used_at < ${before}::timestamptz LIMIT ${CHANGES_LIMITS.removed}::integer))`);
+      SELECT w.digest FROM change_views AS w WHERE w.used_at < ${before} LIMIT ${CHANGES_LIMITS.removed}::integer))`);
+}
+
+function ago(milliseconds: number): Fragment {
+  return sql`(statement_timestamp() - ${milliseconds}::bigint * interval '1 millisecond')`;
 }
 
 /** Where the feed ends, and whether something waits for its place there. */

@@ -4,6 +4,8 @@ export const CHANGES_LIMITS = Object.freeze({
   /** Changes of one answer. */
   size: 500,
   defaultSize: 100,
+  /** Characters of a cursor. All have as many. */
+  cursorCharacters: 114,
   /** Regions of one `rights` item. If more have changed, the reader starts anew. */
   regions: 10_000,
   /** Characters of a visible set that is kept so that its reader learns how its rights have changed. */
@@ -11,15 +13,19 @@ export const CHANGES_LIMITS = Object.freeze({
   /** Visible sets that a process remembers as kept, and how often it says that one is in use, in milliseconds. */
   knownViews: 10_000,
   viewInterval: 3_600_000,
-  /** How long changes are kept, and how many of them, unless the settings say otherwise. */
+  /** How long cursors are good, and how many changes are kept at most, unless the settings say otherwise. */
   keep: 604_800_000,
   rows: 1_000_000,
+  /** How much longer than cursors are good the changes after them are kept, in milliseconds. */
+  slack: 3_600_000,
   /** Changes that get their positions in one transaction, and that one step removes. */
   numbered: 2_000,
   removed: 1_000,
   /** Milliseconds between looks for what others have changed: while somebody follows the feed, and otherwise. */
   look: 1_000,
   idleLook: 5_000,
+  /** Milliseconds between looks for what is to be removed. */
+  removal: 60_000,
   /** Removed rows after which the embedded store is tidied. */
   removedBeforeTidying: 20_000,
 });

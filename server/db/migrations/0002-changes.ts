@@ -46,7 +46,7 @@ const PENDING = [
 /**
  * `changes_head` is one row. Whoever holds its lock moves pending changes into the feed, where they get the next
  * positions. So positions become visible in their order, whatever the order of sequences and of transactions was.
- * `floor` is the last position that was removed.
+ * `floor` is the last position that was removed, and `floor_mark` its mark.
  *
  * `mark` is a random number of those who gave the position. A cursor has it, too: after a store lost its end and gave
  * the same positions again, the cursor is found out.
@@ -62,9 +62,10 @@ const NUMBERED = [
         one boolean PRIMARY KEY CHECK (one),
         position bigint NOT NULL,
         mark integer NOT NULL,
-        floor bigint NOT NULL
+        floor bigint NOT NULL,
+        floor_mark integer NOT NULL
       )`,
-  'INSERT INTO changes_head (one, position, mark, floor) VALUES (true, 0, 0, 0)',
+  'INSERT INTO changes_head (one, position, mark, floor, floor_mark) VALUES (true, 0, 0, 0, 0)',
   `CREATE TABLE changes (
         position bigint NOT NULL,
         mark integer NOT NULL,
@@ -139,6 +140,6 @@ const TRIGGERS = [
     tables: '',
     body: `DELETE FROM changes_pending;
       DELETE FROM changes;
-      UPDATE changes_head SET position = position + 1, floor = position + 1;`,
+      UPDATE changes_head SET position = position + 1, floor = position + 1, floor_mark = mark;`,
   },
 ] as const;
