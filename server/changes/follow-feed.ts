@@ -28,8 +28,16 @@ export interface Following<Moment> {
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Records what was shown. */
   readonly shown: (look: Pick<Look<Moment>, 'view'> & Partial<Look<Moment>>, changes: Changes) => void;
-  /** The problem as text; null if there is nobody to tell. */
-  readonly problemOf: (error: unknown) => string | null;
+  /** Null if there is nobody to tell. */
+  readonly problemOf: (error: unknown) => StreamProblem | null;
+}
+
+/** What ends a stream. */
+export interface StreamProblem {
+  /** A problem as JSON. */
+  readonly text: string;
+  /** In how many seconds the client should come back; null if it does not matter. */
+  readonly retryAfter: number | null;
 }
 
 /** Ends when the client does, and with an event that says why whenever it ends by itself. Never rejects. */
@@ -41,7 +49,9 @@ export async function followFeed<Moment>(feed: Feed, following: Following<Moment
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) return;
-    await sink.send(`event: problem\ndata: ${problem}\n\n`).catch(() => undefined);
+    const { text, retryAfter } = problem;
+    const retry = retryAfter === null ? '' : `retry: ${String(retryAfter * 1_000)}\n`;
+    await sink.send(`${retry}event: problem\ndata: ${text}\n\n`).catch(() => undefined);
   }
 }
 

@@ -339,7 +339,8 @@ function liveOf(door: Door, exchange: Exchange, { actor }: ActorCall): Live {
     problemOf: (error) => {
       const problem = toProblem(error);
       if (problem.code === 'internal') services.observer.answered(exchange, problem.status, problem);
-      return problemText(problem, exchange.clientId ?? exchange.requestId);
+      const text = problemText(problem, exchange.clientId ?? exchange.requestId);
+      return { text, retryAfter: problem.details.retryAfter ?? null };
     },
   };
 }

@@ -198,8 +198,8 @@ export interface Live {
   readonly again: () => Promise<Moment>;
   /** Records what was shown at a moment. */
   readonly shown: (moment: Moment, told: readonly ToldAbout[]) => void;
-  /** The problem that ends the stream, as text. A fault of ours is reported. */
-  readonly problemOf: (error: unknown) => string;
+  /** The problem that ends the stream, as its client is told. A fault of ours is reported. */
+  readonly problemOf: (error: unknown) => { readonly text: string; readonly retryAfter: number | null };
 }
 
 export interface Moment {

@@ -44,7 +44,6 @@ export const STREAM_LIMITS = Object.freeze({
   distance: 50,
   /** Streams that read at once. */
   readers: 4,
-  /** How soon a client should come back: usually, and after a shutdown. */
+  /** How soon a client should come back, unless the problem that ends its stream says so. */
   retry: 3_000,
-  retryAfterShutdown: 1_000,
 });

@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const walk = fc.record({
   first: grants,
   limits: fc.tuple(...READERS.map(() => fc.constantFrom(1, 2, 7, 500))),
-  steps: fc.array(step, { minLength: 25, maxLength: 60, size: 'max' }),
+  steps: fc.array(step, { minLength: 20, maxLength: 40, size: 'max' }),
 });
 
 describeOnStores('who follows the feed', (store) => {
@@ -140,7 +140,7 @@ describeOnStores('who follows the feed', (store) => {
     );
 
   it('and applies it holds what queries show', async () => {
-    const runs = testRuns({ usual: 6, deep: 60 });
+    const runs = testRuns({ usual: 4, deep: 60 });
     const report = stopwatch(`following the feed on the ${store.name} store`, runs);
     const figures = { items: 0, rights: 0, again: 0, compared: 0 };
     await fc.assert(

@@ -37,32 +37,37 @@ export function makeFollower({ send, places, families, limit }: FollowerOptions)
   const held = new Map<string, Held>();
   let cursor = '';
 
-  const recordsAt = async (family: string, namespace: string): Promise<readonly [string, Held][]> => {
-    const found: [string, Held][] = [];
-    let after: unknown = null;
-    do {
-      const page = { size: 100, ...(after === null ? {} : { cursor: after }) };
-      const select = ['id', 'revision', 'archivedAt'];
-      const { status, json } = await send('POST /api/v1/query', {
-        ...{ family, namespace, reach: 'exact', includeArchived: true, select, page },
-      });
-      if (status === 403 || status === 404) return [];
-      if (status !== 200) throw new Error(`a query was answered with ${String(status)}`);
-      for (const one of json['items'] as readonly Item[]) {
-        const isArchived = one['archivedAt'] !== null;
-        found.push([String(one['id']), { family, namespace, revision: Number(one['revision']), isArchived }]);
-      }
-      after = json['next'];
-    } while (after !== null);
+  /** What a query shows of one family in a region. Runs are asked for in each namespace of it. */
+  const recordsIn = async (family: string, region: Omit<Region, 'scopes'>): Promise<Map<string, Held>> => {
+    const found = new Map<string, Held>();
+    const isOneByOne = family === 'process-run' || region.extent === 'exact';
+    const contexts = isOneByOne ? places.filter((path) => isIn(path, region)) : [region.namespace];
+    for (const namespace of contexts) {
+      let after: string | null = null;
+      do {
+        const { status, json } = await send('POST /api/v1/query', {
+          ...{ family, namespace, reach: isOneByOne ? 'exact' : 'subtree', includeArchived: true },
+          select: ['id', 'namespace', 'revision', 'archivedAt'],
+          page: { size: 500, after },
+        });
+        if (status === 403 || status === 404) break;
+        if (status !== 200) throw new Error(`a query was answered with ${String(status)}`);
+        for (const one of json['items'] as readonly Item[]) {
+          const place = String(one['namespace']);
+          const isArchived = one['archivedAt'] !== null;
+          const record = { family, namespace: place, revision: Number(one['revision']), isArchived };
+          if (isIn(place, region)) found.set(String(one['id']), record);
+        }
+        ({ next: after } = json['page'] as { readonly next: string | null });
+      } while (after !== null);
+    }
     return found;
   };
 
   const query = async (): Promise<Map<string, Held>> => {
-    const all = new Map<string, Held>();
-    for (const family of families) {
-      for (const place of places) for (const [id, record] of await recordsAt(family, place)) all.set(id, record);
-    }
-    return all;
+    const parts: Map<string, Held>[] = [];
+    for (const family of families) parts.push(await recordsIn(family, { namespace: '/', extent: 'subtree' }));
+    return new Map(parts.flatMap((part) => [...part]));
   };
 
   const applyRights = async (item: Item): Promise<void> => {
@@ -73,10 +78,7 @@ export function makeFollower({ send, places, families, limit }: FollowerOptions)
     }
     for (const region of item['gained'] as readonly Region[]) {
       for (const scope of region.scopes) {
-        const family = scope.slice(0, scope.indexOf(':'));
-        for (const place of places.filter((path) => isIn(path, region))) {
-          for (const [id, record] of await recordsAt(family, place)) held.set(id, record);
-        }
+        for (const [id, record] of await recordsIn(scope.slice(0, scope.indexOf(':')), region)) held.set(id, record);
       }
     }
   };
@@ -152,7 +154,7 @@ interface Region {
   readonly scopes: readonly string[];
 }
 
-export function isIn(path: string, { namespace, extent, except = [] }: Region): boolean {
+export function isIn(path: string, { namespace, extent, except = [] }: Omit<Region, 'scopes'>): boolean {
   if (extent === 'exact') return path === namespace;
   if (extent === 'below' && path === namespace) return false;
   return isWithin(path, namespace) && !except.some((root) => isWithin(path, root));
