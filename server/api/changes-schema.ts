@@ -13,7 +13,8 @@ const cursor = schema({
 
 const region = schema({
   title: 'ReadRegion',
-  description: 'Namespaces in which records may be read: `exact` is one alone, `subtree` with everything below it, `below` everything below it. `except` lists subtrees that are left out.',
+  description:
+    'Namespaces in which records may be read: `exact` is one alone, `subtree` with everything below it, `below` everything below it. `except` lists subtrees that are left out.',
   type: 'object',
   required: ['namespace', 'extent', 'scopes'],
   properties: {
@@ -29,7 +30,8 @@ const regions = schema({ type: 'array', items: region });
 
 const recordChange = schema({
   title: 'RecordChange',
-  description: 'A record was created, changed, moved, archived, restored or deleted. Of `moved`, `from` is where it was, null where the actor may not see that, and `left` says that the actor may not see where it is now.',
+  description:
+    'A record was created, changed, moved, archived, restored or deleted. Of `moved`, `from` is where it was, null where the actor may not see that, and `left` says that the actor may not see where it is now.',
   type: 'object',
   required: ['cursor', 'time', 'change', 'family', 'id', 'namespace', 'revision'],
   properties: {

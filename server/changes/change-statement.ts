@@ -60,7 +60,13 @@ export function changesStatement({ predicates, after, limit, keep }: ChangesRequ
   const rows = (arm: ChangeArm, { columns, upTo, most }: Read): Fragment =>
     sql`CROSS JOIN LATERAL (SELECT ${columns} FROM changes AS c WHERE ${arm.within} AND ${from}${upTo} AND ${SHOWN}
           ORDER BY c.position LIMIT ${most}::bigint) AS f`;
-  const found = size <= FEW_ROOTS ? join(arms.map((arm) => sql`SELECT f.* FROM ${arm.roots} ${rows(arm, { columns: ALL, upTo: sql``, most: limit })}`), ' UNION ALL ') : null;
+  const found =
+    size <= FEW_ROOTS
+      ? join(
+          arms.map((arm) => sql`SELECT f.* FROM ${arm.roots} ${rows(arm, { columns: ALL, upTo: sql``, most: limit })}`),
+          ' UNION ALL ',
+        )
+      : null;
   const share = Math.ceil((2 * limit) / size) + 1;
   const first = arms.map(
     (arm, number) =>

@@ -114,7 +114,8 @@ async function changedRights(
 }
 
 const GONE = 'Changes after this cursor are not kept any more: read everything again, and go on from a new cursor';
-const VIEW_GONE = 'What you could see at this cursor is not known any more: read everything again, and go on from a new cursor';
+const VIEW_GONE =
+  'What you could see at this cursor is not known any more: read everything again, and go on from a new cursor';
 const TOO_MUCH = 'What you may see has changed in too many places: read everything again, and go on from a new cursor';
 
 function expired(title: string): ApiProblem {

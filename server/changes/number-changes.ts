@@ -46,10 +46,7 @@ export async function numberChanges(db: Pick<Database, 'write'>, most: number): 
 }
 
 /** Removes some of the oldest changes that are not kept any more, and returns how many were removed. */
-export async function removeChanges(
-  db: Pick<Database, 'rows' | 'write'>,
-  { keep, rows }: Retention,
-): Promise<number> {
+export async function removeChanges(db: Pick<Database, 'rows' | 'write'>, { keep, rows }: Retention): Promise<number> {
   const oldest = sql`WITH oldest AS (
         SELECT c.position, c.mark, c.numbered_at FROM changes AS c
         WHERE int8send(c.position) > (SELECT int8send(h.floor) FROM changes_head AS h)

@@ -290,12 +290,17 @@ interface Opening {
   readonly asked: ActorCall;
 }
 
-/** The stream has its place until it ends, and its actor's turn only until it begins. */
+/**
+ * The stream has its place until it ends, and its actor's turn only until it begins. What its client has yet to read
+ * counts as that of other answers does.
+ */
 async function openStream(door: Door, exchange: Exchange, { route, asked }: Opening): Promise<EventStream> {
   const { services } = door;
   const { actor } = asked;
   const places = actor.kind === 'anonymous' ? services.streams.anonymous : services.streams.actors;
-  const leave = await places.enter(countedAs(actor, exchange), exchange.incoming);
+  const name = countedAs(actor, exchange);
+  const shares = actor.kind === 'anonymous' ? services.shares.anonymous : services.shares.actors;
+  const leave = await places.enter(name, exchange.incoming);
   try {
     if (route.stream === undefined) throw new TypeError('a route without a stream');
     const { status, pour } = await route.stream(asked, liveOf(door, exchange, asked));
@@ -303,7 +308,16 @@ async function openStream(door: Door, exchange: Exchange, { route, asked }: Open
       status,
       pour: async (sink) => {
         try {
-          await pour(sink);
+          await pour({
+            send: async (text) => {
+              const taken = shares.hold(name, Buffer.byteLength(text));
+              try {
+                await sink.send(text);
+              } finally {
+                taken();
+              }
+            },
+          });
         } finally {
           leave();
         }
@@ -323,9 +337,7 @@ function liveOf(door: Door, exchange: Exchange, { actor }: ActorCall): Live {
       if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
       const at = services.clock.now();
       const now =
-        actor.kind === 'anonymous'
-          ? actor
-          : await services.actors.credentialOf(evidenceOf(exchange)).authenticate(at);
+        actor.kind === 'anonymous' ? actor : await services.actors.credentialOf(evidenceOf(exchange)).authenticate(at);
       // What was sealed for one actor is never shown to another.
       if (now.id !== actor.id) throw new ApiProblem('auth.invalid', { reason: 'the credential is another actor now' });
       services.audit.check('visibility');
@@ -340,7 +352,7 @@ function liveOf(door: Door, exchange: Exchange, { actor }: ActorCall): Live {
       const problem = toProblem(error);
       if (problem.code === 'internal') services.observer.answered(exchange, problem.status, problem);
       const text = problemText(problem, exchange.clientId ?? exchange.requestId);
-      return { text, retryAfter: problem.details.retryAfter ?? null };
+      return { text, retryAfter: problem.detail.retryAfter ?? null };
     },
   };
 }

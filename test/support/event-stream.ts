@@ -30,7 +30,10 @@ export interface StreamAsked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function openStream(port: number, { key, path = '/api/v1/changes', headers = {} }: StreamAsked): Promise<EventStreamClient> {
+export function openStream(
+  port: number,
+  { key, path = '/api/v1/changes', headers = {} }: StreamAsked,
+): Promise<EventStreamClient> {
   const request = httpRequest({
     ...{ host: '127.0.0.1', port, path, method: 'GET', agent: new Agent() },
     headers: {
@@ -92,7 +95,9 @@ function eventsIn(text: string): readonly StreamEvent[] {
     .slice(0, -1)
     .map((block) => {
       const fields = new Map(
-        block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trimStart()]),
+        block
+          .split('\n')
+          .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trimStart()]),
       );
       const data = fields.get('data');
       return {

@@ -31,7 +31,8 @@ export function changesRoute(feed: Feed): ActorRoute {
         after: {
           required: false,
           pattern: /^/,
-          description: 'The cursor to go on from: `next` of an answer, or the `cursor` of an item. Without it, the answer has no items, and the cursor of the present end.',
+          description:
+            'The cursor to go on from: `next` of an answer, or the `cursor` of an item. Without it, the answer has no items, and the cursor of the present end.',
           example: '',
         },
         limit: {

@@ -20,11 +20,16 @@ function read(feed: Feed, after: string | null, limit = 500): Promise<Changes> {
 }
 
 /** To the end of the feed. */
-async function readAll(feed: Feed, from: string, limit = 500): Promise<{ readonly seen: string[]; readonly next: string }> {
+async function readAll(
+  feed: Feed,
+  from: string,
+  limit = 500,
+): Promise<{ readonly seen: string[]; readonly next: string }> {
   const seen: string[] = [];
-  for (let after = from; ; ) {
+  for (let after = from; ;) {
     const { items, next, isFull } = await read(feed, after, limit);
-    for (const item of items) if (item.change !== 'rights') seen.push(`${item.id} ${String(item.revision)} ${item.change}`);
+    for (const item of items)
+      if (item.change !== 'rights') seen.push(`${item.id} ${String(item.revision)} ${item.change}`);
     after = next;
     if (!isFull) return { seen, next };
   }
@@ -92,7 +97,7 @@ describeOnStores('the order of the feed', (store) => {
     // One who reads while they write, in small pages, and one who reads all of it afterwards.
     const follow = async (limit: number): Promise<readonly string[]> => {
       const seen: string[] = [];
-      for (let after = start; ; ) {
+      for (let after = start; ;) {
         const wasOver = isOver;
         const more = await readAll(feed, after, limit);
         seen.push(...more.seen);
@@ -169,7 +174,9 @@ describeOnStores('the order of the feed', (store) => {
     const { next: start } = await read(feed, null);
     await db.knex.raw(bump, [idOf(8)]);
     const { next } = await readAll(feed, start);
-    const mark = (await db.knex.raw<{ rows: { mark: number }[] }>('SELECT mark FROM changes ORDER BY position DESC LIMIT 2')).rows;
+    const mark = (
+      await db.knex.raw<{ rows: { mark: number }[] }>('SELECT mark FROM changes ORDER BY position DESC LIMIT 2')
+    ).rows;
     await db.knex.raw('DELETE FROM changes WHERE position = (SELECT position FROM changes_head)');
     await db.knex.raw('UPDATE changes_head SET position = position - 1, mark = ?', [mark[1]?.mark ?? 0]);
     await db.knex.raw(bump, [idOf(9)]);
@@ -184,5 +191,4 @@ describeOnStores('the order of the feed', (store) => {
     const { next } = await read(feed, null);
     expect((await read(feed, next)).items).toEqual([]);
   });
-
 });
