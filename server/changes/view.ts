@@ -118,7 +118,8 @@ export function readView(text: string): ReadonlyMap<Family, Visible> | null {
   const parsed: unknown = JSON.parse(text);
   if (!Array.isArray(parsed)) return null;
   const sets = new Map<Family, Visible>();
-  for (const entry of parsed as readonly unknown[]) {
+  const entries: readonly unknown[] = parsed;
+  for (const entry of entries) {
     const [family, visible]: readonly unknown[] = Array.isArray(entry) ? entry : [];
     const read = readVisible(visible);
     if (!isFamily(family) || read === null) return null;

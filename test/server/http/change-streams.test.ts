@@ -24,7 +24,10 @@ describe('a stream of changes', () => {
   let ada: string;
   beforeAll(async () => {
     store = await testStores()[0]?.open();
-    open = await openGateway({ mode: { kind: 'serve', policy: SEES_A }, ...(store === undefined ? {} : { db: store.database }) });
+    open = await openGateway({
+      mode: { kind: 'serve', policy: SEES_A },
+      ...(store === undefined ? {} : { db: store.database }),
+    });
     wes = (await open.key({ actor: 'wes', identities: [WES] })).text;
     ada = (await open.key()).text;
     for (const path of ['/a', '/b'])
