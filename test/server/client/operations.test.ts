@@ -118,6 +118,7 @@ describe('bailiwick/client', () => {
       'http.js',
       'index.js',
       'operations.js',
+      'pause.js',
       'send.js',
       'transport.js',
     ]);
