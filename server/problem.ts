@@ -180,6 +180,11 @@ const KINDS = {
     title: 'The statement of the snapshot is older than one that was accepted',
     help: 'To go back on purpose use `POST /admin/v1/rollback` or `bailiwick rollback`, with a reason. Else sign the snapshot with a later generation.',
   },
+  'changes.expired': {
+    status: 410,
+    title: 'The feed cannot go on from this cursor: read everything again, and go on from a new cursor',
+    help: 'Get a new cursor with `GET /api/v1/changes` without `after`, then read what you need with queries, then go on from that cursor. Changes are kept for as long as the setting `changes.keep` says.',
+  },
   'record.precondition': {
     status: 412,
     title: 'The record does not have the revision that the change names',

@@ -18,6 +18,8 @@ import { makeLocalAuthenticator } from './auth/local-authenticator.js';
 import { makeSocketAuthenticator } from './auth/socket-authenticator.js';
 import type { RequestActor } from './auth/request-actor.js';
 import { makeActorResolver } from './auth/resolved-actors.js';
+import { makeFeed } from './changes/feed.js';
+import type { Retention } from './changes/number-changes.js';
 import type { ConcurrencyLimits, RateLimits } from './config/index.js';
 import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
@@ -38,6 +40,7 @@ import { makeRequestMetrics } from './metrics/request-metrics.js';
 import {
   countReloads,
   publishCertificate,
+  publishChanges,
   publishConnections,
   publishAudit,
   publishIssuers,
@@ -53,7 +56,8 @@ import { makeRoutes } from './http/routes.js';
 import type { AuthzenSettings } from './http/routes/authzen.js';
 import type { CutReason } from './http/connection.js';
 import type { ConnectionFacts } from './http/connection-table.js';
-import { makeCrowdShares, makeShares, makeStrangers } from './http/shares.js';
+import { makeCrowdShares, makeShares, makeStrangers, type Shares } from './http/shares.js';
+import { CHANGES_LIMITS, STREAM_LIMITS } from './limits/changes.js';
 import { SHARE_LIMITS } from './limits/http.js';
 import { makeProver } from './policy/open/prover.js';
 import { type Candidate, makeActivePolicy } from './policy/active/active-policy.js';
@@ -93,6 +97,8 @@ export interface ServicesOptions {
   readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
   /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
   readonly idempotency?: number;
+  /** How long changes are kept for those who follow them. Defaults to a week. */
+  readonly changes?: Retention;
   /** Whether others are answered in the words of AuthZEN. Defaults to null: nobody is. */
   readonly authzen?: AuthzenSettings | null;
   readonly log: Logger;
@@ -229,6 +235,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     (await Promise.all(registries.map((registry) => registry.read()))).flat();
   const { askWorkers = () => Promise.resolve([]) } = options;
   const storeWatch = watchStore({ db, log });
+  const { changes: retention = CHANGES_LIMITS } = options;
+  const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
+  const streams = countedStreams(publishChanges(metrics, feed));
+  const endFeed = feed.start({ log });
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
     actors,
@@ -257,6 +267,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       ),
       strangers: makeStrangers(),
     },
+    streams,
     onCut: publishConnections(metrics, options.connections ?? null),
     onFull: ({ max, known, strangers }) => {
       log.warn(
@@ -273,6 +284,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       db,
       prover,
       cursorKey: secrets.cursor,
+      feed,
       readiness,
       authzen: mode.kind === 'local' ? null : authzen,
       isPublic: anonymous !== null,
@@ -305,7 +317,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     close: async () => {
       shadow.close();
       prover.close();
-      await storeWatch.stop();
+      await Promise.all([storeWatch.stop(), endFeed()]);
       await peers?.stop();
       await activations?.stop();
       activator.close();
@@ -313,5 +325,25 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       await Promise.all([actors.close(), admins.close()]);
       stopped();
     },
+  };
+}
+
+/** An actor that has all its places, or a process that has given all of its own, is refused at once. */
+function countedStreams(count: (by: 1 | -1) => void): Services['streams'] {
+  const places = (concurrency: number): Shares => makeShares({ concurrency, totalBytes: Infinity, patience: 0 });
+  const [all, nobody] = [places(STREAM_LIMITS.total), places(STREAM_LIMITS.anonymous)];
+  const counted = (shares: Shares): Pick<Shares, 'enter'> => ({
+    enter: async (name, client) => {
+      const leave = await shares.enter(name, client);
+      count(1);
+      return () => {
+        count(-1);
+        leave();
+      };
+    },
+  });
+  return {
+    actors: counted(makeCrowdShares(places(STREAM_LIMITS.perActor), all)),
+    anonymous: counted(makeCrowdShares(makeCrowdShares(places(STREAM_LIMITS.perActor), nobody), all)),
   };
 }

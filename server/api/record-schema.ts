@@ -18,7 +18,7 @@ const text = schema({ type: 'string' });
 const textOrNull = schema({ type: ['string', 'null'] });
 /** Open, and said so: generators of clients take an object without the last member for an empty one. */
 const object = schema({ type: 'object', additionalProperties: true });
-const id = schema({
+export const recordId = schema({
   title: 'RecordId',
   description: 'The id of a record: a UUID.',
   type: 'string',
@@ -41,7 +41,7 @@ export const familyName = schema({ title: 'Family', enum: FAMILIES });
 export const reachName = schema({ title: 'Reach', enum: ['lineage', 'exact', 'subtree'] });
 
 const COMMON = Object.freeze({
-  id,
+  id: recordId,
   namespace: namespacePath,
   name: textOrNull,
   description: textOrNull,
@@ -57,7 +57,7 @@ const template = Object.freeze({
   version: textOrNull,
   schema: schema({ type: ['object', 'null'], additionalProperties: true }),
 });
-const slot = { title: 'Slot', ...whole({ name: text, template: nullable(id), required: { type: 'boolean' } }) };
+const slot = { title: 'Slot', ...whole({ name: text, template: nullable(recordId), required: { type: 'boolean' } }) };
 
 const PROPERTIES = Object.freeze({
   namespace: { family: schema({ const: 'namespace' }), ...COMMON },
@@ -65,8 +65,8 @@ const PROPERTIES = Object.freeze({
   resource: {
     family: schema({ const: 'resource' }),
     ...COMMON,
-    template: nullable(id),
-    copiedFrom: nullable(id),
+    template: nullable(recordId),
+    copiedFrom: nullable(recordId),
   },
   'process-template': {
     family: schema({ const: 'process-template' }),
@@ -77,9 +77,9 @@ const PROPERTIES = Object.freeze({
   'process-run': {
     family: schema({ const: 'process-run' }),
     ...COMMON,
-    template: nullable(id),
+    template: nullable(recordId),
     parameters: object,
-    resources: schema({ type: 'object', additionalProperties: id }),
+    resources: schema({ type: 'object', additionalProperties: recordId }),
     state: schema({ title: 'RunState', enum: RUN_STATES }),
   },
 } satisfies Readonly<Record<Family, Readonly<Record<string, JsonSchema>>>>);

@@ -4,6 +4,7 @@ import {
   type AccessStep,
   decideAs,
   type Decision,
+  type Family,
   type GrantRef,
   type Instant,
   type NamespacePath,
@@ -38,9 +39,12 @@ export interface ToldHeld {
   readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
 }
 
-/** What an asker was told about others. */
+/** What an asker was told about others, or a reader of the feed about records. */
 export interface Told {
-  readonly operation: Extract<Operation, 'decide' | 'explain' | 'who-can' | 'what-can' | 'visible'>;
+  readonly operation: Extract<
+    Operation,
+    'decide' | 'explain' | 'who-can' | 'what-can' | 'visible' | `${Family}.changes`
+  >;
   readonly subject?: EventSubject;
   readonly access?: AccessAsked | CopyAsked;
   readonly decision?: Decision;

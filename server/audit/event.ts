@@ -43,7 +43,17 @@ export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'ad
 export type Outcome = 'allowed' | 'denied' | 'failed';
 
 /** What is done with records. */
-export const RECORD_ACTS = ['query', 'count', 'read', 'create', 'change', 'archive', 'restore', 'copy'] as const;
+export const RECORD_ACTS = [
+  'query',
+  'count',
+  'read',
+  'changes',
+  'create',
+  'change',
+  'archive',
+  'restore',
+  'copy',
+] as const;
 
 /** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */
 export const OTHER_OPERATIONS = [

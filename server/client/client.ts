@@ -21,9 +21,27 @@ import {
 } from './operations.js';
 import type { CountEnvelope, Family, FieldOf, ItemOf, PageOf, QueryEnvelope, Records } from './queries.js';
 import { type Answer, type CallOptions, type KeyedOptions, sendBy } from './send.js';
+import { pause } from './pause.js';
 import type { Transport } from './transport.js';
 
 type Selected<F extends Family> = readonly FieldOf<F>[] | undefined;
+
+/** What is asked of the feed of changes. */
+export interface FeedAsked {
+  /** `next` of a page, or the `cursor` of an item. Without it, a page has no items, and the cursor of the present end. */
+  readonly after?: string;
+  /** Changes there and below. Defaults to everywhere. */
+  readonly namespace?: string;
+  /** Defaults to all. */
+  readonly families?: readonly Family[];
+  /** The most changes of a page. */
+  readonly limit?: number;
+}
+
+export interface Followed extends FeedAsked {
+  /** Milliseconds to wait when there is nothing new. Defaults to 1,000. */
+  readonly every?: number;
+}
 
 interface Reads {
   /** One page. */
@@ -44,6 +62,13 @@ interface Reads {
   readonly count: <F extends Family>(query: CountEnvelope<F>, options?: CallOptions) => Promise<number>;
   /** A record by its id, a namespace by its path. */
   readonly get: <F extends Family>(family: F, name: string, options?: CallOptions) => Promise<Records[F]>;
+  /** One page of what has changed in what the actor may see. */
+  readonly changes: (asked?: FeedAsked, options?: CallOptions) => Promise<AnswerOf<'listChanges'>>;
+  /**
+   * Page after page, each with the cursor to go on from, for as long as it is wanted. Rejects with `changes.expired` if
+   * the cursor is too old: then everything has to be read again.
+   */
+  readonly follow: (asked: Followed, options?: CallOptions) => AsyncGenerator<AnswerOf<'listChanges'>, void>;
   readonly whoami: (options?: CallOptions) => Promise<AnswerOf<'whoami'>>;
 }
 
@@ -129,9 +154,31 @@ function readsBy(ask: Ask): Reads {
     if (record.family !== family) throw new AnswerError(200, 'the answer is another record');
     return record;
   };
+  const changes: Reads['changes'] = ({ after, namespace, families, limit } = {}, options) =>
+    ask(
+      'listChanges',
+      {
+        query: {
+          ...(after === undefined ? {} : { after }),
+          ...(namespace === undefined ? {} : { namespace }),
+          ...(families === undefined ? {} : { families: families.join(',') }),
+          ...(limit === undefined ? {} : { limit: String(limit) }),
+        },
+      },
+      options,
+    );
   return {
     query,
     pages,
+    changes,
+    follow: async function* ({ every = 1_000, ...asked }, options) {
+      for (let { after } = asked; ;) {
+        const page = await changes({ ...asked, ...(after === undefined ? {} : { after }) }, options);
+        yield page;
+        if (page.items.length === 0) await pause(every, options?.signal);
+        after = page.next;
+      }
+    },
     records: async function* (asked, options) {
       for await (const page of pages(asked, options)) yield* page.items;
     },

@@ -1,7 +1,7 @@
 // `bailiwick/client`: the API of a gateway for programs, typed. It loads nothing but itself.
 export { connect, type ConnectOptions } from './http.js';
 export type { BatchAnswers, BatchBuilder, Queued, QueuedRecord } from './batch.js';
-export type { Client } from './client.js';
+export type { Client, FeedAsked, Followed } from './client.js';
 export { AnswerError, type ProblemCode, ProblemError } from './errors.js';
 export type {
   AnswerOf,

@@ -13,6 +13,7 @@ import type {
   PUT_SCHEMA,
   WrittenSchema,
 } from '../api/command-schema.js';
+import type { CHANGES_SCHEMA } from '../api/changes-schema.js';
 import type { EXPLAINED_SCHEMA } from '../api/explain-schema.js';
 import type {
   HELD_SCHEMA,
@@ -101,7 +102,13 @@ interface With<Body> {
   readonly body: Body;
 }
 
+/** The query parameters of the feed: all may be left out. */
+interface FeedQuery {
+  readonly query: { readonly [Name in 'after' | 'limit' | 'namespace' | 'families']?: string };
+}
+
 export const OPERATIONS = Object.freeze({
+  listChanges: operation<FeedQuery, TypeOf<typeof CHANGES_SCHEMA>>('GET /api/v1/changes', 'safe'),
   queryRecords: operation<With<QueryEnvelope>, TypeOf<typeof PAGE_SCHEMA>>('POST /api/v1/query', 'safe'),
   countRecords: operation<With<CountEnvelope>, TypeOf<typeof COUNT_SCHEMA>>('POST /api/v1/query/count', 'safe'),
   getNamespace: operation<ByPath, Records['namespace']>('GET /api/v1/namespaces{path}', 'safe'),

@@ -82,9 +82,11 @@ export interface ExecutorOptions {
   readonly db: Database;
   /** How many milliseconds answers are kept. */
   readonly keepFor: number;
+  /** Called when something has been written. Defaults to nothing. */
+  readonly onWritten?: () => void;
 }
 
-export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
+export function makeExecutor({ db, keepFor, onWritten = () => undefined }: ExecutorOptions): Executor {
   const judging = makeJudging();
   const nextId = makeIdSource();
   return async (asking, order) => {
@@ -92,7 +94,9 @@ export function makeExecutor({ db, keepFor }: ExecutorOptions): Executor {
     const judgements = judging(asking.actor.id);
     for (let times = 0; ; times += 1) {
       try {
-        return await once(asking, order, { db, keepFor, nextId, judgements, spent });
+        const executed = await once(asking, order, { db, keepFor, nextId, judgements, spent });
+        if (!executed.replayed) onWritten();
+        return executed;
       } catch (error) {
         if (error instanceof PutOff) await judgements.settle();
         const isStale = error instanceof Moved || error instanceof PutOff || isOvertaken(error);

@@ -15,6 +15,7 @@ import {
   type SwitchNames,
   type ValuesOf,
 } from './setting.js';
+import { CHANGES_LIMITS } from '../limits/changes.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { DATABASE_LIMITS } from '../limits/store.js';
@@ -179,6 +180,16 @@ export const SETTINGS = Object.freeze({
       doc: 'how long the answer to a create, copy or batch is kept under its Idempotency-Key',
     }),
     expandedRows: later(),
+  }),
+  changes: group('the feed of changes (docs/feed.md)', {
+    keep: setting(AGE, {
+      default: '7d',
+      doc: 'how long a change is kept for those who follow them; a cursor that is older has to begin anew',
+    }),
+    rows: setting(count(1_000, 1_000_000_000), {
+      default: CHANGES_LIMITS.rows,
+      doc: 'how many changes are kept at most; older ones are removed first',
+    }),
   }),
   snapshot: group('which policy may be served, and for how long', {
     source: group('where the policy comes from, unless `policy` names a path', {

@@ -5,6 +5,7 @@ import type { Knex } from 'knex';
 import type { Database } from './database.js';
 import { sqlStateOf, StoreError } from './failures.js';
 import { store } from './migrations/0001-store.js';
+import { changes } from './migrations/0002-changes.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -14,7 +15,10 @@ interface StoreMigration {
 }
 
 /** In order. The list is append-only: a released migration is never edited, but corrected by a later one. */
-const MIGRATIONS: readonly StoreMigration[] = Object.freeze([{ name: '0001-store', up: store }]);
+const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
+  { name: '0001-store', up: store },
+  { name: '0002-changes', up: changes },
+]);
 
 const TABLE = 'schema_migrations';
 

@@ -2,7 +2,7 @@
 // and catches what it cannot read; everything after that is pipeline.ts. The app takes the messages of a listener, or
 // objects that act like them.
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
-import type { Incoming, Outgoing, Outlet } from './message.js';
+import { CLOSED_SINK, type Incoming, type Outgoing, type Outlet } from './message.js';
 import { pathTemplate } from './path-template.js';
 import { type Door, refuseUnroutable, type RoutesOfPath, serve } from './pipeline.js';
 import type { Route } from './route.js';
@@ -49,6 +49,7 @@ export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
     app.take({ ...incoming }, { deliver: resolve });
   });
   outgoing.taken();
+  void outgoing.pour?.(CLOSED_SINK);
   return outgoing;
 }
 

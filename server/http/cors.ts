@@ -22,7 +22,7 @@ export interface Preflight {
 export const NO_CORS: Cors = Object.freeze({ headersFor: () => [], preflightFor: () => null });
 
 const SENT =
-  'authorization, content-type, if-match, if-none-match, idempotency-key, x-request-id, traceparent, tracestate';
+  'authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, x-request-id, traceparent, tracestate';
 const READ =
   'Bailiwick-Snapshot, X-Request-Id, ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate';
 /** How many seconds a browser may remember a preflight. */

@@ -10,7 +10,7 @@ import { holdsCredential, maskCredentials } from '../mask.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
 import type { Span } from '../trace.js';
 import { HTTP_LIMITS } from '../limits/http.js';
-import type { Incoming, Outgoing } from './message.js';
+import type { Incoming, Outgoing, Pour } from './message.js';
 import type { Headers } from './request-head.js';
 import type { Route } from './route.js';
 
@@ -41,7 +41,7 @@ export interface Exchange {
   judged: Judged | null;
   /** What the actor was told it holds, for the audit log. */
   held: ToldHeld | null;
-  /** What the asker was told about others, for the audit log. */
+  /** What the asker was told about others, or a reader of the feed about records, for the audit log. */
   told: readonly Told[];
   /** When a read was decided, for the metrics; null until then. */
   decided: DecisionTimes | null;
@@ -79,6 +79,12 @@ export interface Answer {
   readonly headers?: readonly string[];
   /** For the audit log. */
   readonly shown?: ShownRecords;
+}
+
+/** An answer that goes on for as long as its client stays: server-sent events. */
+export interface EventStream {
+  readonly status: 200;
+  readonly pour: Pour;
 }
 
 /** An HTML document that needs nothing but itself. */
@@ -152,6 +158,20 @@ export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, c
 
 /** Keeps a page from loading or running anything, whatever its text might contain. */
 const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'"]);
+
+/** The head of a stream. Nobody on the way may store it, change it or hold it back. */
+export function toStream(exchange: Exchange, { status, pour }: EventStream, currentDigest: string): Reply {
+  const content: Content = { status, text: '', type: 'text/event-stream', headers: ['X-Accel-Buffering', 'no'] };
+  const { headers } = make(exchange, content, currentDigest);
+  const open = headers.slice(CONTENT_HEADERS).map((text) => (text === 'no-store' ? 'no-store, no-transform' : text));
+  return {
+    status,
+    headers: ['Content-Type', 'text/event-stream', ...open, 'Connection', 'close'],
+    text: '',
+    bytes: 0,
+    pour,
+  };
+}
 
 /** Answers a browser's preflight. */
 export function toPreflight({ clientId, requestId }: Exchange, headers: readonly string[], digest: string): Reply {

@@ -7,7 +7,7 @@ import { SOURCE_LIMITS } from '../limits/policy.js';
 import { makeParts } from '../policy/sources/parts.js';
 import { ApiProblem } from '../problem.js';
 import { type Connection, connectionOf } from './connection.js';
-import { type Incoming, type Outgoing, type Outlet, type Peer, RequestAborted } from './message.js';
+import { type Incoming, type Outgoing, type Outlet, type Peer, type Pour, RequestAborted } from './message.js';
 
 export class GatewayRequest extends IncomingMessage implements Incoming {
   /** Set while the client waits for permission to send its body (`Expect: 100-continue`). */
@@ -45,7 +45,7 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
 }
 
 export class GatewayResponse extends ServerResponse<GatewayRequest> implements Outlet {
-  deliver({ status, headers, text, bytes, isLast, taken }: Outgoing): void {
+  deliver({ status, headers, text, bytes, isLast, taken, pour }: Outgoing): void {
     const { req } = this;
     const connection = connectionOf(req.socket);
     if (!req.complete) discardBody(req);
@@ -53,7 +53,13 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     // where that body ends. After a fault the last request that arrived gets the last answer.
     const isEnd =
       isLast || req.leave !== null || connection.isLeaving || (connection.fault !== null && connection.waiting === 0);
-    this.writeHead(status, isEnd ? [...headers, 'Connection', 'close'] : [...headers]);
+    const closes = isEnd && pour === undefined;
+    this.writeHead(status, closes ? [...headers, 'Connection', 'close'] : [...headers]);
+    if (pour !== undefined) {
+      taken();
+      void this.#pourFrom(pour, connection);
+      return;
+    }
     if (bytes > HTTP_LIMITS.pieceBytes && req.method !== 'HEAD') {
       this.#deliverSlowly(Buffer.from(text), connection.awaitReader(taken));
       return;
@@ -63,6 +69,43 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     // Usually the system takes the whole answer at once.
     if (this.writableLength === 0 || req.socket.destroyed) taken();
     else this.once('close', connection.awaitReader(taken).end);
+  }
+
+  /** Each part is taken before the next is made, at the pace that is asked of every reader. */
+  async #pourFrom(pour: Pour, connection: Connection): Promise<void> {
+    this.flushHeaders();
+    await pour({
+      send: async (text) => {
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length; at += HTTP_LIMITS.pieceBytes) {
+          await this.#give(bytes.subarray(at, at + HTTP_LIMITS.pieceBytes), connection);
+        }
+      },
+    });
+    this.end();
+  }
+
+  #give(piece: Buffer, connection: Connection): Promise<void> {
+    if (this.destroyed || this.closed || connection.gone.aborted) return Promise.reject(new RequestAborted());
+    if (this.write(piece)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const reading = connection.awaitReader(() => undefined);
+      const settle = (finish: () => void): void => {
+        this.off('drain', onDrain).off('close', onClose);
+        reading.taken = piece.length;
+        reading.end();
+        finish();
+      };
+      const onDrain = (): void => {
+        settle(resolve);
+      };
+      const onClose = (): void => {
+        settle(() => {
+          reject(new RequestAborted());
+        });
+      };
+      this.on('drain', onDrain).on('close', onClose);
+    });
   }
 
   /** In pieces, each once the system has taken the one before. So it shows how fast the client reads. */

@@ -60,22 +60,25 @@ export function limitAddress({ limiters }: Pick<Identifying, 'limiters'>, exchan
 /** Refusals of requests of which nobody knows who sent them. They count against the address. */
 const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid', 'auth.unavailable']);
 
+export function evidenceOf({ headers, incoming, address, span }: Exchange): Evidence {
+  return {
+    bearer: bearerToken(headers.get('authorization')),
+    certificate: incoming.peer.certificate,
+    address: addressName(address),
+    trace: span.headers,
+  };
+}
+
 export async function identify<Actor extends NonNullable<Exchange['actor']>>(
   registry: Registry<Actor>,
   services: Pick<Identifying, 'limiters' | 'audit'>,
   exchange: Exchange,
 ): Promise<Actor> {
   const { limiters, audit } = services;
-  const { headers, incoming, at } = exchange;
+  const { incoming, at } = exchange;
   const { peer } = incoming;
   const address = addressName(exchange.address);
-  const evidence: Evidence = {
-    bearer: bearerToken(headers.get('authorization')),
-    certificate: peer.certificate,
-    address,
-    trace: exchange.span.headers,
-  };
-  const credential = registry.credentialOf(evidence);
+  const credential = registry.credentialOf(evidenceOf(exchange));
   const authenticate = async (): Promise<Actor> => {
     try {
       // A bad certificate is refused even with a good key: everything presented must hold.

@@ -64,7 +64,21 @@ export interface Outgoing {
   readonly isLast: boolean;
   /** Call this once, when the client has taken the answer or never will. */
   readonly taken: () => void;
+  /** Instead of a text: what to call once the head of the answer is sent. The answer ends when it has ended. */
+  readonly pour?: Pour;
 }
+
+/** Sends the parts of an answer that is made bit by bit. Never rejects. */
+export type Pour = (sink: Sink) => Promise<void>;
+
+/** Where they go. */
+export interface Sink {
+  /** Resolves once the system has taken the text. Rejects with `RequestAborted` once the client is gone. */
+  readonly send: (text: string) => Promise<void>;
+}
+
+/** For answers to somebody who takes no parts. */
+export const CLOSED_SINK: Sink = Object.freeze({ send: () => Promise.reject(new RequestAborted()) });
 
 /** Where the answer to one request goes. It takes a single answer. */
 export interface Outlet {

@@ -14,26 +14,29 @@ import {
   type Answer,
   clientIdOf,
   unlessKnown,
+  type EventStream,
   type Exchange,
   type Page,
   type PlainText,
   type Reply,
   toPreflight,
+  problemText,
   toRefusal,
   toReply,
+  toStream,
 } from './exchange.js';
 import { type BeginSpan, readTraceParent } from '../trace.js';
 import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
-import { asAnonymous, countedAs, identify, isBare, limitAddress, type Limiters } from './identify.js';
+import { asAnonymous, countedAs, evidenceOf, identify, isBare, limitAddress, type Limiters } from './identify.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
-import type { Call, HealthRoute, Route } from './route.js';
+import type { ActorCall, ActorRoute, Call, HealthRoute, Live, Moment, Route } from './route.js';
 import type { LiveComparison } from '../shadow/live-comparison.js';
 import type { Shares, Strangers } from './shares.js';
 import { toStoreProblem } from './store-problem.js';
@@ -52,6 +55,8 @@ export interface Services {
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
   readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & { readonly strangers: Strangers };
+  /** Places for streams, which an actor takes in addition to its turns. */
+  readonly streams: Readonly<Record<'actors' | 'anonymous', Pick<Shares, 'enter'>>>;
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly beginSpan: BeginSpan;
@@ -84,7 +89,13 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
       door.services.observer.answered(exchange, 204);
       return finish(door, exchange, toPreflight(exchange, preflight, digestOf(door)));
     }
-    const answer = unlessKnown(exchange, await work(door, routes, exchange));
+    const made = await work(door, routes, exchange);
+    if ('pour' in made) {
+      door.services.observer.answered(exchange, made.status);
+      door.services.audit.answered(exchange, { status: made.status, json: '', shown: { items: 0 } });
+      return finish(door, exchange, withCors(door, exchange, toStream(exchange, made, digestOf(door))));
+    }
+    const answer = unlessKnown(exchange, made);
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
     checkRoom(door, exchange, reply.bytes);
     door.services.observer.answered(exchange, answer.status);
@@ -127,7 +138,7 @@ function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
 }
 
 /** Counts the bytes before the turn ends. Otherwise the next request could begin before they are counted. */
-function finish(door: Door, exchange: Exchange, { status, headers, text, bytes }: Reply): Outgoing {
+function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
   const { peer } = exchange.incoming;
   const [shares, name] = shareOf(door, exchange) ?? [null, ''];
   const taken = shares === null ? door.services.shares.strangers.hold(peer, bytes) : shares.hold(name, bytes);
@@ -135,7 +146,7 @@ function finish(door: Door, exchange: Exchange, { status, headers, text, bytes }
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
   const isStranger = shares === null || exchange.actor?.kind === 'anonymous';
   const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
-  return { status, headers, text, bytes, isLast, taken };
+  return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour }) };
 }
 
 function digestOf({ services }: Door): string {
@@ -199,7 +210,11 @@ function withCors({ cors, services }: Door, { headers }: Exchange, reply: Reply)
   return more.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...more] };
 }
 
-async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange): Promise<Answer | Page | PlainText> {
+async function work(
+  door: Door,
+  routes: RoutesOfPath | null,
+  exchange: Exchange,
+): Promise<Answer | Page | PlainText | EventStream> {
   const { services, guard } = door;
   const { incoming, headers } = exchange;
   const target = incoming.url ?? '';
@@ -239,7 +254,7 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
   await takeTurn(door, exchange);
   const call = await callOf(route, { actor, target }, door, exchange);
   services.audit.check(route.access);
-  return route.run({
+  const asked: ActorCall = {
     ...call,
     judged: (judged, times) => {
       call.judged(judged, times);
@@ -256,7 +271,90 @@ async function work(door: Door, routes: RoutesOfPath | null, exchange: Exchange)
       const { policy } = pinFresh(services, exchange.at);
       return { snapshot: policy.digest, resolved: services.resolveActor(policy, actor) };
     },
+  };
+  return wantsEvents(exchange, route) ? openStream(door, exchange, { route, asked }) : route.run(asked);
+}
+
+/** Only a client that names the type gets events, so `*`/`*` keeps getting JSON. */
+function wantsEvents({ headers, incoming }: Exchange, { stream }: ActorRoute): boolean {
+  if (stream === undefined || incoming.method !== 'GET') return false;
+  const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
+  return ranges.some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    return type === 'text/event-stream' && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one));
   });
+}
+
+interface Opening {
+  readonly route: ActorRoute;
+  readonly asked: ActorCall;
+}
+
+/**
+ * The stream has its place until it ends, and its actor's turn only until it begins. What its client has yet to read
+ * counts as that of other answers does.
+ */
+async function openStream(door: Door, exchange: Exchange, { route, asked }: Opening): Promise<EventStream> {
+  const { services } = door;
+  const { actor } = asked;
+  const places = actor.kind === 'anonymous' ? services.streams.anonymous : services.streams.actors;
+  const name = countedAs(actor, exchange);
+  const shares = actor.kind === 'anonymous' ? services.shares.anonymous : services.shares.actors;
+  const leave = await places.enter(name, exchange.incoming);
+  try {
+    if (route.stream === undefined) throw new TypeError('a route without a stream');
+    const { status, pour } = await route.stream(asked, liveOf(door, exchange, asked));
+    return {
+      status,
+      pour: async (sink) => {
+        try {
+          await pour({
+            send: async (text) => {
+              const taken = shares.hold(name, Buffer.byteLength(text));
+              try {
+                await sink.send(text);
+              } finally {
+                taken();
+              }
+            },
+          });
+        } finally {
+          leave();
+        }
+      },
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function liveOf(door: Door, exchange: Exchange, { actor }: ActorCall): Live {
+  const { services } = door;
+  return {
+    lastEventId: exchange.headers.get('last-event-id') ?? null,
+    again: async (): Promise<Moment> => {
+      if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
+      const at = services.clock.now();
+      const now =
+        actor.kind === 'anonymous' ? actor : await services.actors.credentialOf(evidenceOf(exchange)).authenticate(at);
+      // What was sealed for one actor is never shown to another.
+      if (now.id !== actor.id) throw new ApiProblem('auth.invalid', { reason: 'the credential is another actor now' });
+      services.audit.check('visibility');
+      const active = pinFresh(services, at);
+      return { at, active, resolved: services.resolveActor(active.policy, now) };
+    },
+    shown: ({ at, active }, told) => {
+      const then = { ...exchange, at, active, judged: null, held: null, told };
+      services.audit.answered(then, { status: 200, json: '' });
+    },
+    problemOf: (error) => {
+      const problem = toProblem(error);
+      if (problem.code === 'internal') services.observer.answered(exchange, problem.status, problem);
+      const text = problemText(problem, exchange.clientId ?? exchange.requestId);
+      return { text, retryAfter: problem.detail.retryAfter ?? null };
+    },
+  };
 }
 
 /** A check of health may be asked with HEAD. Node leaves out the body of the answer. */

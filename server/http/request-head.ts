@@ -31,6 +31,8 @@ const KNOWN = {
   'x-request-id': 'list',
   traceparent: 'list',
   tracestate: 'list',
+  accept: 'list',
+  'last-event-id': 'once',
 } as const satisfies Readonly<Record<string, 'once' | 'list'>>;
 
 type KnownHeader = keyof typeof KNOWN;

@@ -24,7 +24,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { Answer, DecisionTimes, Page, PlainText } from './exchange.js';
+import type { Answer, DecisionTimes, EventStream, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -84,11 +84,19 @@ export interface Input {
 /** Headers that some answers have in addition to those of every answer. */
 export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
 
-/** The successful answers by status. Problems have a shape of their own, the same for every route. */
+/**
+ * The successful answers by status. `streams` is the other form of an answer, for clients that ask for events. Problems
+ * have a shape of their own, the same for every route.
+ */
 export type Output = Readonly<
   Record<
     number,
-    { readonly type: string; readonly schema: JsonSchema; readonly headers?: readonly AnswerHeader[] | undefined }
+    {
+      readonly type: string;
+      readonly schema: JsonSchema;
+      readonly headers?: readonly AnswerHeader[] | undefined;
+      readonly streams?: JsonSchema;
+    }
   >
 >;
 
@@ -121,7 +129,7 @@ export interface ActorCall extends Call<RequestActor> {
   readonly resolve: () => ResolvedActor;
   /** Notes what an actor was told it holds, for the audit log. */
   readonly toldHeld: (held: ToldHeld) => void;
-  /** Notes what an asker was told about others, for the audit log. */
+  /** Notes what an asker was told about others, or a reader of the feed about records, for the audit log. */
   readonly told: (answers: readonly ToldAbout[]) => void;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
@@ -175,6 +183,29 @@ export interface ActorRoute extends Described {
    */
   readonly access: 'self' | 'ask' | 'visibility' | 'record' | 'command';
   readonly run: (call: ActorCall) => Promise<Answer>;
+  /** Answers clients that ask for events (`Accept: text/event-stream`). Absent if the route has none. */
+  readonly stream?: (call: ActorCall, live: Live) => Promise<EventStream>;
+}
+
+/** What a stream gets in addition, for as long as it lasts. */
+export interface Live {
+  /** `Last-Event-ID`: where the client was. */
+  readonly lastEventId: string | null;
+  /**
+   * Who the client is now, under the policy in force now. Throws whatever a new request with the same credential would
+   * be refused with.
+   */
+  readonly again: () => Promise<Moment>;
+  /** Records what was shown at a moment. */
+  readonly shown: (moment: Moment, told: readonly ToldAbout[]) => void;
+  /** The problem that ends the stream, as its client is told. A fault of ours is reported. */
+  readonly problemOf: (error: unknown) => { readonly text: string; readonly retryAfter: number | null };
+}
+
+export interface Moment {
+  readonly at: Instant;
+  readonly active: Active;
+  readonly resolved: ResolvedActor;
 }
 
 /** For admins. No policy decides what an admin may do. */

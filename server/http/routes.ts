@@ -1,4 +1,5 @@
 // Every route of the API listener. What is not in this list does not exist.
+import { type Feed, makeFeed } from '../changes/feed.js';
 import { makeExecutor } from '../commands/execute.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { makeProver, type Prover } from '../policy/open/prover.js';
@@ -7,6 +8,7 @@ import { makePageTokens } from './page-tokens.js';
 import type { Route } from './route.js';
 import { type AuthzenSettings, makeAuthzenRoutes } from './routes/authzen.js';
 import { batchRoute } from './routes/batch.js';
+import { changesRoute } from './routes/changes.js';
 import { makeCommandRoutes } from './routes/commands.js';
 import { makeAskRoutes } from './routes/ask.js';
 import { decide } from './routes/decide.js';
@@ -21,6 +23,8 @@ import { whoami } from './routes/whoami.js';
 export interface RoutesOptions extends QueryRoutesOptions, Pick<HealthOptions, 'readiness'> {
   /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
   readonly idempotency?: number;
+  /** The feed of changes. Defaults to one of its own, which nobody tells of what others write. */
+  readonly feed?: Feed;
   /** Proves what services ask about the policy in force. Defaults to one of its own. */
   readonly prover?: Prover;
   /** Whether reading needs no credential. Defaults to no. */
@@ -31,12 +35,14 @@ export interface RoutesOptions extends QueryRoutesOptions, Pick<HealthOptions, '
 
 export function makeRoutes({ idempotency = COMMAND_LIMITS.idempotency, ...options }: RoutesOptions): readonly Route[] {
   const { prover = makeProver(storedSnapshots(options.db)) } = options;
-  const execute = makeExecutor({ db: options.db, keepFor: idempotency });
+  const { feed = makeFeed(options) } = options;
+  const execute = makeExecutor({ db: options.db, keepFor: idempotency, onWritten: feed.hear });
   const commands = makeCommandRoutes(execute);
   const tokens = makePageTokens(options.cursorKey);
   const listed = [
     ...makeQueryRoutes(options),
     ...makeRecordRoutes(options.db),
+    changesRoute(feed),
     ...commands,
     batchRoute(execute, commands),
     whoami,

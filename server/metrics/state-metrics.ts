@@ -3,6 +3,7 @@
 import type { Instant } from '../../engine/index.js';
 import type { AuditTrail } from '../audit/trail.js';
 import type { CredentialIssuer } from '../auth/authenticator.js';
+import type { Feed } from '../changes/feed.js';
 import type { Database, PoolFacts } from '../db/database.js';
 import type { CutReason } from '../http/connection.js';
 import type { ConnectionFacts } from '../http/connection-table.js';
@@ -310,5 +311,26 @@ export function publishConnections(
   });
   return (reason) => {
     cut.add(reason);
+  };
+}
+
+/** Returns what counts the streams that are open. */
+export function publishChanges({ gauge }: Registry, feed: Pick<Feed, 'state'>): (by: 1 | -1) => void {
+  let streams = 0;
+  gauge({ name: 'bailiwick_changes_streams', help: 'Streams of the feed of changes that are open.' }, () => [
+    [streams],
+  ]);
+  gauge(
+    {
+      name: 'bailiwick_changes_lag_seconds',
+      help: 'How long the oldest change that has no place in the feed yet has waited, at the last look; 0 if there is none.',
+    },
+    () => {
+      const state = feed.state();
+      return state === null ? [] : [[state.lag ?? 0]];
+    },
+  );
+  return (by) => {
+    streams += by;
   };
 }

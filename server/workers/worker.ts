@@ -42,6 +42,7 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
     rate,
     concurrency,
     idempotency,
+    changes: config.changes,
     log,
     rule,
     audit: trail,

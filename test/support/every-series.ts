@@ -7,6 +7,7 @@ import {
   countReloads,
   publishAudit,
   publishCertificate,
+  publishChanges,
   publishConnections,
   publishIssuers,
   publishPeers,
@@ -39,6 +40,7 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   });
   publishIssuers(registry, []);
   publishCertificate(registry, null);
+  publishChanges(registry, { state: () => null });
   publishConnections(registry, () => ({ max: 1, known: 0, strangers: 0 }));
   const series = [...(await registry.read()), ...(await processMetrics().read())];
   return new Map(series.map((one) => [one.name, one]));

@@ -190,6 +190,7 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         admin,
         rate,
         concurrency,
+        changes: config.changes,
         idempotency,
         log,
         audit: trail,

@@ -127,9 +127,19 @@ function parametersOf(route: Route): Operation['parameters'] {
     required: true,
     ...REQUEST_HEADERS[name],
   }));
+  const streamed = route.output[200]?.streams === undefined ? [] : [LAST_EVENT_ID];
   const known = isConditional(route) ? [{ in: 'header' as const, required: false, ...IF_NONE_MATCH }] : [];
-  return [...parts, ...query, ...headers, ...known, { $ref: '#/components/parameters/X-Request-Id' }];
+  return [...parts, ...query, ...headers, ...known, ...streamed, { $ref: '#/components/parameters/X-Request-Id' }];
 }
+
+const LAST_EVENT_ID: Parameter = Object.freeze({
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The `id` of the last event that the client has, sent by browsers when they come back to a stream.',
+  schema: { type: 'string' },
+  example: '',
+});
 
 /** Whether the client may say which revision it has. */
 function isConditional({ method, output }: Route): boolean {
@@ -155,12 +165,15 @@ function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pi
 
 function answersOf(route: Route, { schemas, refusal }: Components): Operation['responses'] {
   const given = Object.entries(route.output).map(
-    ([status, { type, schema, headers = [] }]): readonly [string, Response] => [
+    ([status, { type, schema, headers = [], streams }]): readonly [string, Response] => [
       status,
       {
         description: STATUS_CODES[status] ?? status,
         headers: { ...headersOf([...ALWAYS, ...WHERE_LIMITED]), ...headersOf(headers) },
-        content: { [mediaType(type)]: { schema: schemas.refer(schema) } },
+        content: {
+          [mediaType(type)]: { schema: schemas.refer(schema) },
+          ...(streams === undefined ? {} : { 'text/event-stream': { schema: schemas.refer(streams) } }),
+        },
       },
     ],
   );

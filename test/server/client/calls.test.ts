@@ -111,6 +111,34 @@ describe.each(CLIENT_WAYS)('the calls $name', ({ open }) => {
     expect(await failure(late)).toMatchObject({ code: 'record.precondition', status: 412 });
   });
 
+  it('follow what changes, from where they are told to go on', async () => {
+    const { next: after } = await client.changes();
+    const { id } = await client.create('resource', { namespace: '/beamlines/amx', name: 'followed' });
+    await client.create('resource', { namespace: '/beamlines/fmx', name: 'elsewhere' });
+    expect(await failure(client.changes({ after, namespace: '/beamlines/amx' }))).toMatchObject({
+      code: 'query.cursor',
+    });
+    const page = await client.changes({ after, limit: 1 });
+    expect(page.items).toMatchObject([
+      { change: 'created', family: 'resource', id, namespace: '/beamlines/amx', revision: 1 },
+    ]);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const followed = client.follow({ after, limit: 1, every: 60_000 }, { signal: stop.signal });
+    const reading = (async (): Promise<void> => {
+      for await (const { items } of followed) {
+        for (const item of items) if (item.change !== 'rights') seen.push(item.namespace);
+        if (items.length === 0)
+          setTimeout(() => {
+            stop.abort(new Error('enough'));
+          }, 10);
+      }
+    })();
+    expect(await failure(reading)).toMatchObject({ message: 'enough' });
+    expect(seen).toEqual(['/beamlines/amx', '/beamlines/fmx']);
+    expect((await client.changes({ families: ['process-run'], namespace: '/beamlines/amx' })).items).toEqual([]);
+  });
+
   it('say who asks', async () => {
     expect(await client.whoami()).toMatchObject({ kind: 'local', namespaceRestrictions: null });
   });

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../../../server/api/answer-schemas.js';
 import { DECIDED_SCHEMA } from '../../../server/api/ask-schema.js';
+import { CHANGES_SCHEMA } from '../../../server/api/changes-schema.js';
 import { BATCH_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
 import { EXPLAINED_SCHEMA } from '../../../server/api/explain-schema.js';
 import { HELD_SCHEMA, HOLDERS_SCHEMA, VISIBLE_SCHEMA } from '../../../server/api/held-schema.js';
@@ -15,6 +16,7 @@ import { declaredRoutes } from '../../support/api-description.js';
 import { fromRoot } from '../../support/root.js';
 
 const ANSWERS = {
+  listChanges: CHANGES_SCHEMA,
   queryRecords: PAGE_SCHEMA,
   countRecords: COUNT_SCHEMA,
   getNamespace: RECORD_SCHEMAS.namespace,
@@ -116,6 +118,7 @@ describe('bailiwick/client', () => {
       'http.js',
       'index.js',
       'operations.js',
+      'pause.js',
       'send.js',
       'transport.js',
     ]);

@@ -36,6 +36,7 @@ describe('the routes', () => {
       ['GET', '/api/v1/resources/{id}', 'record', 'none'],
       ['GET', '/api/v1/process-templates/{id}', 'record', 'none'],
       ['GET', '/api/v1/process-runs/{id}', 'record', 'none'],
+      ['GET', '/api/v1/changes', 'visibility', 'none'],
       ['PUT', '/api/v1/namespaces{path}', 'command', 'json'],
       ['PATCH', '/api/v1/namespaces{path}', 'command', 'json'],
       ['POST', '/api/v1/namespaces{path}/archive', 'command', 'json'],

@@ -90,6 +90,8 @@ describe('what is exposed', () => {
     expect(own.sort()).toEqual([
       'bailiwick_auth_failures_total counter',
       'bailiwick_build_info gauge',
+      'bailiwick_changes_lag_seconds gauge',
+      'bailiwick_changes_streams gauge',
       'bailiwick_db_connections gauge',
       'bailiwick_db_connections_max gauge',
       'bailiwick_db_waiting gauge',

@@ -1,0 +1,199 @@
+// GET /api/v1/changes: what has changed in what the actor may see, as a list or as a stream of events (docs/feed.md).
+import { canonicalize, FAMILIES, type Family, isFamily, pathFaultText, ROOT } from '../../../engine/index.js';
+import { CHANGE_STREAM_SCHEMA, CHANGES_SCHEMA } from '../../api/changes-schema.js';
+import { cite, type Told } from '../../audit/cite.js';
+import { queryAsked } from '../../audit/event.js';
+import { followFeed } from '../../changes/follow-feed.js';
+import type { Changes, Feed } from '../../changes/feed.js';
+import { type Part, partOf, type View, viewOf } from '../../changes/view.js';
+import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
+import { ApiProblem } from '../../problem.js';
+import { makeTurns } from '../../turns.js';
+import { RequestAborted } from '../message.js';
+import type { ActorCall, ActorRoute, Live, Moment } from '../route.js';
+
+const ONE_FAMILY = FAMILIES.join('|');
+
+/** 1 to `CHANGES_LIMITS.size`. */
+const LIMIT = /^(?:[1-9]\d?|[1-4]\d\d|500)$/;
+
+export function changesRoute(feed: Feed): ActorRoute {
+  const readers = makeTurns(STREAM_LIMITS.readers);
+  return {
+    method: 'GET',
+    path: '/api/v1/changes',
+    operationId: 'listChanges',
+    summary: 'Follow what changes in what the actor may see',
+    access: 'visibility',
+    input: {
+      query: {
+        after: {
+          required: false,
+          pattern: /^/,
+          description:
+            'The cursor to go on from: `next` of an answer, or the `cursor` of an item. Without it, the answer has no items, and the cursor of the present end.',
+          example: '',
+        },
+        limit: {
+          required: false,
+          pattern: LIMIT,
+          description: `The most items of an answer, 1 to ${String(CHANGES_LIMITS.size)}.`,
+          example: '100',
+        },
+        namespace: {
+          required: false,
+          pattern: /^/,
+          description: 'Shows changes at this namespace and below it. Unless set, everywhere.',
+          example: '/',
+        },
+        families: {
+          required: false,
+          pattern: new RegExp(`^(?:${ONE_FAMILY})(?:,(?:${ONE_FAMILY}))*$`),
+          description: 'Shows changes of these families, joined by commas. Unless set, of all.',
+          example: 'resource,process-run',
+        },
+      },
+    },
+    problems: ['namespace.invalid', 'query.cursor', 'changes.expired'],
+    output: { 200: { type: 'application/json', schema: CHANGES_SCHEMA, streams: CHANGE_STREAM_SCHEMA } },
+    run: async (call) => {
+      const asked = read(call);
+      const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
+      const view = lookAt(call, asked, moment);
+      const owner = { actorId: call.actor.id, ...asked.part };
+      const { at, gone: signal } = call;
+      const changes = await feed.read({ view, at, owner, after: asked.after, limit: asked.limit, signal });
+      refuseNothing(view, asked.part, changes);
+      const shown = toldOf(moment, { view, part: asked.part, changes });
+      const [main] = shown;
+      call.told(shown.slice(1));
+      return {
+        status: 200,
+        json: JSON.stringify({ items: changes.items, next: changes.next }),
+        shown: {
+          items: main?.items ?? 0,
+          ...(main?.shown === undefined ? {} : { ids: main.shown }),
+          ...(main?.visibility === undefined ? {} : { visibility: main.visibility }),
+        },
+      };
+    },
+    stream: async (call, live) => {
+      const asked = read(call, live);
+      const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
+      const view = lookAt(call, asked, moment);
+      const owner = { actorId: call.actor.id, ...asked.part };
+      const { at, gone: signal } = call;
+      const first = await feed.read({ view, at, owner, after: asked.after, limit: asked.limit, signal });
+      refuseNothing(view, asked.part, first);
+      return {
+        status: 200,
+        pour: (sink) =>
+          followFeed(feed, {
+            first: { view, changes: first },
+            limit: asked.limit,
+            owner,
+            signal,
+            sink,
+            inTurn: async (work) => {
+              const leave = await readers.enter('');
+              try {
+                return await work();
+              } finally {
+                leave();
+              }
+            },
+            look: async () => {
+              const now = await live.again();
+              return { at: now.at, view: viewOf(now.resolved, now.at), moment: now };
+            },
+            shown: (now, changes) => {
+              const { view: then, moment: when = moment } = now;
+              const told = toldOf(when, { view: then, part: asked.part, changes });
+              if (changes.items.length > 0) live.shown(when, told);
+            },
+            problemOf: (error) => (error instanceof RequestAborted ? null : live.problemOf(error)),
+          }),
+      };
+    },
+  };
+}
+
+interface Asked {
+  readonly part: Part;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** A client that comes back to a stream names its place in a header, and repeats the address that it began with. */
+function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): Asked {
+  const named = canonicalize(query.get('namespace') ?? ROOT);
+  if (!named.ok) {
+    const message = `the query parameter namespace is not that of a namespace: ${pathFaultText(named.fault)}`;
+    throw new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
+  }
+  const families = query.get('families')?.split(',') ?? [];
+  return {
+    part: {
+      families: families.length === 0 ? FAMILIES : FAMILIES.filter((family) => families.includes(family)),
+      namespace: named.path,
+    },
+    after: live?.lastEventId ?? query.get('after') ?? null,
+    limit: Number(query.get('limit') ?? CHANGES_LIMITS.defaultSize),
+  };
+}
+
+/** What the actor may see. The log names the first family that it sees something of. */
+function lookAt({ judged }: ActorCall, { part }: Asked, { at, resolved }: Moment): View {
+  const began = performance.now();
+  const view = viewOf(resolved, at);
+  const ended = performance.now();
+  const family = mainFamily(view, part);
+  const access = queryAsked({ family, context: part.namespace, reach: 'subtree' });
+  const visibility = partOf(view, part).get(family) ?? view.refused.get(family);
+  const asked = { access, resolved, ...(visibility === undefined ? {} : { visibility }) };
+  judged({ operation: `${family}.changes`, asked }, { began, ended });
+  return view;
+}
+
+function mainFamily(view: View, part: Part): Family {
+  const [first] = [...partOf(view, part).keys(), ...part.families];
+  if (first === undefined) throw new TypeError('a feed of no family');
+  return first;
+}
+
+/** Whoever sees nothing is refused, except for the answer that says that it has lost what it saw. */
+function refuseNothing(view: View, part: Part, { items }: Changes): void {
+  if (partOf(view, part).size > 0 || items.length > 0) return;
+  const [family = 'namespace'] = part.families;
+  throw new ApiProblem('authz.denied', { step: view.refused.get(family)?.step ?? 'no_matching_grant' });
+}
+
+interface Showing {
+  readonly view: View;
+  readonly part: Part;
+  readonly changes: Changes;
+}
+
+/** For each family what was shown of it; the first family even if that is nothing. */
+function toldOf({ at, resolved }: Moment, { view, part, changes }: Showing): readonly Told[] {
+  const ids = new Map<Family, string[]>([[mainFamily(view, part), []]]);
+  for (const item of changes.items) {
+    if (item.change === 'rights' || !isFamily(item.family)) continue;
+    const known = ids.get(item.family) ?? [];
+    ids.set(item.family, known);
+    known.push(item.id);
+  }
+  const parts = partOf(view, part);
+  return [...ids].map(([family, records]) => {
+    const access = queryAsked({ family, context: part.namespace, reach: 'subtree' });
+    const visibility = parts.get(family);
+    const cited = cite({ access, resolved, ...(visibility === undefined ? {} : { visibility }) }, at);
+    return {
+      operation: `${family}.changes`,
+      access,
+      items: records.length,
+      shown: [...new Set(records)].join(','),
+      ...cited,
+    };
+  });
+}
