@@ -48,7 +48,7 @@ const KINDS = {
   'query.unknown_field': {
     status: 400,
     title: 'The query names a field that this family does not have',
-    help: 'Use a field of the family, `properties.` and a name, or for process runs `parameters.` and a name.',
+    help: 'Use a field of the family, `properties.` and a name, or for process runs `parameters.` and a name or `resources.` and a slot.',
   },
   'query.unknown_operator': {
     status: 400,

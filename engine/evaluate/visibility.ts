@@ -61,15 +61,19 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const bit = bitOf(scope, asker.own);
   const isCarried = carries(asker, bit);
   const found: Found = { exact: [], subtrees: [] };
-  // Process runs are only ever seen from their own namespace, whatever the reach.
-  const reach = family === 'process-run' ? 'exact' : request.reach;
+  const { reach } = request;
   switch (reach) {
     case 'exact':
       if (atContext === 'allow') found.exact.push(context);
       break;
     case 'lineage':
-      for (const target of isCarried ? lineageOf(context) : [])
-        if (judgeAccess(asker, { kind: 'access', scope, context, target }, at) === 'allow') found.exact.push(target);
+      for (const target of isCarried ? lineageOf(context) : []) {
+        // Process runs need their exact context. A reach beyond it names each namespace of the reach as the context of its
+        // own runs.
+        const from = family === 'process-run' ? target : context;
+        if (judgeAccess(asker, { kind: 'access', scope, context: from, target }, at) === 'allow')
+          found.exact.push(target);
+      }
       break;
     case 'subtree':
       for (const root of isCarried ? restrictedRoots(asker, context) : [])

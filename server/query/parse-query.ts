@@ -16,7 +16,7 @@ import { projectionOf, type Projection } from './projection.js';
 export function planQuery(envelope: QueryEnvelope): QueryPlan {
   const faults = collectFaults();
   const namespace = readNamespace(envelope.namespace, faults);
-  const reach = readReach(envelope, faults);
+  const reach = envelope.reach ?? defaultReach(envelope.family);
   const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
   const orderBy = readOrder(envelope, faults);
   const select = readSelect(envelope, faults);
@@ -46,13 +46,9 @@ function readNamespace(text: string, faults: Faults): NamespacePath {
   return ROOT;
 }
 
-/** Process runs are read in their own namespace only (docs/meaning.md "Visibility"). */
-function readReach({ family, reach }: QueryEnvelope, faults: Faults): Reach {
-  if (family !== 'process-run') return reach ?? 'lineage';
-  if (reach !== undefined && reach !== 'exact') {
-    faults.add(['reach'], 'request.schema', 'must be exact for process runs');
-  }
-  return 'exact';
+/** Process runs are read in their own namespace unless the query names another reach (docs/meaning.md "Visibility"). */
+export function defaultReach(family: string): Reach {
+  return family === 'process-run' ? 'exact' : 'lineage';
 }
 
 function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): readonly SortKey[] {

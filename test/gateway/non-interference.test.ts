@@ -84,7 +84,7 @@ const pair: fc.Arbitrary<Pair> = anyQueryWorld
   .chain(({ world: { set, records }, actor, at, family, context, reach }) => {
     const envelope = envelopeOf(family, fc.constant(context)).map((other): Envelope => ({
       ...other,
-      reach: family === 'process-run' ? 'exact' : reach,
+      reach,
     }));
     return fc
       .record({

@@ -72,7 +72,7 @@ async function ask(doors: CommandDoors): Promise<void> {
   await doors.narrow('narrow', 'ben', { scopes: null, restrictions: [] });
   for (const actor of ['ada', 'ben', 'wes', 'narrow', 'nobody']) {
     for (const family of FAMILIES) {
-      for (const reach of family === 'process-run' ? ['exact'] : ['exact', 'lineage', 'subtree']) {
+      for (const reach of ['exact', 'lineage', 'subtree']) {
         for (const namespace of ['/', '/labs/x', '/labs/y', '/none']) {
           await doors.send(actor, 'POST /api/v1/query', { body: { family, namespace, reach } });
         }

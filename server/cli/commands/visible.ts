@@ -12,7 +12,6 @@ import {
   requireScopes,
   withActorOptions,
 } from '../actor.js';
-import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
@@ -65,10 +64,6 @@ export function defineVisible(command: Command, io: CliIo): void {
 async function visible(io: CliIo, path: string, options: Options): Promise<void> {
   const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  if (family === 'process-run' && reach !== 'exact') {
-    const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
-    throw usage(message);
-  }
   const [engine, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),

@@ -142,16 +142,16 @@ export function oracleVisible(
   asked: { actor: Actor; request: VisibilityRequest; at: number; universe: readonly NamespacePath[] },
 ): ReadonlySet<NamespacePath> {
   const { actor, request, at, universe } = asked;
-  const { family, context, action = 'read' } = request;
+  const { family, context, reach, action = 'read' } = request;
   const scope = `${family}:${action}`;
   if (!isScopeName(scope)) return new Set();
-  const reach = family === 'process-run' ? 'exact' : request.reach;
   const visible = universe.filter((target) => {
     if (reach === 'exact' && target !== context) return false;
     if (reach === 'subtree' && !isAtOrBelow(target, context)) return false;
+    if (reach === 'lineage' && !isAtOrBelow(context, target)) return false;
     // In subtree reach the relation is that the target is the context or below it; asking from the target itself leaves
-    // just the other steps.
-    const from = reach === 'subtree' ? target : context;
+    // just the other steps. So it does for runs, each of which has its own namespace as its context.
+    const from = reach === 'subtree' || family === 'process-run' ? target : context;
     return typeof oracleAccess(policy, actor, { kind: 'access', scope, context: from, target }, at) !== 'string';
   });
   return new Set(visible);

@@ -19,8 +19,12 @@ export async function wrong(records: Client): Promise<void> {
   await records.query({ family: 'resource', namespace: '/labs', select: ['nmae'] });
   // @ts-expect-error -- a misspelt field to order by
   await records.query({ family: 'resource', namespace: '/labs', orderBy: [{ nmae: 'asc' }] });
-  // @ts-expect-error -- process runs are asked for in one namespace
-  await records.query({ family: 'process-run', namespace: '/labs', reach: 'subtree' });
+  // @ts-expect-error -- a reach that there is not
+  await records.query({ family: 'process-run', namespace: '/labs', reach: 'subtre' });
+  // @ts-expect-error -- slots are of runs
+  await records.query({ family: 'resource', namespace: '/labs', where: { 'resources.sample': { eq: at.id } } });
+  // @ts-expect-error -- a slot holds an id
+  await records.query({ family: 'process-run', namespace: '/labs', where: { 'resources.sample': { eq: 3 } } });
   // @ts-expect-error -- a state that there is not, in a condition
   await records.query({ family: 'process-run', namespace: '/labs', where: { state: { eq: 'runing' } } });
   // @ts-expect-error -- members of a template for a resource

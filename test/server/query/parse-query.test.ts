@@ -49,8 +49,19 @@ describe('a query is accepted', () => {
     ['with a page size of 0', { ...base, page: { size: 0 } }],
     ['with a page size of 500', { ...base, page: { size: 500, after: null } }],
     [
-      'of process runs with the only reach they have',
-      { family: 'process-run', namespace: '/', reach: 'exact', where: { 'parameters.a': { eq: 1 } } },
+      'of process runs in a subtree, by what they use',
+      {
+        family: 'process-run',
+        namespace: '/',
+        reach: 'subtree',
+        where: {
+          'parameters.a': { eq: 1 },
+          'resources.in.2': { eq: 'x' },
+          resources: { hasAny: ['x'], isNull: false },
+        },
+        orderBy: [{ 'resources.in': 'asc' }],
+        select: ['resources.in'],
+      },
     ],
     ['with isNull on an object', { family: 'resource-template', namespace: '/', where: { schema: { isNull: false } } }],
     [
@@ -90,10 +101,31 @@ describe('a query is refused', () => {
       [`request.schema /${'k'.repeat(64)}`],
     ],
     [
-      'of process runs in another reach',
-      { family: 'process-run', namespace: '/', reach: 'subtree' },
-      'request.schema',
-      ['request.schema /reach'],
+      'with a slot that is no name, or of another family',
+      { ...base, where: { 'resources.in': { eq: 'x' } }, select: ['resources.in'] },
+      'query.unknown_field',
+      ['query.unknown_field /where/resources.in', 'query.unknown_field /select/0'],
+    ],
+    [
+      'with a slot that is no name',
+      { family: 'process-run', namespace: '/', where: { 'resources.': { eq: 'x' }, 'resources.A b': { eq: 'x' } } },
+      'query.unknown_field',
+      ['query.unknown_field /where/resources.', 'query.unknown_field /where/resources.A b'],
+    ],
+    [
+      'with operands that no slot holds',
+      {
+        family: 'process-run',
+        namespace: '/',
+        where: { 'resources.in': { eq: 3, has: 'x' }, resources: { has: 3, eq: 'x' } },
+      },
+      'query.type_mismatch',
+      [
+        'query.type_mismatch /where/resources.in/eq',
+        'query.type_mismatch /where/resources.in/has',
+        'query.type_mismatch /where/resources/has',
+        'query.type_mismatch /where/resources/eq',
+      ],
     ],
     ['of an unknown reach', { ...base, reach: 'world' }, 'request.schema', ['request.schema /reach']],
     ['with where null', { ...base, where: null }, 'request.schema', ['request.schema /where']],
