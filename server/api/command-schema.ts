@@ -21,7 +21,7 @@ export type CopyBody = TypeOf<(typeof COPY_SCHEMAS)['process-run']>;
 export type PatchBody = TypeOf<(typeof PATCH_SCHEMAS)['process-run']>;
 
 export interface BatchCommand {
-  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: Json;
   readonly ifMatch?: string;
@@ -120,6 +120,9 @@ export const COPY_SHAPES = Object.freeze({
   'process-run': bodyShape<CopyBody>(COPY_SCHEMAS['process-run']),
 });
 
+export const MOVE_SCHEMA = closed('Move', { namespace }, ['namespace']);
+export const MOVE_SHAPE = bodyShape<TypeOf<typeof MOVE_SCHEMA>>(MOVE_SCHEMA);
+
 export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
 export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
 
@@ -135,7 +138,7 @@ const commands = Object.freeze({
     type: 'object',
     required: ['method', 'path'],
     properties: {
-      method: { enum: ['PUT', 'PATCH', 'POST'] },
+      method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
       path: { type: 'string' },
       body: document,
       ifMatch: { type: 'string' },
@@ -151,6 +154,12 @@ export const BATCH_SHAPE = bodyShape<BatchBody>(closed('Batch', { commands }, ['
 const WRITTEN = schema({
   title: 'Written',
   description: 'The answer for an actor who may write the record but not read it.',
+  ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
+});
+
+export const DELETED_SCHEMA = schema({
+  title: 'Deleted',
+  description: 'The record is gone. Its id is never given again.',
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 

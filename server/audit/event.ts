@@ -42,7 +42,18 @@ export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'ad
 export type Outcome = 'allowed' | 'denied' | 'failed';
 
 /** What is done with records. */
-export const RECORD_ACTS = ['query', 'count', 'read', 'create', 'change', 'archive', 'restore', 'copy'] as const;
+export const RECORD_ACTS = [
+  'query',
+  'count',
+  'read',
+  'create',
+  'change',
+  'archive',
+  'restore',
+  'copy',
+  'move',
+  'delete',
+] as const;
 
 /** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */
 export const OTHER_OPERATIONS = [
@@ -102,9 +113,11 @@ export interface AccessAsked {
   readonly target: NamespacePath;
 }
 
+/** A copy, or with `moves` the move of a record, which takes write at the source as well. */
 export interface CopyAsked {
   readonly destination: NamespacePath;
-  readonly family: 'resource' | 'process-run';
+  readonly family: Exclude<Family, 'namespace'>;
+  readonly moves?: true;
   readonly source: NamespacePath;
 }
 
@@ -224,7 +237,10 @@ export function makeEvent(parts: EventParts): AuditEvent {
 
 function accessInOrder(access: AuditEvent['access']): AuditEvent['access'] {
   if (access === null) return null;
-  if ('source' in access) return { destination: access.destination, family: access.family, source: access.source };
+  if ('source' in access) {
+    const { destination, family, moves, source } = access;
+    return { destination, family, ...(moves === undefined ? {} : { moves }), source };
+  }
   const { context, creates, family, reach, scope, target } = access;
   return {
     context,

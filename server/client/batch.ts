@@ -5,6 +5,7 @@ import {
   type At,
   type Copied,
   type CopyTo,
+  type Deleted,
   type Made,
   NAMES,
   nameOf,
@@ -49,6 +50,8 @@ export interface BatchBuilder {
   readonly change: <F extends Family>(family: F, at: At<F>, patch: Patch<F>) => Queued<Written<F>>;
   readonly archive: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
   readonly restore: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
+  readonly move: <F extends Made>(family: F, at: At<F>, namespace: string) => Queued<Written<F>>;
+  readonly delete: <F extends Made>(family: F, at: At<F>) => Queued<Deleted>;
   readonly copy: <F extends Copied>(family: F, id: string, to: CopyTo<F>) => QueuedRecord<F>;
   /** Does all of it or nothing. The `command` of a `ProblemError` is the `position` of the command that was refused. */
   readonly send: (options?: KeyedOptions) => Promise<BatchAnswers>;
@@ -83,6 +86,8 @@ export function makeBatch(sendBatch: SendBatch): BatchBuilder {
     change: (family, at, body) => add(`change${NAMES[family]}`, { ...nameOf(family, at), body }),
     archive: (family, at) => add(`archive${NAMES[family]}`, nameOf(family, at)),
     restore: (family, at) => add(`restore${NAMES[family]}`, nameOf(family, at)),
+    move: (family, at, namespace) => add(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }),
+    delete: (family, at) => add(`delete${NAMES[family]}`, nameOf(family, at)),
     copy: (family, id, body) => make(`copy${NAMES[family]}`, { id, body }),
     send: async (options) => answersOf((await sendBatch({ commands }, options)).results),
   } satisfies BatchBuilder);

@@ -8,6 +8,7 @@ import {
   type At,
   type Copied,
   type CopyTo,
+  type Deleted,
   type Made,
   nameOf,
   NAMES,
@@ -61,6 +62,15 @@ interface Writes {
   ) => Promise<Written<F>>;
   readonly archive: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
   readonly restore: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
+  /** Moves the record into another namespace. Its id stays. */
+  readonly move: <F extends Made>(
+    family: F,
+    at: At<F>,
+    namespace: string,
+    options?: CallOptions,
+  ) => Promise<Written<F>>;
+  /** Deletes an archived record for good. */
+  readonly delete: <F extends Made>(family: F, at: At<F>, options?: CallOptions) => Promise<Deleted>;
   readonly copy: <F extends Copied>(
     family: F,
     id: string,
@@ -149,6 +159,9 @@ function writesBy(ask: Ask): Writes {
     change: (family, at, body, options) => ask(`change${NAMES[family]}`, { ...nameOf(family, at), body }, options),
     archive: (family, at, options) => ask(`archive${NAMES[family]}`, nameOf(family, at), options),
     restore: (family, at, options) => ask(`restore${NAMES[family]}`, nameOf(family, at), options),
+    move: (family, at, namespace, options) =>
+      ask(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }, options),
+    delete: (family, at, options) => ask(`delete${NAMES[family]}`, nameOf(family, at), options),
     copy: (family, id, body, options = {}) => ask(`copy${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
     batch: () => makeBatch((body, options = {}) => ask('runBatch', { body, ...keyOf(options) }, options)),
   };

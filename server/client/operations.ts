@@ -7,7 +7,9 @@ import type {
   BATCH_SCHEMA,
   COPY_SCHEMAS,
   CREATE_SCHEMAS,
+  DELETED_SCHEMA,
   MadeFamily,
+  MOVE_SCHEMA,
   PATCH_SCHEMAS,
   PUT_BODY_SCHEMA,
   PUT_SCHEMA,
@@ -41,7 +43,7 @@ export interface Arguments {
 }
 
 export interface Operation<Asked extends Arguments, Answer> {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /**
    * `safe`: repeating it changes nothing. `keyed`: a create, which happens once per key. `once`: never repeated
@@ -62,7 +64,7 @@ function operation<Asked extends Arguments, Answer>(
   return Object.freeze({ method, path: line.slice(cut + 1), again });
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** An actor who may write a record but not read it gets its id and revision. */
 export type Written<F extends Family> = TypeOf<WrittenSchema<F>>;
@@ -74,6 +76,8 @@ export type NewRecord<F extends Made> = TypeOf<(typeof CREATE_SCHEMAS)[F]>;
 export type Patch<F extends Family> = TypeOf<(typeof PATCH_SCHEMAS)[F]>;
 export type CopyTo<F extends Copied> = TypeOf<(typeof COPY_SCHEMAS)[F]>;
 export type NewNamespace = TypeOf<typeof PUT_BODY_SCHEMA>;
+export type MoveTo = TypeOf<typeof MOVE_SCHEMA>;
+export type Deleted = TypeOf<typeof DELETED_SCHEMA>;
 export type NamespaceThere = TypeOf<typeof PUT_SCHEMA>;
 
 /** How the names of operations call the families. */
@@ -132,6 +136,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resource-templates/{id}/restore',
     'once',
   ),
+  moveResourceTemplate: operation<ById & Revised & With<MoveTo>, Written<'resource-template'>>(
+    'POST /api/v1/resource-templates/{id}/move',
+    'once',
+  ),
+  deleteResourceTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/resource-templates/{id}', 'safe'),
   createResource: operation<With<NewRecord<'resource'>> & Keyed, Written<'resource'>>(
     'POST /api/v1/resources',
     'keyed',
@@ -146,6 +155,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resources/{id}/copies',
     'keyed',
   ),
+  moveResource: operation<ById & Revised & With<MoveTo>, Written<'resource'>>(
+    'POST /api/v1/resources/{id}/move',
+    'once',
+  ),
+  deleteResource: operation<ById & Revised, Deleted>('DELETE /api/v1/resources/{id}', 'safe'),
   createProcessTemplate: operation<With<NewRecord<'process-template'>> & Keyed, Written<'process-template'>>(
     'POST /api/v1/process-templates',
     'keyed',
@@ -162,6 +176,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/process-templates/{id}/restore',
     'once',
   ),
+  moveProcessTemplate: operation<ById & Revised & With<MoveTo>, Written<'process-template'>>(
+    'POST /api/v1/process-templates/{id}/move',
+    'once',
+  ),
+  deleteProcessTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/process-templates/{id}', 'safe'),
   createProcessRun: operation<With<NewRecord<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs',
     'keyed',
@@ -178,6 +197,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/process-runs/{id}/restore',
     'once',
   ),
+  moveProcessRun: operation<ById & Revised & With<MoveTo>, Written<'process-run'>>(
+    'POST /api/v1/process-runs/{id}/move',
+    'once',
+  ),
+  deleteProcessRun: operation<ById & Revised, Deleted>('DELETE /api/v1/process-runs/{id}', 'safe'),
   copyProcessRun: operation<ById & With<CopyTo<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs/{id}/copies',
     'keyed',

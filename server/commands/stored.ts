@@ -49,6 +49,7 @@ export interface LockedRecord {
   readonly properties?: unknown;
   readonly parameters?: unknown;
   readonly resources?: unknown;
+  readonly slots?: unknown;
 }
 
 const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template`;

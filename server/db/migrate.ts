@@ -5,6 +5,7 @@ import type { Knex } from 'knex';
 import type { Database } from './database.js';
 import { sqlStateOf, StoreError } from './failures.js';
 import { store } from './migrations/0001-store.js';
+import { tombstones } from './migrations/0003-tombstones.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -14,7 +15,10 @@ interface StoreMigration {
 }
 
 /** In order. The list is append-only: a released migration is never edited, but corrected by a later one. */
-const MIGRATIONS: readonly StoreMigration[] = Object.freeze([{ name: '0001-store', up: store }]);
+const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
+  { name: '0001-store', up: store },
+  { name: '0003-tombstones', up: tombstones },
+]);
 
 const TABLE = 'schema_migrations';
 

@@ -27,7 +27,7 @@ import { isRecordId } from '../api/record-schema.js';
 import type { Answer, DecisionTimes, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type MediaType = 'application/json' | 'application/merge-patch+json';
 /** In lower case. A missing `if-match` is refused with 428, a missing `idempotency-key` with 400. */
 export type NamedHeader = 'if-match' | 'idempotency-key';

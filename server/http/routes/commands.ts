@@ -4,8 +4,10 @@ import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '.
 import {
   COPY_SHAPES,
   CREATE_SHAPES,
+  DELETED_SCHEMA,
   EMPTY_SHAPE,
   type MadeFamily,
+  MOVE_SHAPE,
   PATCH_SHAPES,
   PUT_SCHEMA,
   PUT_SHAPE,
@@ -18,7 +20,9 @@ import { archiveRecord, changeRecord, restoreRecord, type Target } from '../../c
 import type { Command } from '../../commands/command.js';
 import { copyRecord } from '../../commands/copy-record.js';
 import { createRecord } from '../../commands/create-record.js';
+import { deleteRecord } from '../../commands/delete-record.js';
 import type { Executor } from '../../commands/execute.js';
+import { moveRecord } from '../../commands/move-record.js';
 import { putNamespace } from '../../commands/put-namespace.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
@@ -39,6 +43,8 @@ export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
       createRoute(execute, family),
       patchRoute(execute, family),
       ...lifecycleRoutes(execute, family),
+      deleteRoute(execute, family),
+      moveRoute(execute, family),
     ]),
     copyRoute(execute, 'resource'),
     copyRoute(execute, 'process-run'),
@@ -115,6 +121,39 @@ function lifecycleRoutes(execute: Executor, family: Family): readonly CommandRou
       },
     });
   return [route('archive', archiveRecord), route('restore', restoreRecord)];
+}
+
+function deleteRoute(execute: Executor, family: MadeFamily): CommandRoute {
+  return commandRoute(execute, {
+    method: 'DELETE',
+    path: recordPath(family),
+    operationId: `delete${RECORD_SCHEMAS[family].title}`,
+    summary: `Delete an archived ${words(family)} for good`,
+    problems: ['record.not_found', 'record.active', 'record.conflict', 'record.precondition'],
+    header: 'if-match',
+    body: bodyOf(EMPTY_SHAPE, {}),
+    isBare: true,
+    output: { 200: { type: 'application/json', schema: DELETED_SCHEMA } },
+    commandOf: ({ part, ifMatch }) => deleteRecord({ family, id: part, ifMatch }),
+  });
+}
+
+function moveRoute(execute: Executor, family: MadeFamily): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: `${recordPath(family)}/move`,
+    operationId: `move${RECORD_SCHEMAS[family].title}`,
+    summary: `Move a ${words(family)} into another namespace`,
+    problems: [
+      ...problemsOf(family),
+      ...(['namespace.invalid', 'namespace.not_found', 'record.referenced', 'reference.not_found'] as const),
+    ],
+    header: 'if-match',
+    body: bodyOf(MOVE_SHAPE, { namespace: '/beamlines/fmx' }),
+    output: changedOutput(family),
+    commandOf: ({ part, ifMatch, body }) =>
+      moveRecord({ family, id: part, ifMatch, destination: namespaceOf(body.namespace, '/namespace') }),
+  });
 }
 
 function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
