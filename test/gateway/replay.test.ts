@@ -84,6 +84,9 @@ async function ask(doors: CommandDoors): Promise<void> {
     for (const id of [lens, hidden, ABSENT, 'none']) {
       await doors.send(actor, `GET /api/v1/resources/${id}`);
       await doors.send(actor, `PATCH /api/v1/resources/${id}`, { body: { name: actor }, ifMatch: 9 });
+      await doors.send(actor, `DELETE /api/v1/resources/${id}`, { ifMatch: 9 });
+      for (const namespace of ['/labs/x', '/labs/y', '/none'])
+        await doors.send(actor, `POST /api/v1/resources/${id}/move`, { body: { namespace }, ifMatch: 9 });
       for (const destination of ['/labs/x', '/labs/y', '/none']) {
         const copying = { body: { destination }, key: `${actor}:${id}:${destination}` };
         await doors.send(actor, `POST /api/v1/resources/${id}/copies`, copying);

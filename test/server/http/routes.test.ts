@@ -45,6 +45,8 @@ describe('the routes', () => {
         ['PATCH', `/api/v1/${collection}/{id}`, 'command', 'json'],
         ['POST', `/api/v1/${collection}/{id}/archive`, 'command', 'json'],
         ['POST', `/api/v1/${collection}/{id}/restore`, 'command', 'json'],
+        ['DELETE', `/api/v1/${collection}/{id}`, 'command', 'none'],
+        ['POST', `/api/v1/${collection}/{id}/move`, 'command', 'json'],
       ]),
       ['POST', '/api/v1/resources/{id}/copies', 'command', 'json'],
       ['POST', '/api/v1/process-runs/{id}/copies', 'command', 'json'],

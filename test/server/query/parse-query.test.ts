@@ -100,33 +100,6 @@ describe('a query is refused', () => {
       'request.schema',
       [`request.schema /${'k'.repeat(64)}`],
     ],
-    [
-      'with a slot that is no name, or of another family',
-      { ...base, where: { 'resources.in': { eq: 'x' } }, select: ['resources.in'] },
-      'query.unknown_field',
-      ['query.unknown_field /where/resources.in', 'query.unknown_field /select/0'],
-    ],
-    [
-      'with a slot that is no name',
-      { family: 'process-run', namespace: '/', where: { 'resources.': { eq: 'x' }, 'resources.A b': { eq: 'x' } } },
-      'query.unknown_field',
-      ['query.unknown_field /where/resources.', 'query.unknown_field /where/resources.A b'],
-    ],
-    [
-      'with operands that no slot holds',
-      {
-        family: 'process-run',
-        namespace: '/',
-        where: { 'resources.in': { eq: 3, has: 'x' }, resources: { has: 3, eq: 'x' } },
-      },
-      'query.type_mismatch',
-      [
-        'query.type_mismatch /where/resources.in/eq',
-        'query.type_mismatch /where/resources.in/has',
-        'query.type_mismatch /where/resources/has',
-        'query.type_mismatch /where/resources/eq',
-      ],
-    ],
     ['of an unknown reach', { ...base, reach: 'world' }, 'request.schema', ['request.schema /reach']],
     ['with where null', { ...base, where: null }, 'request.schema', ['request.schema /where']],
     [
