@@ -163,11 +163,7 @@ describeOnStores('records that move and end', (store) => {
       ];
       for (const [path, to, named] of refusals) {
         const refused = await move(path, to);
-        expect([path, refused.status, refused.json['code']]).toEqual([
-          path,
-          409,
-          'record.referenced',
-        ]);
+        expect([path, refused.status, refused.json['code']]).toEqual([path, 409, 'record.referenced']);
         expect(refused.text).toContain(named);
       }
       // All that refers to it is at or below.

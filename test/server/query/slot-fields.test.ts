@@ -36,7 +36,11 @@ it.each([
       'query.type_mismatch /where/resources/eq',
     ],
   ],
-  ['with dots in its name', { ...runs, where: { 'resources.in.2': { eq: 'x' } }, orderBy: [{ 'resources.in.2': 'asc' }] }, []],
+  [
+    'with dots in its name',
+    { ...runs, where: { 'resources.in.2': { eq: 'x' } }, orderBy: [{ 'resources.in.2': 'asc' }] },
+    [],
+  ],
 ])('a slot %s', (_what, body, faults) => {
   expect(faultsOf(body)).toEqual(faults);
 });
