@@ -97,7 +97,10 @@ export const PROBLEM_SCHEMA = schema({
     code: problemCode,
     requestId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
     step: { description: 'The step of the decision that failed.', type: 'string' },
-    cause: { description: 'Of a copy: the step at which that side of it failed.', type: 'string' },
+    cause: {
+      description: 'Of a copy, a move or a new version: the step at which that side of it failed.',
+      type: 'string',
+    },
     command: {
       description: 'Of a batch: the place of the command that was refused, from 0.',
       type: 'integer',

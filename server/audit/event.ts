@@ -51,6 +51,7 @@ export const RECORD_ACTS = [
   'archive',
   'restore',
   'copy',
+  'version',
   'move',
   'delete',
 ] as const;
@@ -113,7 +114,7 @@ export interface AccessAsked {
   readonly target: NamespacePath;
 }
 
-/** A copy, or with `moves` the move of a record, which takes write at the source as well. */
+/** A copy or the new version of a template, or with `moves` the move of a record, which takes write at the source as well. */
 export interface CopyAsked {
   readonly destination: NamespacePath;
   readonly family: Exclude<Family, 'namespace'>;

@@ -7,6 +7,7 @@ import {
   type CopyTo,
   type Deleted,
   type Made,
+  type NewVersion,
   NAMES,
   nameOf,
   type NamespaceThere,
@@ -15,6 +16,7 @@ import {
   type OperationName,
   OPERATIONS,
   type Patch,
+  type Versioned,
   type Written,
 } from './operations.js';
 import type { Family } from './queries.js';
@@ -52,6 +54,7 @@ export interface BatchBuilder {
   readonly restore: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
   readonly move: <F extends Made>(family: F, at: At<F>, namespace: string) => Queued<Written<F>>;
   readonly delete: <F extends Made>(family: F, at: At<F>) => Queued<Deleted>;
+  readonly version: <F extends Versioned>(family: F, id: string, version: NewVersion<F>) => QueuedRecord<F>;
   readonly copy: <F extends Copied>(family: F, id: string, to: CopyTo<F>) => QueuedRecord<F>;
   /** Does all of it or nothing. The `command` of a `ProblemError` is the `position` of the command that was refused. */
   readonly send: (options?: KeyedOptions) => Promise<BatchAnswers>;
@@ -88,6 +91,7 @@ export function makeBatch(sendBatch: SendBatch): BatchBuilder {
     restore: (family, at) => add(`restore${NAMES[family]}`, nameOf(family, at)),
     move: (family, at, namespace) => add(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }),
     delete: (family, at) => add(`delete${NAMES[family]}`, nameOf(family, at)),
+    version: (family, id, body) => make(`version${NAMES[family]}`, { id, body }),
     copy: (family, id, body) => make(`copy${NAMES[family]}`, { id, body }),
     send: async (options) => answersOf((await sendBatch({ commands }, options)).results),
   } satisfies BatchBuilder);

@@ -10,6 +10,7 @@ import {
   type CopyTo,
   type Deleted,
   type Made,
+  type NewVersion,
   nameOf,
   NAMES,
   type NamespaceThere,
@@ -18,6 +19,7 @@ import {
   type OperationName,
   OPERATIONS,
   type Patch,
+  type Versioned,
   type Written,
 } from './operations.js';
 import type { CountEnvelope, Family, FieldOf, ItemOf, PageOf, QueryEnvelope, Records } from './queries.js';
@@ -71,6 +73,13 @@ interface Writes {
   ) => Promise<Written<F>>;
   /** Deletes an archived record for good. */
   readonly delete: <F extends Made>(family: F, at: At<F>, options?: CallOptions) => Promise<Deleted>;
+  /** Makes a new version of a template, beside it. */
+  readonly version: <F extends Versioned>(
+    family: F,
+    id: string,
+    version: NewVersion<F>,
+    options?: KeyedOptions,
+  ) => Promise<Written<F>>;
   readonly copy: <F extends Copied>(
     family: F,
     id: string,
@@ -162,6 +171,8 @@ function writesBy(ask: Ask): Writes {
     move: (family, at, namespace, options) =>
       ask(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }, options),
     delete: (family, at, options) => ask(`delete${NAMES[family]}`, nameOf(family, at), options),
+    version: (family, id, body, options = {}) =>
+      ask(`version${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
     copy: (family, id, body, options = {}) => ask(`copy${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
     batch: () => makeBatch((body, options = {}) => ask('runBatch', { body, ...keyOf(options) }, options)),
   };

@@ -15,8 +15,10 @@ export type {
   NamespaceThere,
   NewNamespace,
   NewRecord,
+  NewVersion,
   OperationName,
   Patch,
+  Versioned,
   Written,
 } from './operations.js';
 export type {

@@ -13,6 +13,7 @@ import type {
   PATCH_SCHEMAS,
   PUT_BODY_SCHEMA,
   PUT_SCHEMA,
+  VERSION_SCHEMAS,
   WrittenSchema,
 } from '../api/command-schema.js';
 import type { EXPLAINED_SCHEMA } from '../api/explain-schema.js';
@@ -75,6 +76,9 @@ export type Copied = keyof typeof COPY_SCHEMAS;
 export type NewRecord<F extends Made> = TypeOf<(typeof CREATE_SCHEMAS)[F]>;
 export type Patch<F extends Family> = TypeOf<(typeof PATCH_SCHEMAS)[F]>;
 export type CopyTo<F extends Copied> = TypeOf<(typeof COPY_SCHEMAS)[F]>;
+/** The families with versions. */
+export type Versioned = keyof typeof VERSION_SCHEMAS;
+export type NewVersion<F extends Versioned> = TypeOf<(typeof VERSION_SCHEMAS)[F]>;
 export type NewNamespace = TypeOf<typeof PUT_BODY_SCHEMA>;
 export type MoveTo = TypeOf<typeof MOVE_SCHEMA>;
 export type Deleted = TypeOf<typeof DELETED_SCHEMA>;
@@ -141,6 +145,10 @@ export const OPERATIONS = Object.freeze({
     'once',
   ),
   deleteResourceTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/resource-templates/{id}', 'safe'),
+  versionResourceTemplate: operation<
+    ById & With<NewVersion<'resource-template'>> & Keyed,
+    Written<'resource-template'>
+  >('POST /api/v1/resource-templates/{id}/versions', 'keyed'),
   createResource: operation<With<NewRecord<'resource'>> & Keyed, Written<'resource'>>(
     'POST /api/v1/resources',
     'keyed',
@@ -181,6 +189,10 @@ export const OPERATIONS = Object.freeze({
     'once',
   ),
   deleteProcessTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/process-templates/{id}', 'safe'),
+  versionProcessTemplate: operation<ById & With<NewVersion<'process-template'>> & Keyed, Written<'process-template'>>(
+    'POST /api/v1/process-templates/{id}/versions',
+    'keyed',
+  ),
   createProcessRun: operation<With<NewRecord<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs',
     'keyed',

@@ -16,7 +16,8 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
 import type { Judgements } from '../templates/judgements.js';
 
-export type Operation = `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'move' | 'delete'}`;
+export type Operation =
+  `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete'}`;
 
 /** What a policy says to one request of the actor, at the instant of the command. */
 export type Judge = (request: Request) => Verdict;

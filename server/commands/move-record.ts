@@ -12,7 +12,7 @@ import { orTooLate } from '../query/compile-condition.js';
 import { rowPredicate, visibleRows } from '../query/row-predicate.js';
 import { referencesOf } from '../records/content.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
-import { assertOpen, holdReferences } from './references.js';
+import { assertOpen, holdReferences, isIds } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
 import { byId, type Ground, lockRecord, type LockedRecord, readGround, updateRecord } from './stored.js';
 
@@ -82,11 +82,6 @@ function fieldsOf({ template, resources, slots }: LockedRecord): Parameters<type
     ...(isIds(resources) ? { resources } : {}),
     ...(isSlots(slots) ? { slots } : {}),
   };
-}
-
-/** Documents of the store, which nothing but commands and `load` writes. */
-function isIds(value: unknown): value is Readonly<Record<string, string>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isSlots(value: unknown): value is readonly DatasetSlot[] {

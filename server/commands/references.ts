@@ -53,6 +53,11 @@ function mayReferTo(
   return found !== undefined && found.family === familyCode(family) && !found.archived && verdict === 'allow';
 }
 
+/** The stored resources of a run, by slot. Nothing but commands and `load` writes them. */
+export function isIds(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export interface Judged {
   /** The family of the record. */
   readonly family: Family;

@@ -91,6 +91,9 @@ export function replayHeader({ replayed }: Executed): readonly string[] {
   return replayed ? ['Idempotency-Replayed', 'true'] : [];
 }
 
+/** The end of a path under which one record is made of another. */
+const OF_ANOTHER = /\/\{id\}\/(?:copies|versions)$/;
+
 function headersOf(
   shown: Shown,
   { collection, executed }: { readonly collection: string; readonly executed: Executed },
@@ -98,7 +101,7 @@ function headersOf(
   const { status, id, etag } = shown;
   const isMade = status === 201 && id !== null && !collection.includes('{path}');
   return [
-    ...(isMade ? ['Location', `${collection.replace('/{id}/copies', '')}/${id}`] : []),
+    ...(isMade ? ['Location', `${collection.replace(OF_ANOTHER, '')}/${id}`] : []),
     ...(etag === null ? [] : ['ETag', etag]),
     ...replayHeader(executed),
   ];

@@ -87,6 +87,7 @@ async function ask(doors: CommandDoors): Promise<void> {
       await doors.send(actor, `DELETE /api/v1/resources/${id}`, { ifMatch: 9 });
       for (const namespace of ['/labs/x', '/labs/y', '/none'])
         await doors.send(actor, `POST /api/v1/resources/${id}/move`, { body: { namespace }, ifMatch: 9 });
+      await doors.send(actor, `POST /api/v1/resource-templates/${id}/versions`, { body: { version: '2' } });
       for (const destination of ['/labs/x', '/labs/y', '/none']) {
         const copying = { body: { destination }, key: `${actor}:${id}:${destination}` };
         await doors.send(actor, `POST /api/v1/resources/${id}/copies`, copying);

@@ -67,7 +67,7 @@ export async function openRecordDoors(db: Database): Promise<Get> {
 }
 
 export interface Written {
-  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body: object;
   readonly ifMatch?: string | undefined;

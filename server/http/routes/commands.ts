@@ -1,4 +1,4 @@
-// The writes: creating, changing, archiving and restoring records of every family, and copies. This file reads what a
+// The writes: everything that makes, changes, moves or deletes a record of any family. This file reads what a
 // request says, without a policy or a store. What the commands do is in server/commands.
 import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
 import {
@@ -11,6 +11,7 @@ import {
   PATCH_SHAPES,
   PUT_SCHEMA,
   PUT_SHAPE,
+  VERSION_SHAPES,
   writtenSchema,
 } from '../../api/command-schema.js';
 import type { RecordFields } from '../../api/dataset-schema.js';
@@ -24,6 +25,7 @@ import { deleteRecord } from '../../commands/delete-record.js';
 import type { Executor } from '../../commands/execute.js';
 import { moveRecord } from '../../commands/move-record.js';
 import { putNamespace } from '../../commands/put-namespace.js';
+import { versionTemplate } from '../../commands/version-template.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
@@ -48,6 +50,8 @@ export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
     ]),
     copyRoute(execute, 'resource'),
     copyRoute(execute, 'process-run'),
+    versionRoute(execute, 'resource-template'),
+    versionRoute(execute, 'process-template'),
   ];
 }
 
@@ -188,6 +192,23 @@ function copyRoute(execute: Executor, family: 'resource' | 'process-run'): Comma
       const path = namespaceOf(destination, '/destination');
       assertContent({ name: name ?? null });
       return copyRecord({ id: newId, family, source: part, destination: path, name, properties });
+    },
+  });
+}
+
+function versionRoute(execute: Executor, family: 'resource-template' | 'process-template'): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: `${recordPath(family)}/versions`,
+    operationId: `version${RECORD_SCHEMAS[family].title}`,
+    summary: `Make a new version of a ${words(family)}`,
+    problems: ['record.not_found', ...NEW_PROBLEMS],
+    header: 'idempotency-key',
+    body: bodyOf(VERSION_SHAPES[family], { version: '3', schema: { type: 'object' } }),
+    output: madeOutput(family),
+    commandOf: ({ part, body, newId }) => {
+      assertContent(body);
+      return versionTemplate({ id: newId, family, source: part, fields: body });
     },
   });
 }

@@ -296,7 +296,7 @@ describeOnStores('records', (store) => {
     expect(back.json).toMatchObject({ state: 'pending', parameters: {}, resources: {}, revision: 3 });
     expect((await patch(path, {}, { ifMatch: 3 })).json['revision']).toBe(4);
     for (const body of [
-      { template: first },
+      { createdBy: first },
       { namespace: '/labs' },
       { state: null },
       { copiedFrom: first },

@@ -50,6 +50,8 @@ describe('the routes', () => {
       ]),
       ['POST', '/api/v1/resources/{id}/copies', 'command', 'json'],
       ['POST', '/api/v1/process-runs/{id}/copies', 'command', 'json'],
+      ['POST', '/api/v1/resource-templates/{id}/versions', 'command', 'json'],
+      ['POST', '/api/v1/process-templates/{id}/versions', 'command', 'json'],
       ['POST', '/api/v1/batch', 'command', 'json'],
       ['GET', '/api/v1/whoami', 'self', 'none'],
       ['GET', '/api/v1/permissions', 'self', 'none'],
