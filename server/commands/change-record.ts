@@ -9,9 +9,10 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
+import { isIds } from '../templates/judge-slots.js';
 import { type Command, type Done, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
-import { assertRoom, holdReferences, isIds, judgeByTemplate } from './references.js';
+import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
 import {
   byId,
@@ -155,14 +156,16 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
   );
   const part = judgedPart(family);
   const value = isRemade(patch) ? whole[part] : next[part];
-  const template = judgedBy(patching, value);
+  const used = isRemade(patch) ? whole.resources : next.resources;
+  const template = judgedBy(patching, value !== undefined || used !== undefined);
   const ids = [...references.map(({ id }) => id), ...(template === null ? [] : [template])];
   if (ids.length > 0) {
     const { records } = await readGround(session, { namespaces: [], ids });
     holdReferences(session, references, { records, namespace });
     const found = records.get(template ?? '');
     const pointer = isRemade(patch) ? '/template' : '';
-    if (found !== undefined) await judgeByTemplate(session, found, { family, value, pointer });
+    const uses = used === undefined ? null : { resources: used, records };
+    if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
   }
   return columnsOf(patch, next);
 }
@@ -177,10 +180,10 @@ function isRemade(patch: RecordPatch): patch is Remade {
   return typeof patch.template === 'string';
 }
 
-/** The id of the template that judges the new value; null if there is nothing to judge or nothing that judges. */
-function judgedBy({ patch, record }: Patching, value: unknown): string | null {
+/** The id of the template that judges the change; null if nothing is to be judged, or nothing judges it. */
+function judgedBy({ patch, record }: Patching, isJudged: boolean): string | null {
   if (patch.template !== undefined) return patch.template?.toLowerCase() ?? null;
-  return value === undefined ? null : record.template;
+  return isJudged ? record.template : null;
 }
 
 /**

@@ -4,15 +4,15 @@
 // record for what refers to it.
 import { type Family, isWithin, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { CopyAsked } from '../audit/event.js';
-import type { DatasetSlot } from '../api/dataset-schema.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import { orTooLate } from '../query/compile-condition.js';
 import { rowPredicate, visibleRows } from '../query/row-predicate.js';
 import { referencesOf } from '../records/content.js';
+import { isIds, storedSlots } from '../templates/judge-slots.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
-import { assertOpen, holdReferences, isIds } from './references.js';
+import { assertOpen, holdReferences } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
 import { byId, type Ground, lockRecord, type LockedRecord, readGround, updateRecord } from './stored.js';
 
@@ -80,12 +80,8 @@ function fieldsOf({ template, resources, slots }: LockedRecord): Parameters<type
   return {
     template,
     ...(isIds(resources) ? { resources } : {}),
-    ...(isSlots(slots) ? { slots } : {}),
+    slots: storedSlots(slots),
   };
-}
-
-function isSlots(value: unknown): value is readonly DatasetSlot[] {
-  return Array.isArray(value);
 }
 
 /**

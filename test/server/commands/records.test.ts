@@ -173,7 +173,7 @@ describeOnStores('records', (store) => {
       ]);
       const made = await create('process-templates', { ...body, slots: slots.slice(0, 1) });
       expect(made.json['slots']).toEqual([{ name: 'a', template, required: false }]);
-      const resource = await make('resources', { namespace: '/labs', name: 'r' });
+      const resource = await make('resources', { namespace: '/labs', name: 'r', template, properties: { n: 1 } });
       const run = await create('process-runs', {
         namespace: '/labs/optics',
         template: made.json['id'],
