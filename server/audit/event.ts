@@ -45,6 +45,7 @@ export type Outcome = 'allowed' | 'denied' | 'failed';
 export const RECORD_ACTS = [
   'query',
   'count',
+  'aggregate',
   'read',
   'create',
   'change',

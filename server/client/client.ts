@@ -22,7 +22,16 @@ import {
   type Versioned,
   type Written,
 } from './operations.js';
-import type { CountEnvelope, Family, FieldOf, ItemOf, PageOf, QueryEnvelope, Records } from './queries.js';
+import type {
+  AggregateEnvelope,
+  CountEnvelope,
+  Family,
+  FieldOf,
+  ItemOf,
+  PageOf,
+  QueryEnvelope,
+  Records,
+} from './queries.js';
 import { type Answer, type CallOptions, type KeyedOptions, sendBy } from './send.js';
 import type { Transport } from './transport.js';
 
@@ -44,6 +53,11 @@ interface Reads {
     query: QueryEnvelope<F, S>,
     options?: CallOptions,
   ) => AsyncGenerator<ItemOf<F, S>, void>;
+  /** Counts, least and greatest values and sums, by the values of a field. */
+  readonly aggregate: <F extends Family>(
+    query: AggregateEnvelope<F>,
+    options?: CallOptions,
+  ) => Promise<AnswerOf<'aggregateRecords'>['groups']>;
   readonly count: <F extends Family>(query: CountEnvelope<F>, options?: CallOptions) => Promise<number>;
   /** A record by its id, a namespace by its path. */
   readonly get: <F extends Family>(family: F, name: string, options?: CallOptions) => Promise<Records[F]>;
@@ -154,6 +168,8 @@ function readsBy(ask: Ask): Reads {
     records: async function* (asked, options) {
       for await (const page of pages(asked, options)) yield* page.items;
     },
+    aggregate: async (asked, options) =>
+      (await ask<AnswerOf<'aggregateRecords'>>('aggregateRecords', { body: asked }, options)).groups,
     count: async (asked, options) =>
       (await ask<AnswerOf<'countRecords'>>('countRecords', { body: asked }, options)).count,
     get,

@@ -23,6 +23,7 @@ export type {
 } from './operations.js';
 export type {
   Conditions,
+  AggregateEnvelope,
   CountEnvelope,
   Family,
   FieldOf,

@@ -1,6 +1,12 @@
 // The operations of the API as the client knows them, one line each. The types of their arguments and answers come from
 // the same schemas that the routes use. These are imported only as types, so nothing of the server is loaded.
-import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../api/answer-schemas.js';
+import type {
+  ACTOR_SCHEMA,
+  AGGREGATE_SCHEMA,
+  COUNT_SCHEMA,
+  PAGE_SCHEMA,
+  PERMISSIONS_SCHEMA,
+} from '../api/answer-schemas.js';
 import type { DecideBody, DECIDED_SCHEMA } from '../api/ask-schema.js';
 import type {
   BatchBody,
@@ -26,7 +32,7 @@ import type {
   WhoCanBody,
 } from '../api/held-schema.js';
 import type { TypeOf } from '../api/schema.js';
-import type { CountEnvelope, Family, QueryEnvelope, Records } from './queries.js';
+import type { AggregateEnvelope, CountEnvelope, Family, QueryEnvelope, Records } from './queries.js';
 
 /**
  * The arguments of an operation: the open part of its path, its query parameters, its body, and what its headers say.
@@ -112,6 +118,10 @@ interface With<Body> {
 export const OPERATIONS = Object.freeze({
   queryRecords: operation<With<QueryEnvelope>, TypeOf<typeof PAGE_SCHEMA>>('POST /api/v1/query', 'safe'),
   countRecords: operation<With<CountEnvelope>, TypeOf<typeof COUNT_SCHEMA>>('POST /api/v1/query/count', 'safe'),
+  aggregateRecords: operation<With<AggregateEnvelope>, TypeOf<typeof AGGREGATE_SCHEMA>>(
+    'POST /api/v1/query/aggregate',
+    'safe',
+  ),
   getNamespace: operation<ByPath, Records['namespace']>('GET /api/v1/namespaces{path}', 'safe'),
   getResourceTemplate: operation<ById, Records['resource-template']>('GET /api/v1/resource-templates/{id}', 'safe'),
   getResource: operation<ById, Records['resource']>('GET /api/v1/resources/{id}', 'safe'),

@@ -86,6 +86,19 @@ export interface CountEnvelope<F extends Family = Family> {
   readonly includeArchived?: boolean;
 }
 
+type Aggregated<F extends Family> = Sortable<F> | OwnField<F> | SlotField<F>;
+
+export interface AggregateEnvelope<F extends Family = Family> extends CountEnvelope<F> {
+  /** Without it, there is one group of all records. */
+  readonly groupBy?: Aggregated<F>;
+  readonly values: readonly (
+    | { readonly count: true }
+    | { readonly min: Aggregated<F> }
+    | { readonly max: Aggregated<F> }
+    | { readonly sum: 'revision' | OwnField<F> }
+  )[];
+}
+
 export interface QueryEnvelope<
   F extends Family = Family,
   Select extends readonly FieldOf<F>[] | undefined = readonly FieldOf<F>[] | undefined,

@@ -223,7 +223,7 @@ interface VisibilityRoute<Value, Plan> extends Told {
   /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
   /** Its name in the audit log. */
-  readonly verb: 'query' | 'count';
+  readonly verb: 'query' | 'count' | 'aggregate';
   readonly visibilityOf: (plan: Plan) => RecordVisibility;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
@@ -307,7 +307,7 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
   };
 }
 
-type ReadVerb = 'query' | 'count' | 'read';
+type ReadVerb = 'query' | 'count' | 'aggregate' | 'read';
 
 function see({ actor, at, pin, judged, resolve, gone }: ActorCall, request: RecordVisibility, verb: ReadVerb): Decided {
   const { policy } = pin();

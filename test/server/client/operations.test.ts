@@ -3,7 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../../../server/api/answer-schemas.js';
+import {
+  ACTOR_SCHEMA,
+  AGGREGATE_SCHEMA,
+  COUNT_SCHEMA,
+  PAGE_SCHEMA,
+  PERMISSIONS_SCHEMA,
+} from '../../../server/api/answer-schemas.js';
 import { DECIDED_SCHEMA } from '../../../server/api/ask-schema.js';
 import { BATCH_SCHEMA, DELETED_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
 import { EXPLAINED_SCHEMA } from '../../../server/api/explain-schema.js';
@@ -17,6 +23,7 @@ import { fromRoot } from '../../support/root.js';
 const ANSWERS = {
   queryRecords: PAGE_SCHEMA,
   countRecords: COUNT_SCHEMA,
+  aggregateRecords: AGGREGATE_SCHEMA,
   getNamespace: RECORD_SCHEMAS.namespace,
   getResourceTemplate: RECORD_SCHEMAS['resource-template'],
   getResource: RECORD_SCHEMAS.resource,

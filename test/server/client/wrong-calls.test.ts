@@ -15,6 +15,10 @@ export async function wrong(records: Client): Promise<void> {
   await records.count({ family: 'resource', namespace: '/labs', where: { 'properties.rank': { gtt: 3 } } });
   // @ts-expect-error -- in a nested group
   await records.count({ family: 'resource', namespace: '/labs', where: { or: [{ nmae: { eq: 'x' } }] } });
+  // @ts-expect-error -- a misspelt field to group by
+  await records.aggregate({ family: 'resource', namespace: '/labs', groupBy: 'nmae', values: [{ count: true }] });
+  // @ts-expect-error -- a sum of texts
+  await records.aggregate({ family: 'resource', namespace: '/labs', values: [{ sum: 'name' }] });
   // @ts-expect-error -- a misspelt field to select
   await records.query({ family: 'resource', namespace: '/labs', select: ['nmae'] });
   // @ts-expect-error -- a misspelt field to order by

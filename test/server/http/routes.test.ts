@@ -31,6 +31,7 @@ describe('the routes', () => {
     expect(listed).toEqual([
       ['POST', '/api/v1/query', 'visibility', 'json'],
       ['POST', '/api/v1/query/count', 'visibility', 'json'],
+      ['POST', '/api/v1/query/aggregate', 'visibility', 'json'],
       ['GET', '/api/v1/namespaces{path}', 'visibility', 'none'],
       ['GET', '/api/v1/resource-templates/{id}', 'record', 'none'],
       ['GET', '/api/v1/resources/{id}', 'record', 'none'],
