@@ -48,7 +48,7 @@ const KINDS = {
   'query.unknown_field': {
     status: 400,
     title: 'The query names a field that this family does not have',
-    help: 'Use a field of the family, `properties.` and a name, or for process runs `parameters.` and a name.',
+    help: 'Use a field of the family, `properties.` and a name, or for process runs `parameters.` and a name or `resources.` and a slot.',
   },
   'query.unknown_operator': {
     status: 400,
@@ -169,6 +169,16 @@ const KINDS = {
     status: 409,
     title: 'The record or its namespace is archived',
     help: 'Restore it first. An archived record cannot be changed or copied, and an archived namespace takes no new records at it or below it.',
+  },
+  'record.referenced': {
+    status: 409,
+    title: 'Other records refer to the record and could not do so any more',
+    help: 'A record may refer to what is in its own namespace or above. Move those that refer to this one first, or move this one to where it is above all of them.',
+  },
+  'record.active': {
+    status: 409,
+    title: 'Only an archived record can be deleted',
+    help: 'Archive it first, and delete the revision that this makes. What is deleted cannot be restored.',
   },
   'snapshot.refused': {
     status: 409,

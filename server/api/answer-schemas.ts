@@ -49,6 +49,36 @@ export const COUNT_SCHEMA = Object.freeze({
   ...whole({ ...ASKED, count: { type: 'integer', minimum: 0 } }),
 });
 
+const SCALAR = schema({ type: ['string', 'number', 'boolean', 'null'] });
+
+export const AGGREGATE_SCHEMA = Object.freeze({
+  title: 'Aggregate',
+  ...whole({
+    ...ASKED,
+    groups: {
+      description: 'In the order of their keys; without `groupBy` one group of all records.',
+      type: 'array',
+      maxItems: QUERY_LIMITS.groups,
+      items: {
+        title: 'Group',
+        type: 'object',
+        required: ['values'],
+        properties: {
+          key: { description: 'The value that the records share. Null if they have none.', ...SCALAR },
+          values: {
+            description: 'In the order of the request.',
+            type: 'array',
+            minItems: 1,
+            maxItems: QUERY_LIMITS.groupValues,
+            items: SCALAR,
+          },
+        },
+        additionalProperties: false,
+      },
+    },
+  }),
+});
+
 export const ACTOR_SCHEMA = Object.freeze({
   title: 'Actor',
   ...whole({
@@ -97,7 +127,10 @@ export const PROBLEM_SCHEMA = schema({
     code: problemCode,
     requestId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
     step: { description: 'The step of the decision that failed.', type: 'string' },
-    cause: { description: 'Of a copy: the step at which that side of it failed.', type: 'string' },
+    cause: {
+      description: 'Of a copy, a move or a new version: the step at which that side of it failed.',
+      type: 'string',
+    },
     command: {
       description: 'Of a batch: the place of the command that was refused, from 0.',
       type: 'integer',

@@ -21,7 +21,7 @@ export type CopyBody = TypeOf<(typeof COPY_SCHEMAS)['process-run']>;
 export type PatchBody = TypeOf<(typeof PATCH_SCHEMAS)['process-run']>;
 
 export interface BatchCommand {
-  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: Json;
   readonly ifMatch?: string;
@@ -80,30 +80,31 @@ export const CREATE_SHAPES: Readonly<Record<MadeFamily, BodyShape<CreateBody>>> 
 });
 
 const changed = { description, properties: documentOrNull } as const;
-const RECORD_PATCH = closed('RecordPatch', { name, ...changed });
+const TEMPLATE_PATCH = closed('RecordPatch', { name, ...changed });
 
 /** By the family that is changed. */
 export const PATCH_SCHEMAS = Object.freeze({
   namespace: closed('NamespacePatch', changed),
-  'resource-template': RECORD_PATCH,
-  resource: RECORD_PATCH,
-  'process-template': RECORD_PATCH,
+  'resource-template': TEMPLATE_PATCH,
+  resource: closed('ResourcePatch', { name, ...changed, template }),
+  'process-template': TEMPLATE_PATCH,
   'process-run': closed('ProcessRunPatch', {
     ...changed,
     name: nameOrNull,
+    template,
     parameters: documentOrNull,
     resources: resourcesPatch,
     state,
   }),
 });
 
-const RECORD_PATCH_SHAPE = bodyShape<PatchBody>(RECORD_PATCH);
+const TEMPLATE_PATCH_SHAPE = bodyShape<PatchBody>(TEMPLATE_PATCH);
 
 export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
   namespace: bodyShape<PatchBody>(PATCH_SCHEMAS.namespace),
-  'resource-template': RECORD_PATCH_SHAPE,
-  resource: RECORD_PATCH_SHAPE,
-  'process-template': RECORD_PATCH_SHAPE,
+  'resource-template': TEMPLATE_PATCH_SHAPE,
+  resource: bodyShape<PatchBody>(PATCH_SCHEMAS.resource),
+  'process-template': TEMPLATE_PATCH_SHAPE,
   'process-run': bodyShape<PatchBody>(PATCH_SCHEMAS['process-run']),
 });
 
@@ -120,6 +121,30 @@ export const COPY_SHAPES = Object.freeze({
   'process-run': bodyShape<CopyBody>(COPY_SCHEMAS['process-run']),
 });
 
+const fresh = {
+  version: schema({ ...version, type: 'string' }),
+  description,
+  properties: document,
+  schema: document,
+} as const;
+
+/** By the family of the template that gets a new version. */
+export const VERSION_SCHEMAS = Object.freeze({
+  'resource-template': closed('ResourceTemplateVersion', fresh, ['version']),
+  'process-template': closed('ProcessTemplateVersion', { ...fresh, slots }, ['version']),
+});
+
+/** What a new version does not have from the template. */
+export type VersionFields = TypeOf<(typeof VERSION_SCHEMAS)['process-template']>;
+
+export const VERSION_SHAPES = Object.freeze({
+  'resource-template': bodyShape<VersionFields>(VERSION_SCHEMAS['resource-template']),
+  'process-template': bodyShape<VersionFields>(VERSION_SCHEMAS['process-template']),
+});
+
+export const MOVE_SCHEMA = closed('Move', { namespace }, ['namespace']);
+export const MOVE_SHAPE = bodyShape<TypeOf<typeof MOVE_SCHEMA>>(MOVE_SCHEMA);
+
 export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
 export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
 
@@ -135,7 +160,7 @@ const commands = Object.freeze({
     type: 'object',
     required: ['method', 'path'],
     properties: {
-      method: { enum: ['PUT', 'PATCH', 'POST'] },
+      method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
       path: { type: 'string' },
       body: document,
       ifMatch: { type: 'string' },
@@ -151,6 +176,12 @@ export const BATCH_SHAPE = bodyShape<BatchBody>(closed('Batch', { commands }, ['
 const WRITTEN = schema({
   title: 'Written',
   description: 'The answer for an actor who may write the record but not read it.',
+  ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
+});
+
+export const DELETED_SCHEMA = schema({
+  title: 'Deleted',
+  description: 'The record is gone. Its id is never given again.',
   ...whole({ id: { type: 'string' }, revision: { type: 'integer', minimum: 1 } }),
 });
 

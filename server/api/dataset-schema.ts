@@ -60,6 +60,7 @@ export const FIELD_SCHEMAS = Object.freeze({
     type: 'array',
     maxItems: COMMAND_LIMITS.slots,
     items: {
+      title: 'NewSlot',
       type: 'object',
       required: ['name'],
       properties: {

@@ -10,7 +10,7 @@ import { familyName, reachName } from './record-schema.js';
 import { type JsonSchema, schema, type TypeOf } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
 
-export type QueryKind = 'query' | 'count';
+export type QueryKind = 'query' | 'count' | 'aggregate';
 
 const COMMON = schema({
   family: familyName,
@@ -46,6 +46,28 @@ const LIST = schema({
 
 const REQUIRED = Object.freeze(['family', 'namespace'] as const);
 
+const AGGREGATE = schema({
+  groupBy: { type: 'string', examples: ['properties.kind'] },
+  values: {
+    type: 'array',
+    minItems: 1,
+    maxItems: QUERY_LIMITS.groupValues,
+    examples: [[{ count: true }, { max: 'properties.rank' }]],
+    items: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 1,
+      properties: {
+        count: { const: true },
+        min: { type: 'string' },
+        max: { type: 'string' },
+        sum: { type: 'string' },
+      },
+      additionalProperties: false,
+    },
+  },
+});
+
 /** The whole bodies. */
 const QUERY_SCHEMAS = Object.freeze({
   query: {
@@ -62,15 +84,24 @@ const QUERY_SCHEMAS = Object.freeze({
     properties: COMMON,
     additionalProperties: false,
   },
+  aggregate: {
+    title: 'AggregateQuery',
+    type: 'object' as const,
+    required: [...REQUIRED, 'values'] as const,
+    properties: { ...COMMON, ...AGGREGATE },
+    additionalProperties: false,
+  },
 });
 
 /** The bodies after their shape has been checked. */
 export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
+export type AggregateEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
 
 /** The same including the conditions, for editors and the API's description. */
 export const QUERY_DOCUMENTS = Object.freeze({
   query: withConditions(QUERY_SCHEMAS.query),
   count: withConditions(QUERY_SCHEMAS.count),
+  aggregate: withConditions(QUERY_SCHEMAS.aggregate),
 });
 
 function withConditions(whole: ObjectSchema): JsonSchema {
@@ -98,6 +129,8 @@ function unknownPart(name: string, kind: QueryKind): string {
   const [part] = (OTHER_NAMES.get(name) ?? name).split('.');
   if (kind === 'count' && part !== undefined && Object.hasOwn(LIST, part))
     return 'is not known here: a count has no pages, order or fields';
+  if (kind === 'aggregate' && part !== undefined && Object.hasOwn(LIST, part))
+    return 'is not known here: an aggregate has no pages, order or fields';
   const meant = OTHER_NAMES.get(name) ?? nearest(name, Object.keys(QUERY_SCHEMAS[kind].properties));
   return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
@@ -108,11 +141,12 @@ function codeAt(place: Place): ProblemCode {
 
 /** The shapes with which the routes read their bodies. */
 export const QUERY_SHAPES = Object.freeze({
-  query: shapeOf('query'),
-  count: shapeOf('count'),
+  query: shapeOf<QueryEnvelope>('query'),
+  count: shapeOf<QueryEnvelope>('count'),
+  aggregate: shapeOf<AggregateEnvelope>('aggregate'),
 });
 
-function shapeOf(kind: QueryKind): BodyShape<QueryEnvelope> {
+function shapeOf<Value>(kind: QueryKind): BodyShape<Value> {
   const words = { unknown: (name: string) => unknownPart(name, kind), code: codeAt };
-  return { ...bodyShape<QueryEnvelope>(QUERY_SCHEMAS[kind], words), document: QUERY_DOCUMENTS[kind] };
+  return { ...bodyShape<Value>(QUERY_SCHEMAS[kind], words), document: QUERY_DOCUMENTS[kind] };
 }

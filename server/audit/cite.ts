@@ -134,16 +134,20 @@ function citeVisibility(actor: ResolvedActor, { scope, visible, at, digest }: Se
   return { decision: { decision: 'allow', grants }, visibility: digest ?? visibilityDigest(visible) };
 }
 
-/** For both families: read at the source first, then write at the destination. */
-function decideCopy(actor: ResolvedActor, { source, destination, family }: CopyAsked, at: Instant): Decision {
+/** Read at the source first, for a move then write there, and at last write at the destination. */
+function decideCopy(actor: ResolvedActor, { source, destination, family, moves }: CopyAsked, at: Instant): Decision {
   const read = decideAt(actor, { scope: `${family}:read`, target: source }, at);
   // It speaks of the actor and not of a side.
   if (read.decision === 'deny' && read.step === 'exclusive') return read;
   if (read.decision === 'deny') return { decision: 'deny', step: 'source_read', cause: causeOf(read) };
+  const leave = moves === true ? decideAt(actor, { scope: `${family}:write`, target: source }, at) : NOTHING_MORE;
+  if (leave.decision === 'deny') return leave;
   const write = decideAt(actor, { scope: `${family}:write`, target: destination }, at);
   if (write.decision === 'deny') return { decision: 'deny', step: 'destination_write', cause: causeOf(write) };
-  return { decision: 'allow', grants: [...read.grants, ...write.grants] };
+  return { decision: 'allow', grants: [...read.grants, ...leave.grants, ...write.grants] };
 }
+
+const NOTHING_MORE: Decision = Object.freeze({ decision: 'allow', grants: [] });
 
 interface Side {
   readonly scope: ScopeName;

@@ -28,7 +28,7 @@ const ACCESS = {
 const COPY = {
   type: 'object',
   required: ['destination', 'family', 'source'],
-  properties: { destination: text, family: { enum: ['resource', 'process-run'] }, source: text },
+  properties: { destination: text, family, moves: { const: true }, source: text },
 };
 
 const LOST = {

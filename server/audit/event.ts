@@ -46,6 +46,7 @@ export type Outcome = 'allowed' | 'denied' | 'failed';
 export const RECORD_ACTS = [
   'query',
   'count',
+  'aggregate',
   'read',
   'changes',
   'create',
@@ -53,6 +54,9 @@ export const RECORD_ACTS = [
   'archive',
   'restore',
   'copy',
+  'version',
+  'move',
+  'delete',
 ] as const;
 
 /** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */
@@ -113,9 +117,11 @@ export interface AccessAsked {
   readonly target: NamespacePath;
 }
 
+/** A copy or the new version of a template, or with `moves` the move of a record, which takes write at the source as well. */
 export interface CopyAsked {
   readonly destination: NamespacePath;
-  readonly family: 'resource' | 'process-run';
+  readonly family: Exclude<Family, 'namespace'>;
+  readonly moves?: true;
   readonly source: NamespacePath;
 }
 
@@ -248,7 +254,10 @@ export function makeEvent(parts: EventParts): AuditEvent {
 
 function accessInOrder(access: AuditEvent['access']): AuditEvent['access'] {
   if (access === null) return null;
-  if ('source' in access) return { destination: access.destination, family: access.family, source: access.source };
+  if ('source' in access) {
+    const { destination, family, moves, source } = access;
+    return { destination, family, ...(moves === undefined ? {} : { moves }), source };
+  }
   const { context, creates, family, reach, scope, target } = access;
   return {
     context,

@@ -5,7 +5,9 @@ import {
   type At,
   type Copied,
   type CopyTo,
+  type Deleted,
   type Made,
+  type NewVersion,
   NAMES,
   nameOf,
   type NamespaceThere,
@@ -14,6 +16,7 @@ import {
   type OperationName,
   OPERATIONS,
   type Patch,
+  type Versioned,
   type Written,
 } from './operations.js';
 import type { Family } from './queries.js';
@@ -49,6 +52,9 @@ export interface BatchBuilder {
   readonly change: <F extends Family>(family: F, at: At<F>, patch: Patch<F>) => Queued<Written<F>>;
   readonly archive: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
   readonly restore: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
+  readonly move: <F extends Made>(family: F, at: At<F>, namespace: string) => Queued<Written<F>>;
+  readonly delete: <F extends Made>(family: F, at: At<F>) => Queued<Deleted>;
+  readonly version: <F extends Versioned>(family: F, id: string, version: NewVersion<F>) => QueuedRecord<F>;
   readonly copy: <F extends Copied>(family: F, id: string, to: CopyTo<F>) => QueuedRecord<F>;
   /** Does all of it or nothing. The `command` of a `ProblemError` is the `position` of the command that was refused. */
   readonly send: (options?: KeyedOptions) => Promise<BatchAnswers>;
@@ -83,6 +89,9 @@ export function makeBatch(sendBatch: SendBatch): BatchBuilder {
     change: (family, at, body) => add(`change${NAMES[family]}`, { ...nameOf(family, at), body }),
     archive: (family, at) => add(`archive${NAMES[family]}`, nameOf(family, at)),
     restore: (family, at) => add(`restore${NAMES[family]}`, nameOf(family, at)),
+    move: (family, at, namespace) => add(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }),
+    delete: (family, at) => add(`delete${NAMES[family]}`, nameOf(family, at)),
+    version: (family, id, body) => make(`version${NAMES[family]}`, { id, body }),
     copy: (family, id, body) => make(`copy${NAMES[family]}`, { id, body }),
     send: async (options) => answersOf((await sendBatch({ commands }, options)).results),
   } satisfies BatchBuilder);

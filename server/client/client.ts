@@ -8,7 +8,9 @@ import {
   type At,
   type Copied,
   type CopyTo,
+  type Deleted,
   type Made,
+  type NewVersion,
   nameOf,
   NAMES,
   type NamespaceThere,
@@ -17,9 +19,19 @@ import {
   type OperationName,
   OPERATIONS,
   type Patch,
+  type Versioned,
   type Written,
 } from './operations.js';
-import type { CountEnvelope, Family, FieldOf, ItemOf, PageOf, QueryEnvelope, Records } from './queries.js';
+import type {
+  AggregateEnvelope,
+  CountEnvelope,
+  Family,
+  FieldOf,
+  ItemOf,
+  PageOf,
+  QueryEnvelope,
+  Records,
+} from './queries.js';
 import { type Answer, type CallOptions, type KeyedOptions, sendBy } from './send.js';
 import { pause } from './pause.js';
 import type { Transport } from './transport.js';
@@ -59,6 +71,11 @@ interface Reads {
     query: QueryEnvelope<F, S>,
     options?: CallOptions,
   ) => AsyncGenerator<ItemOf<F, S>, void>;
+  /** Counts, least and greatest values and sums, by the values of a field. */
+  readonly aggregate: <F extends Family>(
+    query: AggregateEnvelope<F>,
+    options?: CallOptions,
+  ) => Promise<AnswerOf<'aggregateRecords'>['groups']>;
   readonly count: <F extends Family>(query: CountEnvelope<F>, options?: CallOptions) => Promise<number>;
   /** A record by its id, a namespace by its path. */
   readonly get: <F extends Family>(family: F, name: string, options?: CallOptions) => Promise<Records[F]>;
@@ -86,6 +103,22 @@ interface Writes {
   ) => Promise<Written<F>>;
   readonly archive: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
   readonly restore: <F extends Family>(family: F, at: At<F>, options?: CallOptions) => Promise<Written<F>>;
+  /** Moves the record into another namespace. Its id stays. */
+  readonly move: <F extends Made>(
+    family: F,
+    at: At<F>,
+    namespace: string,
+    options?: CallOptions,
+  ) => Promise<Written<F>>;
+  /** Deletes an archived record for good. */
+  readonly delete: <F extends Made>(family: F, at: At<F>, options?: CallOptions) => Promise<Deleted>;
+  /** Makes a new version of a template, beside it. */
+  readonly version: <F extends Versioned>(
+    family: F,
+    id: string,
+    version: NewVersion<F>,
+    options?: KeyedOptions,
+  ) => Promise<Written<F>>;
   readonly copy: <F extends Copied>(
     family: F,
     id: string,
@@ -182,6 +215,8 @@ function readsBy(ask: Ask): Reads {
     records: async function* (asked, options) {
       for await (const page of pages(asked, options)) yield* page.items;
     },
+    aggregate: async (asked, options) =>
+      (await ask<AnswerOf<'aggregateRecords'>>('aggregateRecords', { body: asked }, options)).groups,
     count: async (asked, options) =>
       (await ask<AnswerOf<'countRecords'>>('countRecords', { body: asked }, options)).count,
     get,
@@ -196,6 +231,11 @@ function writesBy(ask: Ask): Writes {
     change: (family, at, body, options) => ask(`change${NAMES[family]}`, { ...nameOf(family, at), body }, options),
     archive: (family, at, options) => ask(`archive${NAMES[family]}`, nameOf(family, at), options),
     restore: (family, at, options) => ask(`restore${NAMES[family]}`, nameOf(family, at), options),
+    move: (family, at, namespace, options) =>
+      ask(`move${NAMES[family]}`, { ...nameOf(family, at), body: { namespace } }, options),
+    delete: (family, at, options) => ask(`delete${NAMES[family]}`, nameOf(family, at), options),
+    version: (family, id, body, options = {}) =>
+      ask(`version${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
     copy: (family, id, body, options = {}) => ask(`copy${NAMES[family]}`, { id, body, ...keyOf(options) }, options),
     batch: () => makeBatch((body, options = {}) => ask('runBatch', { body, ...keyOf(options) }, options)),
   };

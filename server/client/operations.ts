@@ -1,16 +1,25 @@
 // The operations of the API as the client knows them, one line each. The types of their arguments and answers come from
 // the same schemas that the routes use. These are imported only as types, so nothing of the server is loaded.
-import type { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../api/answer-schemas.js';
+import type {
+  ACTOR_SCHEMA,
+  AGGREGATE_SCHEMA,
+  COUNT_SCHEMA,
+  PAGE_SCHEMA,
+  PERMISSIONS_SCHEMA,
+} from '../api/answer-schemas.js';
 import type { DecideBody, DECIDED_SCHEMA } from '../api/ask-schema.js';
 import type {
   BatchBody,
   BATCH_SCHEMA,
   COPY_SCHEMAS,
   CREATE_SCHEMAS,
+  DELETED_SCHEMA,
   MadeFamily,
+  MOVE_SCHEMA,
   PATCH_SCHEMAS,
   PUT_BODY_SCHEMA,
   PUT_SCHEMA,
+  VERSION_SCHEMAS,
   WrittenSchema,
 } from '../api/command-schema.js';
 import type { CHANGES_SCHEMA } from '../api/changes-schema.js';
@@ -24,7 +33,7 @@ import type {
   WhoCanBody,
 } from '../api/held-schema.js';
 import type { TypeOf } from '../api/schema.js';
-import type { CountEnvelope, Family, QueryEnvelope, Records } from './queries.js';
+import type { AggregateEnvelope, CountEnvelope, Family, QueryEnvelope, Records } from './queries.js';
 
 /**
  * The arguments of an operation: the open part of its path, its query parameters, its body, and what its headers say.
@@ -42,7 +51,7 @@ export interface Arguments {
 }
 
 export interface Operation<Asked extends Arguments, Answer> {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /**
    * `safe`: repeating it changes nothing. `keyed`: a create, which happens once per key. `once`: never repeated
@@ -63,7 +72,7 @@ function operation<Asked extends Arguments, Answer>(
   return Object.freeze({ method, path: line.slice(cut + 1), again });
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** An actor who may write a record but not read it gets its id and revision. */
 export type Written<F extends Family> = TypeOf<WrittenSchema<F>>;
@@ -74,7 +83,12 @@ export type Copied = keyof typeof COPY_SCHEMAS;
 export type NewRecord<F extends Made> = TypeOf<(typeof CREATE_SCHEMAS)[F]>;
 export type Patch<F extends Family> = TypeOf<(typeof PATCH_SCHEMAS)[F]>;
 export type CopyTo<F extends Copied> = TypeOf<(typeof COPY_SCHEMAS)[F]>;
+/** The families with versions. */
+export type Versioned = keyof typeof VERSION_SCHEMAS;
+export type NewVersion<F extends Versioned> = TypeOf<(typeof VERSION_SCHEMAS)[F]>;
 export type NewNamespace = TypeOf<typeof PUT_BODY_SCHEMA>;
+export type MoveTo = TypeOf<typeof MOVE_SCHEMA>;
+export type Deleted = TypeOf<typeof DELETED_SCHEMA>;
 export type NamespaceThere = TypeOf<typeof PUT_SCHEMA>;
 
 /** How the names of operations call the families. */
@@ -111,6 +125,10 @@ export const OPERATIONS = Object.freeze({
   listChanges: operation<FeedQuery, TypeOf<typeof CHANGES_SCHEMA>>('GET /api/v1/changes', 'safe'),
   queryRecords: operation<With<QueryEnvelope>, TypeOf<typeof PAGE_SCHEMA>>('POST /api/v1/query', 'safe'),
   countRecords: operation<With<CountEnvelope>, TypeOf<typeof COUNT_SCHEMA>>('POST /api/v1/query/count', 'safe'),
+  aggregateRecords: operation<With<AggregateEnvelope>, TypeOf<typeof AGGREGATE_SCHEMA>>(
+    'POST /api/v1/query/aggregate',
+    'safe',
+  ),
   getNamespace: operation<ByPath, Records['namespace']>('GET /api/v1/namespaces{path}', 'safe'),
   getResourceTemplate: operation<ById, Records['resource-template']>('GET /api/v1/resource-templates/{id}', 'safe'),
   getResource: operation<ById, Records['resource']>('GET /api/v1/resources/{id}', 'safe'),
@@ -139,6 +157,15 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resource-templates/{id}/restore',
     'once',
   ),
+  moveResourceTemplate: operation<ById & Revised & With<MoveTo>, Written<'resource-template'>>(
+    'POST /api/v1/resource-templates/{id}/move',
+    'once',
+  ),
+  deleteResourceTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/resource-templates/{id}', 'safe'),
+  versionResourceTemplate: operation<
+    ById & With<NewVersion<'resource-template'>> & Keyed,
+    Written<'resource-template'>
+  >('POST /api/v1/resource-templates/{id}/versions', 'keyed'),
   createResource: operation<With<NewRecord<'resource'>> & Keyed, Written<'resource'>>(
     'POST /api/v1/resources',
     'keyed',
@@ -153,6 +180,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resources/{id}/copies',
     'keyed',
   ),
+  moveResource: operation<ById & Revised & With<MoveTo>, Written<'resource'>>(
+    'POST /api/v1/resources/{id}/move',
+    'once',
+  ),
+  deleteResource: operation<ById & Revised, Deleted>('DELETE /api/v1/resources/{id}', 'safe'),
   createProcessTemplate: operation<With<NewRecord<'process-template'>> & Keyed, Written<'process-template'>>(
     'POST /api/v1/process-templates',
     'keyed',
@@ -168,6 +200,15 @@ export const OPERATIONS = Object.freeze({
   restoreProcessTemplate: operation<ById & Revised, Written<'process-template'>>(
     'POST /api/v1/process-templates/{id}/restore',
     'once',
+  ),
+  moveProcessTemplate: operation<ById & Revised & With<MoveTo>, Written<'process-template'>>(
+    'POST /api/v1/process-templates/{id}/move',
+    'once',
+  ),
+  deleteProcessTemplate: operation<ById & Revised, Deleted>('DELETE /api/v1/process-templates/{id}', 'safe'),
+  versionProcessTemplate: operation<ById & With<NewVersion<'process-template'>> & Keyed, Written<'process-template'>>(
+    'POST /api/v1/process-templates/{id}/versions',
+    'keyed',
   ),
   createProcessRun: operation<With<NewRecord<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs',
@@ -185,6 +226,11 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/process-runs/{id}/restore',
     'once',
   ),
+  moveProcessRun: operation<ById & Revised & With<MoveTo>, Written<'process-run'>>(
+    'POST /api/v1/process-runs/{id}/move',
+    'once',
+  ),
+  deleteProcessRun: operation<ById & Revised, Deleted>('DELETE /api/v1/process-runs/{id}', 'safe'),
   copyProcessRun: operation<ById & With<CopyTo<'process-run'>> & Keyed, Written<'process-run'>>(
     'POST /api/v1/process-runs/{id}/copies',
     'keyed',

@@ -12,8 +12,10 @@ export type Family = keyof Records;
 type DocumentOf<F extends Family> = F extends 'process-run' ? 'properties' | 'parameters' : 'properties';
 type CoreField<F extends Family> = keyof Records[F] & string;
 type OwnField<F extends Family> = `${DocumentOf<F>}.${string}`;
-/** `name`, `createdAt`, `properties.rank`. */
-export type FieldOf<F extends Family> = CoreField<F> | OwnField<F>;
+/** What a slot of a run holds: the id of a resource. */
+type SlotField<F extends Family> = F extends 'process-run' ? `resources.${string}` : never;
+/** `name`, `createdAt`, `properties.rank`, `resources.sample`. */
+export type FieldOf<F extends Family> = CoreField<F> | OwnField<F> | SlotField<F>;
 
 type Scalar = string | number | boolean;
 
@@ -54,8 +56,12 @@ type Operators<T> = [NonNullable<T>] extends [string]
 export type PropertyOperators = Equality<Scalar> & Order<string | number> & Patterns & Containment;
 
 /** What must hold of a record: all of these. */
-export type Conditions<F extends Family> = { readonly [Name in CoreField<F>]?: Operators<Records[F][Name]> } & {
+export type Conditions<F extends Family> = {
+  readonly [Name in CoreField<F>]?: Name extends 'resources' ? Presence & Containment : Operators<Records[F][Name]>;
+} & {
   readonly [Name in OwnField<F>]?: PropertyOperators;
+} & {
+  readonly [Name in SlotField<F>]?: Equality<string> & Order<string> & Patterns;
 } & {
   readonly and?: readonly Conditions<F>[];
   readonly or?: readonly Conditions<F>[];
@@ -69,14 +75,28 @@ type Sortable<F extends Family> = {
 /** One field and its direction. */
 export type OrderOf<F extends Family> = {
   readonly [Name in Sortable<F>]?: Direction;
-} & { readonly [Name in OwnField<F>]?: Direction };
+} & { readonly [Name in OwnField<F> | SlotField<F>]?: Direction };
 
 export interface CountEnvelope<F extends Family = Family> {
   readonly family: F;
   readonly namespace: string;
-  readonly reach?: F extends 'process-run' ? 'exact' : 'lineage' | 'exact' | 'subtree';
+  /** Defaults to `lineage`, for process runs to `exact`. */
+  readonly reach?: 'lineage' | 'exact' | 'subtree';
   readonly where?: Conditions<F>;
   readonly includeArchived?: boolean;
+}
+
+type Aggregated<F extends Family> = Sortable<F> | OwnField<F> | SlotField<F>;
+
+export interface AggregateEnvelope<F extends Family = Family> extends CountEnvelope<F> {
+  /** Without it, there is one group of all records. */
+  readonly groupBy?: Aggregated<F>;
+  readonly values: readonly (
+    | { readonly count: true }
+    | { readonly min: Aggregated<F> }
+    | { readonly max: Aggregated<F> }
+    | { readonly sum: 'revision' | OwnField<F> }
+  )[];
 }
 
 export interface QueryEnvelope<
@@ -95,7 +115,9 @@ export type ItemOf<F extends Family, Select> = Select extends readonly (infer Na
 
 type Picked<Whole, Name extends string> = Flat<
   Pick<Whole, Name & keyof Whole> & {
-    readonly [Root in RootOf<Exclude<Name, keyof Whole>> as Root extends Name ? never : Root]: Tree<Below<Name, Root>>;
+    readonly [Root in RootOf<Exclude<Name, keyof Whole>> as Root extends Name ? never : Root]: Root extends 'resources'
+      ? { readonly [Slot in Below<Name, Root>]?: string }
+      : Tree<Below<Name, Root>>;
   }
 >;
 /** Members are absent where a record does not have them. */

@@ -9,6 +9,7 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
+import { isIds } from '../templates/judge-slots.js';
 import { type Command, type Done, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
@@ -34,6 +35,7 @@ export interface RecordPatch {
   readonly description?: string | null;
   readonly properties?: Json | null;
   readonly parameters?: Json | null;
+  readonly template?: string | null;
   readonly resources?: Readonly<Record<string, string | null>> | null;
   readonly state?: string;
 }
@@ -127,10 +129,13 @@ function absent(target: Target): ApiProblem {
 
 type Documents = Pick<LockedRecord, 'properties' | 'parameters' | 'resources'>;
 
-async function assignmentsOf(
-  session: Session,
-  patching: { readonly place: Place; readonly record: LockedRecord; readonly patch: RecordPatch },
-): Promise<readonly Fragment[]> {
+interface Patching {
+  readonly place: Place;
+  readonly record: LockedRecord;
+  readonly patch: RecordPatch;
+}
+
+async function assignmentsOf(session: Session, patching: Patching): Promise<readonly Fragment[]> {
   const { place, record, patch } = patching;
   const { properties, parameters, resources } = record;
   const stored: Documents = { properties, parameters, resources };
@@ -140,17 +145,59 @@ async function assignmentsOf(
     ...(patch.resources === undefined ? {} : { resources: mergedResources(stored.resources, patch.resources) }),
   };
   assertRoom({ ...stored, ...next }, patch.description);
-  const references = referencesOf(place.family, { resources: referredTo(patch) });
-  const value = next[judgedPart(place.family)];
-  const template = value === undefined ? null : record.template;
+  if (isRemade(patch)) assertWhole(session, patching);
+  const whole = { ...stored, ...next };
+  const { family, namespace } = place;
+  const references = referencesOf(
+    family,
+    isRemade(patch)
+      ? { template: patch.template, ...(isIds(whole.resources) ? { resources: whole.resources } : {}) }
+      : { resources: referredTo(patch) },
+  );
+  const part = judgedPart(family);
+  const value = isRemade(patch) ? whole[part] : next[part];
+  const used = isRemade(patch) ? whole.resources : next.resources;
+  const template = judgedBy(patching, value !== undefined || used !== undefined);
   const ids = [...references.map(({ id }) => id), ...(template === null ? [] : [template])];
   if (ids.length > 0) {
     const { records } = await readGround(session, { namespaces: [], ids });
-    holdReferences(session, references, { records, namespace: place.namespace });
+    holdReferences(session, references, { records, namespace });
     const found = records.get(template ?? '');
-    if (found !== undefined) await judgeByTemplate(session, found, { family: place.family, value, pointer: '' });
+    const pointer = isRemade(patch) ? '/template' : '';
+    const uses = used === undefined ? null : { resources: used, records };
+    if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
   }
   return columnsOf(patch, next);
+}
+
+type Remade = RecordPatch & { readonly template: string };
+
+/**
+ * Whether the patch gives the record a template. All of it is then checked as if it were created, and not only what the
+ * patch sets.
+ */
+function isRemade(patch: RecordPatch): patch is Remade {
+  return typeof patch.template === 'string';
+}
+
+/** The id of the template that judges the change; null if nothing is to be judged, or nothing judges it. */
+function judgedBy({ patch, record }: Patching, isJudged: boolean): string | null {
+  if (patch.template !== undefined) return patch.template?.toLowerCase() ?? null;
+  return isJudged ? record.template : null;
+}
+
+/**
+ * An actor who may not read the record must send all that its new template judges: a verdict on what is stored would
+ * tell about it.
+ */
+function assertWhole({ judge }: Session, { place: { family, namespace }, patch }: Patching): void {
+  if (mayRead(judge, family, namespace)) return;
+  const judged = family === 'process-run' ? (['parameters', 'resources'] as const) : (['properties'] as const);
+  const missing = judged.filter((part) => patch[part] === undefined);
+  if (missing.length === 0) return;
+  const code = 'record.invalid';
+  const message = `needs ${missing.map((part) => `\`${part}\``).join(' and ')} beside it, because you may not read what the record holds`;
+  throw new ApiProblem(code, { errors: [{ pointer: '/template', code, message }] });
 }
 
 /**
@@ -159,7 +206,8 @@ async function assignmentsOf(
  */
 function documentsFor(session: Session, { family, namespace }: Place, patch: RecordPatch): readonly Fragment[] {
   const { properties, parameters, resources } = patch;
-  if (properties === undefined && parameters === undefined && resources === undefined) return [];
+  const isMerged = properties !== undefined || parameters !== undefined || resources !== undefined;
+  if (!isMerged && !isRemade(patch)) return [];
   return mayRead(session.judge, family, namespace) ? [sql`x.properties, x.parameters, x.resources`] : [];
 }
 
@@ -184,6 +232,7 @@ function columnsOf(patch: RecordPatch, { properties, parameters, resources }: Do
   const columns: Fragment[] = [];
   if (patch.name !== undefined) columns.push(sql`name = ${patch.name}::text`);
   if (patch.description !== undefined) columns.push(sql`description = ${patch.description}::text`);
+  if (patch.template !== undefined) columns.push(sql`template = ${patch.template?.toLowerCase() ?? null}::uuid`);
   if (patch.state !== undefined) columns.push(sql`state = ${patch.state}::text`);
   if (properties !== undefined) columns.push(sql`properties = ${JSON.stringify(properties)}::jsonb`);
   if (parameters !== undefined) columns.push(sql`parameters = ${JSON.stringify(parameters)}::jsonb`);

@@ -2,13 +2,22 @@
 // learns no more from the store than where a record is. Once that is allowed, `look` reads what is needed. Its result
 // checks and writes. All of this is one transaction. The runner of commands (execute.ts) handles the transaction, the
 // key under which an answer is kept, and the second decision before COMMIT.
-import type { Family, Instant, NamespacePath, Request, Verdict } from '../../engine/index.js';
+import type {
+  Family,
+  Instant,
+  NamespacePath,
+  Request,
+  Verdict,
+  Visibility,
+  VisibilityRequest,
+} from '../../engine/index.js';
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
 import type { Judgements } from '../templates/judgements.js';
 
-export type Operation = `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy'}`;
+export type Operation =
+  `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete'}`;
 
 /** What a policy says to one request of the actor, at the instant of the command. */
 export type Judge = (request: Request) => Verdict;
@@ -24,6 +33,10 @@ export interface Session {
   readonly judge: Judge;
   /** Applies the rule now, and again to the policy that is current before COMMIT. */
   readonly hold: (rule: Rule) => void;
+  /** What the pinned policy lets the actor see. */
+  readonly visible: (request: VisibilityRequest) => Visibility;
+  /** Milliseconds after which a statement that reads much ends itself; null if the store ends it. */
+  readonly longestQuery: number | null;
   /** Reads in the transaction, once there is one. */
   readonly rows: <Row>(statement: Fragment) => Promise<readonly Row[]>;
   /** Judges by templates. */
@@ -66,8 +79,11 @@ export interface Done {
   readonly revision: number;
   /** The JSON text of the record. */
   readonly json: string;
-  /** What an actor who may not read the record gets: its id and revision, or for a namespace only its path. */
-  readonly untold: 'record' | 'namespace';
+  /**
+   * What an actor who may not read the record gets: its id and revision, or for a namespace only its path. Of a deleted
+   * record nobody gets more.
+   */
+  readonly untold: 'record' | 'namespace' | 'deleted';
 }
 
 /** The record was moved to another namespace after the decision: decide again. */

@@ -97,7 +97,8 @@ async function copy(
   const template = records.get(source.template ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)];
-    await judgeByTemplate(session, template, { family, value, pointer: '/destination' });
+    const uses = family === 'process-run' ? { resources: fields.resources, records } : null;
+    await judgeByTemplate(session, template, { family, value, uses, pointer: '/destination' });
   }
   const copiedFrom = family === 'resource' ? copying.source.toLowerCase() : null;
   return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });

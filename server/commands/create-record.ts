@@ -2,7 +2,7 @@
 import { type Family, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
-import { contentOf, referencesOf } from '../records/content.js';
+import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import type { Command, Done, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
@@ -44,7 +44,8 @@ async function create(session: Session, creation: Creation, ground: Ground): Pro
   const template = ground.records.get(fields.template?.toLowerCase() ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)] ?? {};
-    await judgeByTemplate(session, template, { family, value, pointer: '/template' });
+    const uses = family === 'process-run' ? { resources: resourcesOf(fields.resources ?? {}), ...ground } : null;
+    await judgeByTemplate(session, template, { family, value, uses, pointer: '/template' });
   }
   return insertNew(session, { id, family, namespace, content: contentOf(family, fields), copiedFrom: null });
 }

@@ -2,7 +2,7 @@
 // in one transaction, and decided again under the policy that is current before COMMIT. They are answered only after
 // the store has committed. With a key, the answer is kept in the same transaction. A repeated request gets the kept
 // answer, as far as the policy then allows.
-import { type Instant, judgeAs, type ResolvedActor } from '../../engine/index.js';
+import { type Instant, judgeAs, type ResolvedActor, visibilityAs } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
@@ -24,6 +24,7 @@ import {
   type Rule,
   type Session,
 } from './command.js';
+import { deletedOf } from './delete-record.js';
 import { commandEvent, type Recorded, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
@@ -225,9 +226,15 @@ async function replay(session: Judging, { first, order, done }: Replaying): Prom
   const [, ...others] = order.commands((index) => done[index]?.id ?? null);
   const authorized = [first];
   for (const command of others) authorized.push(await authorize(session, command));
+  const deleted = await deletedOf(
+    session,
+    done.map(({ id }) => id),
+  );
   const recorded = authorized.flatMap((one, index) => {
     const before = done[index];
-    return before === undefined ? [] : [recordedOf(one, { done: before, shown: show(session, before) })];
+    if (before === undefined) return [];
+    const shown = show(session, deleted.has(before.id) ? { ...before, untold: 'deleted' } : before);
+    return [recordedOf(one, { done: before, shown })];
   });
   return { done: recorded, replayed: true };
 }
@@ -238,6 +245,7 @@ function eventsOf(asking: Asking, { nextId }: Tools, { done, replayed }: Ran): r
 }
 
 function show({ judge }: Session, { status, family, namespace, id, revision, json, untold }: Done): Shown {
+  if (untold === 'deleted') return { status, json: JSON.stringify({ id, revision }), etag: null, id, isWhole: false };
   const etag = `"${String(revision)}"`;
   if (mayRead(judge, family, namespace)) return { status, json, etag, id, isWhole: true };
   if (untold === 'namespace') {
@@ -262,7 +270,7 @@ interface Judging extends Session {
 
 function sessionOf(
   asking: Asking,
-  { judgements }: Tools,
+  { judgements, db: { longestQuery } }: Tools,
   from: { readonly rows: Session['rows']; readonly held: readonly Held[] },
 ): Judging {
   const { actor, at, pinned } = asking;
@@ -278,7 +286,8 @@ function sessionOf(
     rule(judge);
     held.push({ rule, of: purpose });
   };
-  return { actor, at, judge, rows: from.rows, judgements, hold, begin, held };
+  const visible: Session['visible'] = (request) => visibilityAs(pinned.resolved, { request, at });
+  return { actor, at, judge, visible, longestQuery, rows: from.rows, judgements, hold, begin, held };
 }
 
 /** Throws if the policy that is current by now refuses what the pinned one allowed. */

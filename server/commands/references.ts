@@ -1,5 +1,6 @@
 // What a new or changed record depends on: a namespace that accepts records, valid references, and the template that checks it.
 import type { Family, NamespacePath } from '../../engine/index.js';
+import type { ShapeFault } from '../api/shape-fault.js';
 import { sql } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 import { pointerTo } from '../json.js';
@@ -9,6 +10,7 @@ import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import type { Reference } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, RIGHT } from '../templates/judge-record.js';
+import { isIds, slotFaults, storedSlots } from '../templates/judge-slots.js';
 import type { Schema } from '../templates/judgements.js';
 import type { Judge, Session } from './command.js';
 import { mayRead } from './rules.js';
@@ -56,7 +58,13 @@ function mayReferTo(
 export interface Judged {
   /** The family of the record. */
   readonly family: Family;
+  /** What the schema judges; undefined if it does not change. */
   readonly value: unknown;
+  /**
+   * What a run uses from now on, by slot, and those of the resources that it did not use before; null if that does not
+   * change.
+   */
+  readonly uses: { readonly resources: unknown; readonly records: Ground['records'] } | null;
   /** Where the body names the template; empty if it does not. */
   readonly pointer: string;
 }
@@ -65,11 +73,12 @@ export interface Judged {
 export async function judgeByTemplate(
   session: Session,
   template: Found,
-  { family, value, pointer }: Judged,
+  { family, value, uses, pointer }: Judged,
 ): Promise<void> {
-  const schema = await schemaOf(session, template);
+  const schema = value === undefined ? null : await schemaOf(session, template);
   const verdict = schema === null ? RIGHT : session.judgements.judge(schema, { value });
-  if (verdict.kind === 'right') return;
+  const ofSlots = slotFaultsOf(template, uses);
+  if (verdict.kind === 'right' && ofSlots.length === 0) return;
   const judges = family === 'process-run' ? 'process-template' : 'resource-template';
   if (!mayRead(session.judge, judges, template.namespace)) throw new ApiProblem('record.invalid');
   if (verdict.kind === 'unusable') {
@@ -77,13 +86,22 @@ export async function judgeByTemplate(
     const message = `the schema of this template cannot be used: ${fault.pointer} ${fault.message}`;
     throw refused('record.invalid', [{ pointer, message }]);
   }
+  const ofValue = verdict.kind === 'right' ? [] : verdict.faults;
   throw refused(
     'record.invalid',
-    verdict.faults.map(({ place, message }) => ({
-      pointer: place.reduce<string>(pointerTo, `/${judgedPart(family)}`),
-      message: `${message}, as the template requires`,
-    })),
+    [...ofValue.map(({ place, message }) => ({ place: [judgedPart(family), ...place], message })), ...ofSlots].map(
+      ({ place, message }) => ({
+        pointer: place.reduce<string>(pointerTo, ''),
+        message: `${message}, as the template requires`,
+      }),
+    ),
   );
+}
+
+function slotFaultsOf(template: Found, uses: Judged['uses']): readonly ShapeFault[] {
+  if (uses === null || !isIds(uses.resources)) return [];
+  const { resources, records } = uses;
+  return slotFaults(storedSlots(template.slots), { resources, templateOf: (id) => records.get(id)?.template });
 }
 
 /** By revision, because every change of a template raises it. */

@@ -61,6 +61,21 @@ export function mustCopy(family: Family, { source, destination }: Sides): Rule {
   };
 }
 
+/**
+ * As for a copy, and write at the source, too. Without read there, a record could be moved to where the actor may read
+ * it.
+ */
+export function mustMove(family: Family, sides: Sides): Rule {
+  const copy = mustCopy(family, sides);
+  const { source } = sides;
+  return (judge) => {
+    const write = judge(access(family, 'write', source ?? ROOT));
+    const read = judge(access(family, 'read', source ?? ROOT));
+    if (source !== null && read === 'allow' && write !== 'allow') throw new ApiProblem('authz.denied', { step: write });
+    copy(judge);
+  };
+}
+
 function causeOf(verdict: Exclude<Verdict, 'allow'>): AccessStep {
   if (verdict === 'source_read' || verdict === 'destination_write') throw new TypeError('an access, not a copy');
   return verdict;

@@ -49,6 +49,7 @@ export interface LockedRecord {
   readonly properties?: unknown;
   readonly parameters?: unknown;
   readonly resources?: unknown;
+  readonly slots?: unknown;
 }
 
 const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template`;
@@ -111,6 +112,9 @@ export interface Found {
   readonly namespace: NamespacePath;
   readonly archived: boolean;
   readonly revision: number;
+  readonly template: string | null;
+  /** Of a process template. */
+  readonly slots: unknown;
 }
 
 export interface Wanted {
@@ -125,7 +129,7 @@ export interface Ground {
 
 /** Reads everything that a command depends on in one statement. */
 export async function readGround(session: Session, { namespaces, ids }: Wanted): Promise<Ground> {
-  const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision FROM records AS x`;
+  const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
     sql`SELECT TRUE AS above, ${columns} WHERE x.family = 0 AND x.path = ANY(${namespaces.map(storedPath)}::text[])
       UNION ALL SELECT FALSE AS above, ${columns} WHERE x.id = ANY(${ids}::uuid[])`,

@@ -6,6 +6,7 @@ import type { Database } from './database.js';
 import { sqlStateOf, StoreError } from './failures.js';
 import { store } from './migrations/0001-store.js';
 import { changes } from './migrations/0002-changes.js';
+import { tombstones } from './migrations/0003-tombstones.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -18,6 +19,7 @@ interface StoreMigration {
 const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0001-store', up: store },
   { name: '0002-changes', up: changes },
+  { name: '0003-tombstones', up: tombstones },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -23,6 +23,8 @@ interface CommandRouteParts<Value> extends Told {
   /** The header that makes a change conditional or a creation safe to repeat. */
   readonly header?: NamedHeader;
   readonly body: BodyInput<Value>;
+  /** Whether a request has no body. In a batch it may be an empty object. */
+  readonly isBare?: boolean;
   /** Throws a problem (400, 404) for faults that show without a policy or a store. */
   readonly commandOf: (said: Said<Value>) => Command;
 }
@@ -38,7 +40,7 @@ export interface CommandRoute extends ActorRoute {
 }
 
 export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<Value>): CommandRoute {
-  const { header = null, body, commandOf, ...told } = route;
+  const { header = null, body, isBare = false, commandOf, ...told } = route;
   const { pattern, partOf } = pathTemplate(told.path);
   const makeCommand = (said: Said<unknown>): Command => {
     if (!body.shape.isRead(said.body)) throw new TypeError('a body that was not read with the shape of its route');
@@ -47,14 +49,18 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
   return {
     ...told,
     access: 'command',
-    input: { body, ...(header === null ? {} : { headers: [header] }) },
+    input: { ...(isBare ? {} : { body }), ...(header === null ? {} : { headers: [header] }) },
     partOf: (path) => (path === pattern ? '' : partOf(path)),
     header,
     bodySchema: body.shape.schema,
     readBody: body.shape.read,
     commandOf: makeCommand,
     run: async (call) => {
-      const said = { part: partOf(call.path) ?? '', body: call.body, ifMatch: call.headers.get('if-match') ?? '' };
+      const said = {
+        part: partOf(call.path) ?? '',
+        body: isBare ? body.shape.read({}) : call.body,
+        ifMatch: call.headers.get('if-match') ?? '',
+      };
       const key = keyOf(call, told.method);
       const asking = askingOf(call);
       const executed = await execute(asking, {
@@ -85,6 +91,9 @@ export function replayHeader({ replayed }: Executed): readonly string[] {
   return replayed ? ['Idempotency-Replayed', 'true'] : [];
 }
 
+/** The end of a path under which one record is made of another. */
+const OF_ANOTHER = /\/\{id\}\/(?:copies|versions)$/;
+
 function headersOf(
   shown: Shown,
   { collection, executed }: { readonly collection: string; readonly executed: Executed },
@@ -92,7 +101,7 @@ function headersOf(
   const { status, id, etag } = shown;
   const isMade = status === 201 && id !== null && !collection.includes('{path}');
   return [
-    ...(isMade ? ['Location', `${collection.replace('/{id}/copies', '')}/${id}`] : []),
+    ...(isMade ? ['Location', `${collection.replace(OF_ANOTHER, '')}/${id}`] : []),
     ...(etag === null ? [] : ['ETag', etag]),
     ...replayHeader(executed),
   ];

@@ -27,7 +27,7 @@ import { isRecordId } from '../api/record-schema.js';
 import type { Answer, DecisionTimes, EventStream, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type MediaType = 'application/json' | 'application/merge-patch+json';
 /** In lower case. A missing `if-match` is refused with 428, a missing `idempotency-key` with 400. */
 export type NamedHeader = 'if-match' | 'idempotency-key';
@@ -254,7 +254,7 @@ interface VisibilityRoute<Value, Plan> extends Told {
   /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
   /** Its name in the audit log. */
-  readonly verb: 'query' | 'count';
+  readonly verb: 'query' | 'count' | 'aggregate';
   readonly visibilityOf: (plan: Plan) => RecordVisibility;
   readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
 }
@@ -338,7 +338,7 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
   };
 }
 
-type ReadVerb = 'query' | 'count' | 'read';
+type ReadVerb = 'query' | 'count' | 'aggregate' | 'read';
 
 function see({ actor, at, pin, judged, resolve, gone }: ActorCall, request: RecordVisibility, verb: ReadVerb): Decided {
   const { policy } = pin();

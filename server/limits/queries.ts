@@ -11,6 +11,9 @@ export const QUERY_LIMITS = Object.freeze({
   defaultPageSize: 50,
   orderKeys: 16,
   selectFields: 100,
+  /** Groups and values of an aggregate. */
+  groups: 1_000,
+  groupValues: 10,
   /** Errors that one answer lists. */
   errors: 32,
   /**

@@ -43,7 +43,7 @@ export interface StoreOptions {
 }
 
 export interface Refusal {
-  readonly code: 'reference.not_found' | 'record.conflict' | 'record.refused' | 'record.invalid';
+  readonly code: 'reference.not_found' | 'record.conflict' | 'record.deleted' | 'record.refused' | 'record.invalid';
   readonly pointer: string;
   readonly message: string;
 }
@@ -87,7 +87,8 @@ interface Batch {
 }
 
 async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
-  const attached = without(wave, await refuseDangling(batch, wave));
+  const left = without(wave, await refuseDeleted(batch, wave));
+  const attached = without(left, await refuseDangling(batch, left));
   const sound = without(attached, await refuseInvalid(batch, attached));
   if (sound.length === 0) return;
   if (family !== 'namespace' && batch.way === 'direct' && (await copyRecords(batch, sound))) {
@@ -120,6 +121,23 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 }
 
 const UNIQUE_VIOLATION = '23505';
+
+/** What was deleted stays deleted, even where a dataset still has it. */
+async function refuseDeleted({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
+  const ids = wave.flatMap((n) => rows[n]?.id ?? []);
+  const found = await rowsOf<{ readonly id: string }>(
+    trx,
+    sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
+  );
+  const gone = new Set(found.map(({ id }) => id));
+  return wave.filter((n) => {
+    const row = rows[n];
+    if (row === undefined || !gone.has(row.id)) return false;
+    const message = 'the record with this id was deleted, and no other can have it';
+    outcomes.set(row, { code: 'record.deleted', pointer: row.given ? '/id' : '', message });
+    return true;
+  });
+}
 
 /**
  * Refuses rows with dangling references. A reference must point to a record of the right family, at or above the row's

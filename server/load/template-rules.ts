@@ -1,16 +1,25 @@
 // Checks the records of a batch against the schemas of their templates, with the same code that checks records from the
 // API. A bounded number of compiled schemas is kept from batch to batch.
 import type { Knex } from 'knex';
+import type { DatasetSlot } from '../api/dataset-schema.js';
+import type { ShapeFault } from '../api/shape-fault.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
 import { judgedPart, judgePart } from '../templates/judge-record.js';
+import { isIds, slotFaults, storedSlots, type Uses } from '../templates/judge-slots.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
 import type { Trial } from './trial.js';
 
-/** By id of the template; null if the template demands nothing. */
-export type KnownTemplates = Map<string, TemplateResult | null>;
+interface KnownTemplate {
+  /** Null if the template demands nothing of the values. */
+  readonly schema: TemplateResult | null;
+  readonly slots: readonly DatasetSlot[];
+}
+
+/** By id of the template. */
+export type KnownTemplates = Map<string, KnownTemplate>;
 
 export interface Templates {
   readonly known: KnownTemplates;
@@ -30,12 +39,40 @@ export async function violations(
   { known, trial }: Templates,
 ): Promise<ReadonlyMap<number, Violation>> {
   await learn(trx, [...rows.values()], { known, trial });
+  const templateOf = await templatesOfUsed(trx, [...rows.values()], { known, trial });
   const found = new Map<number, Violation>();
   for (const [n, row] of rows) {
-    const violation = row.template === null ? null : judge(row, known.get(row.template) ?? null);
+    const template = row.template === null ? undefined : known.get(row.template);
+    const violation = template === undefined ? null : judge(row, template, templateOf);
     if (violation !== null) found.set(n, violation);
   }
   return found;
+}
+
+/** The templates of the resources that the rows use, if a slot may ask for them. */
+async function templatesOfUsed(
+  trx: Knex,
+  rows: readonly LoadRow[],
+  { known, trial }: Templates,
+): Promise<Uses['templateOf']> {
+  const asks = ({ template }: LoadRow): boolean =>
+    (known.get(template ?? '')?.slots ?? []).some((slot) => slot.template !== null);
+  const used = rows.filter(asks);
+  const ids = new Set(used.flatMap((row) => Object.values(usedBy(row))));
+  const stored =
+    ids.size === 0
+      ? []
+      : await rowsOf<{ readonly id: string; readonly template: string | null }>(
+          trx,
+          sql`SELECT id, template FROM records WHERE id = ANY(${[...ids]}::uuid[])`,
+        );
+  const templates = new Map(stored.map(({ id, template }) => [id, template]));
+  return (id) => (templates.has(id) ? templates.get(id) : trial?.find(id)?.template);
+}
+
+function usedBy({ resources }: LoadRow): Readonly<Record<string, string>> {
+  const value: unknown = JSON.parse(resources ?? '{}');
+  return isIds(value) ? value : {};
 }
 
 async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Templates): Promise<void> {
@@ -46,14 +83,21 @@ async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Temp
     for (const { template } of rows) if (template !== null) wanted.add(template);
   }
   const ids = [...wanted];
-  const stored = await rowsOf<{ readonly id: string; readonly schema: object | null }>(
+  const stored = await rowsOf<{ readonly id: string; readonly schema: object | null; readonly slots: unknown }>(
     trx,
-    sql`SELECT id, schema FROM records WHERE id = ANY(${ids}::uuid[])`,
+    sql`SELECT id, schema, slots FROM records WHERE id = ANY(${ids}::uuid[])`,
   );
-  for (const { id, schema } of stored) known.set(id, schema === null ? null : readTemplate(schema));
+  for (const { id, schema, slots } of stored) {
+    known.set(id, { schema: schema === null ? null : readTemplate(schema), slots: storedSlots(slots) });
+  }
   for (const id of ids) {
-    const schema = known.has(id) ? undefined : trial?.schemaOf(id);
-    if (schema !== undefined) known.set(id, schema === null ? null : readTemplate(parse(schema)));
+    const tried = known.has(id) ? undefined : trial?.templateOf(id);
+    if (tried === undefined) continue;
+    const { schema, slots } = tried;
+    known.set(id, {
+      schema: schema === null ? null : readTemplate(parse(schema)),
+      slots: storedSlots(JSON.parse(slots ?? '[]')),
+    });
   }
 }
 
@@ -63,12 +107,12 @@ function parse(schema: string): object {
   return value;
 }
 
-function judge(row: LoadRow, template: TemplateResult | null): Violation | null {
+function judge(row: LoadRow, { schema, slots }: KnownTemplate, templateOf: Uses['templateOf']): Violation | null {
   const part = judgedPart(row.family);
-  const verdict = judgePart(template, { value: JSON.parse(row[part] ?? '{}') });
+  const verdict = judgePart(schema, { value: JSON.parse(row[part] ?? '{}') });
   switch (verdict.kind) {
     case 'right':
-      return null;
+      return slots.length === 0 ? null : violationOf('', slotFaults(slots, { resources: usedBy(row), templateOf }));
     case 'unusable': {
       const { pointer, message } = verdict.fault;
       return {
@@ -77,14 +121,19 @@ function judge(row: LoadRow, template: TemplateResult | null): Violation | null 
         message: `the schema of this template cannot be used: ${pointer} ${message}`,
       };
     }
-    case 'wrong': {
-      const { faults } = verdict;
-      const more = faults.length === 1 ? '' : `, and ${String(faults.length - 1)} more`;
-      return {
-        code: 'record.invalid',
-        pointer: (faults[0]?.place ?? []).reduce<string>(pointerTo, `/${part}`),
-        message: `${faults[0]?.message ?? 'is not right'}, as the template requires${more}`,
-      };
-    }
+    case 'wrong':
+      return violationOf(`/${part}`, verdict.faults);
   }
+}
+
+/** Names the first fault and counts the others; null if there is none. */
+function violationOf(below: string, faults: readonly ShapeFault[]): Violation | null {
+  const [first, ...others] = faults;
+  if (first === undefined) return null;
+  const more = others.length === 0 ? '' : `, and ${String(others.length)} more`;
+  return {
+    code: 'record.invalid',
+    pointer: first.place.reduce<string>(pointerTo, below),
+    message: `${first.message}, as the template requires${more}`,
+  };
 }

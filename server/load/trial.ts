@@ -9,6 +9,7 @@ import type { OnConflict, Outcome } from './store-batch.js';
 interface Tried {
   readonly family: Family;
   readonly namespace: NamespacePath;
+  readonly template: string | null;
   readonly content: string;
 }
 
@@ -17,14 +18,14 @@ export interface Trial {
   readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, Outcome>;
   readonly remember: (outcomes: ReadonlyMap<LoadRow, Outcome>) => void;
   /** The record of this id that an earlier batch would have stored. */
-  readonly find: (id: string) => Pick<Tried, 'family' | 'namespace'> | null;
-  /** The JSON text of the schema of a template from an earlier batch; undefined if there is no such template. */
-  readonly schemaOf: (id: string) => string | null | undefined;
+  readonly find: (id: string) => Pick<Tried, 'family' | 'namespace' | 'template'> | null;
+  /** A template from an earlier batch, its parts as JSON texts; undefined if there is no such template. */
+  readonly templateOf: (id: string) => Pick<LoadRow, 'schema' | 'slots'> | undefined;
 }
 
 export function makeTrial(): Trial {
   const tried = new Map<string, Tried>();
-  const schemas = new Map<string, string | null>();
+  const templates = new Map<string, Pick<LoadRow, 'schema' | 'slots'>>();
   const settle = (row: LoadRow, onConflict: OnConflict): Outcome | null => {
     const before = tried.get(keyOf(row));
     if (before === undefined) return null;
@@ -44,14 +45,14 @@ export function makeTrial(): Trial {
     remember: (outcomes) => {
       for (const [row, outcome] of outcomes) {
         if (outcome !== 'loaded' && outcome !== 'replaced') continue;
-        const { family, namespace } = row;
-        tried.set(keyOf(row), { family, namespace, content: contentOf(row) });
-        if (family === 'namespace') tried.set(row.id, { family, namespace, content: contentOf(row) });
-        if (family.endsWith('-template')) schemas.set(row.id, row.schema);
+        const { family, namespace, template, schema, slots } = row;
+        tried.set(keyOf(row), { family, namespace, template, content: contentOf(row) });
+        if (family === 'namespace') tried.set(row.id, { family, namespace, template, content: contentOf(row) });
+        if (family.endsWith('-template')) templates.set(row.id, { schema, slots });
       }
     },
     find: (id) => tried.get(id) ?? null,
-    schemaOf: (id) => schemas.get(id),
+    templateOf: (id) => templates.get(id),
   };
 }
 

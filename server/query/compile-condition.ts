@@ -4,7 +4,7 @@
 // long.
 import { assertNever } from '../../engine/index.js';
 import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
-import { propertyValue, type Field, type PropertyField } from './fields.js';
+import { propertyValue, USED_RESOURCES, type Field, type PropertyField } from './fields.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 
 const compiled = new WeakMap<Condition, Fragment>();
@@ -45,7 +45,7 @@ function compile(condition: Condition): Fragment {
       return total(field, type, (value) => member(value, operator, { type, values }));
     }
     case 'list':
-      return inList(propertyValue(condition.field), condition.operator, condition.values);
+      return inList(listOf(condition.field), condition.operator, condition.values);
     default:
       return assertNever(condition);
   }
@@ -196,6 +196,10 @@ function inList(value: Fragment, operator: Containment, operands: readonly Opera
   const wanted = operands.map((operand) => JSON.stringify(jsonOf(operand)));
   const test = operands.length > FEW_VALUES ? manyInList(value, operator, wanted) : fewInList(value, operator, wanted);
   return sql`(CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${test} ELSE FALSE END)`;
+}
+
+function listOf(field: PropertyField | 'resources'): Fragment {
+  return field === 'resources' ? USED_RESOURCES : propertyValue(field);
 }
 
 function fewInList(value: Fragment, operator: Containment, wanted: readonly string[]): Fragment {

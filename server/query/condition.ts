@@ -38,7 +38,8 @@ export type Condition =
     }
   | {
       readonly kind: 'list';
-      readonly field: PropertyField;
+      /** A property, or what all slots of a run hold. */
+      readonly field: PropertyField | 'resources';
       readonly operator: Containment;
       readonly values: readonly Operand[];
     }
@@ -218,7 +219,6 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
     case 'membership':
       return readMembership(field, known.operator, operand);
     case 'containment':
-      if (field.kind === 'core') return mismatch('is for lists in `properties` and `parameters` only');
       return readContainment(field, known.operator, operand);
     case 'comparison': {
       const value = readOperand(field, operand);
@@ -237,13 +237,15 @@ function readMembership(field: Field, operator: Membership, list: unknown): Cond
   return { kind: 'member', field, operator, type: values[0]?.type ?? null, values };
 }
 
-function readContainment(field: PropertyField, operator: Containment, operand: unknown): Condition | OperatorFault {
+function readContainment(field: Field, operator: Containment, operand: unknown): Condition | OperatorFault {
+  const held = field.kind === 'core' && field.name === 'resources' ? 'resources' : field;
+  if (held !== 'resources' && (held.kind === 'core' || held.root === 'resources')) return mismatch(NO_LIST);
   const list: unknown = operator === 'has' ? [operand] : operand;
   if (Array.isArray(list) && !list.every((item) => typeof item === 'number' || typeof item === 'string'))
     return mismatch(operator === 'has' ? ELEMENT : `must be a list of numbers or of strings, like ${LIST}`);
-  const values = readOperands(field, list);
+  const values = readOperands(held === 'resources' ? SLOT_VALUE : held, list);
   if ('fault' in values) return values;
-  return { kind: 'list', field, operator, values };
+  return { kind: 'list', field: held, operator, values };
 }
 
 /** The values of a list, all of one type. */
@@ -264,6 +266,9 @@ function readOperands(field: Field, list: unknown): readonly Operand[] | Operato
   return values;
 }
 
+const NO_LIST = 'is for `resources` and for lists in `properties` and `parameters` only';
+/** Any slot: what it holds is compared as a string. */
+const SLOT_VALUE: PropertyField = Object.freeze({ kind: 'property', root: 'resources', path: [] });
 const LIST = '["a","b"]';
 const ELEMENT = 'takes a number or a string, to look for in a list';
 const UNSTORABLE = 'is a string that no record can hold';
@@ -271,7 +276,7 @@ const STRUCTURE = 'cannot be compared: the field holds an object or a list';
 
 /** The operand in the form in which it is bound, or why the field does not compare with it. */
 function readOperand(field: Field, value: unknown): Operand | OperatorFault {
-  const wanted = field.kind === 'core' ? field.type : null;
+  const wanted = field.kind === 'core' ? field.type : field.root === 'resources' ? 'text' : null;
   if (wanted === 'structure') return mismatch(STRUCTURE);
   switch (typeof value) {
     case 'number':

@@ -2,6 +2,7 @@
 // not in it must be a path below `properties` or `parameters`, or it is refused. The name of a property only ever
 // becomes a binding.
 import { FAMILIES, type Family, nearest } from '../../engine/index.js';
+import { NAME_PATTERN } from '../api/shape-fault.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
@@ -26,7 +27,8 @@ export interface CoreField {
 
 export interface PropertyField {
   readonly kind: 'property';
-  readonly root: 'properties' | 'parameters';
+  /** Below `resources` is one name, that of a slot, and the value is the id of the resource. */
+  readonly root: 'properties' | 'parameters' | 'resources';
   /** One to four names. */
   readonly path: readonly string[];
 }
@@ -131,11 +133,19 @@ export function coreFields(family: Family): ReadonlyMap<string, CoreField> {
   return fields;
 }
 
-/** Finds the field that a family has under this name: `createdAt`, `properties.rank`, `parameters.beam.energy`. */
+/**
+ * Finds the field that a family has under this name: `createdAt`, `properties.rank`, `parameters.beam.energy`,
+ * `resources.sample`.
+ */
 export function parseField(family: Family, text: string): FieldResult {
   const fields = coreFields(family);
   const core = fields.get(text);
   if (core !== undefined) return { ok: true, field: core };
+  if (text.startsWith(SLOTS) && fields.has('resources')) {
+    const slot = text.slice(SLOTS.length);
+    if (!SLOT.test(slot)) return { ok: false, fault: 'query.unknown_field' };
+    return { ok: true, field: { kind: 'property', root: 'resources', path: [slot] } };
+  }
   const [root, ...path] = text.split('.');
   if (root !== 'properties' && root !== 'parameters') return { ok: false, fault: 'query.unknown_field' };
   if (!fields.has(root) || path.length === 0 || !path.every(isStorableName)) {
@@ -144,6 +154,10 @@ export function parseField(family: Family, text: string): FieldResult {
   if (path.length > QUERY_LIMITS.propertyLevels) return { ok: false, fault: 'query.too_complex' };
   return { ok: true, field: { kind: 'property', root, path } };
 }
+
+const SLOTS = 'resources.';
+/** A slot's name may have dots in it. */
+const SLOT = new RegExp(NAME_PATTERN);
 
 /** Why a family has no field of this name, and which fields it has. */
 export function fieldFaultText(
@@ -155,7 +169,9 @@ export function fieldFaultText(
   const known = [...coreFields(family).keys()];
   const meant = nearest(name, known);
   const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
-  const own = 'fields of your own are below `properties`, as in `properties.rank`';
+  const own = known.includes('parameters')
+    ? 'fields of your own are below `properties` and `parameters`, as in `parameters.rank`, and what a slot holds is `resources.<slot>`'
+    : 'fields of your own are below `properties`, as in `properties.rank`';
   return `is not a field of this family; ${hint}${own}; the others are ${known.join(', ')}`;
 }
 
@@ -164,9 +180,17 @@ export function fieldFaultText(
  * only, so a name that looks like an index never reaches into a list.
  */
 export function propertyValue(field: PropertyField): Fragment {
-  const root = field.root === 'properties' ? sql`x.properties` : sql`x.parameters`;
-  return sql`(${field.path.reduce((value, name) => sql`${value} -> ${name}::text`, root)})`;
+  return sql`(${field.path.reduce((value, name) => sql`${value} -> ${name}::text`, ROOTS[field.root])})`;
 }
+
+const ROOTS = Object.freeze({
+  properties: sql`x.properties`,
+  parameters: sql`x.parameters`,
+  resources: sql`x.resources`,
+} satisfies Readonly<Record<PropertyField['root'], Fragment>>);
+
+/** The ids of all resources that a run uses, as a JSON list; NULL if it has no slots. In lax mode nothing is an error. */
+export const USED_RESOURCES = sql`jsonb_path_query_array(x.resources, 'lax $.*')`;
 
 /** Whether the store can hold a text at all: PostgreSQL takes neither U+0000 nor half a surrogate pair. */
 export function isStorableText(text: string): boolean {

@@ -4,19 +4,19 @@
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../canonical-json.js';
-import type { QueryEnvelope } from '../api/query-schema.js';
+import type { AggregateEnvelope, QueryEnvelope } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
-import type { QueryPlan, SortKey } from './plan.js';
+import type { AggregatePlan, AggregateValue, QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
 
 /** The plan of a body that has the shape. Throws an `ApiProblem` (400) with every fault. */
 export function planQuery(envelope: QueryEnvelope): QueryPlan {
   const faults = collectFaults();
   const namespace = readNamespace(envelope.namespace, faults);
-  const reach = readReach(envelope, faults);
+  const reach = envelope.reach ?? defaultReach(envelope.family);
   const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
   const orderBy = readOrder(envelope, faults);
   const select = readSelect(envelope, faults);
@@ -39,6 +39,55 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
   };
 }
 
+/** The plan of an aggregate whose body has the shape. Throws an `ApiProblem` (400) with every fault. */
+export function planAggregate(envelope: AggregateEnvelope): AggregatePlan {
+  const faults = collectFaults();
+  const { family, includeArchived = false } = envelope;
+  const plan = {
+    family,
+    namespace: readNamespace(envelope.namespace, faults),
+    reach: envelope.reach ?? defaultReach(family),
+    where: parseCondition(envelope.where ?? {}, family, faults),
+    groupBy:
+      envelope.groupBy === undefined ? null : readValue({ family, name: envelope.groupBy, place: ['groupBy'] }, faults),
+    values: envelope.values.flatMap((value, index) => readAggregate(value, { family, index }, faults)),
+    includeArchived,
+  };
+  throwIfAny(faults);
+  return plan;
+}
+
+const AGGREGATES = Object.freeze(['min', 'max', 'sum'] as const);
+
+function readAggregate(
+  value: AggregateEnvelope['values'][number],
+  { family, index }: { readonly family: Family; readonly index: number },
+  faults: Faults,
+): readonly AggregateValue[] {
+  if (value.count === true) return [{ kind: 'count' }];
+  return AGGREGATES.flatMap((kind): readonly AggregateValue[] => {
+    const name = value[kind];
+    if (name === undefined) return [];
+    const place = ['values', index, kind];
+    const field = readValue({ family, name, place }, faults);
+    if (field === null) return [];
+    const isNumber = field.kind === 'core' ? field.type === 'number' : field.root !== 'resources';
+    if (kind === 'sum' && !isNumber) {
+      faults.add(place, 'query.type_mismatch', 'has no sum: the field holds no numbers');
+      return [];
+    }
+    return [{ kind, field }];
+  });
+}
+
+/** A field whose values can be told apart and ordered. */
+function readValue(named: Parameters<typeof readField>[0], faults: Faults): Field | null {
+  const field = readField(named, faults);
+  if (field?.kind !== 'core' || field.type !== 'structure') return field;
+  faults.add(named.place, 'query.type_mismatch', 'has no order: the field holds an object or a list');
+  return null;
+}
+
 function readNamespace(text: string, faults: Faults): NamespacePath {
   const result = canonicalize(text);
   if (result.ok) return result.path;
@@ -46,13 +95,9 @@ function readNamespace(text: string, faults: Faults): NamespacePath {
   return ROOT;
 }
 
-/** Process runs are read in their own namespace only (docs/meaning.md "Visibility"). */
-function readReach({ family, reach }: QueryEnvelope, faults: Faults): Reach {
-  if (family !== 'process-run') return reach ?? 'lineage';
-  if (reach !== undefined && reach !== 'exact') {
-    faults.add(['reach'], 'request.schema', 'must be exact for process runs');
-  }
-  return 'exact';
+/** Process runs are read in their own namespace unless the query names another reach (docs/meaning.md "Visibility"). */
+export function defaultReach(family: string): Reach {
+  return family === 'process-run' ? 'exact' : 'lineage';
 }
 
 function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): readonly SortKey[] {
@@ -64,11 +109,8 @@ function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): rea
   for (const [index, item] of orderBy.entries()) {
     for (const [name, direction] of Object.entries(item)) {
       const place = ['orderBy', index, name];
-      const field = readField({ family, name, place }, faults);
-      if (field === null) continue;
-      if (field.kind === 'core' && field.type === 'structure') {
-        faults.add(place, 'query.type_mismatch', 'has no order: the field holds an object or a list');
-      } else keys.push({ field, direction });
+      const field = readValue({ family, name, place }, faults);
+      if (field !== null) keys.push({ field, direction });
     }
   }
   return keys;

@@ -18,6 +18,16 @@ export interface Page {
   readonly after: string | null;
 }
 
+/** What an aggregate gives of each group. */
+export type AggregateValue =
+  { readonly kind: 'count' } | { readonly kind: 'min' | 'max' | 'sum'; readonly field: Field };
+
+export interface AggregatePlan extends Pick<QueryPlan, 'family' | 'namespace' | 'reach' | 'where' | 'includeArchived'> {
+  /** Null makes one group of all records. */
+  readonly groupBy: Field | null;
+  readonly values: readonly AggregateValue[];
+}
+
 export interface QueryPlan {
   readonly family: Family;
   readonly namespace: NamespacePath;

@@ -22,15 +22,24 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
         WHERE c.family = ${familyCode(family)}::smallint AND c.path >= v.lo AND c.path < v.hi OFFSET 0) AS f) AS c`;
 }
 
+/** How many visible records meet the condition, and which one if it is only one. */
+export function matchStatement(request: CountRequest, condition: Condition): Fragment {
+  return visibleMatches(
+    request,
+    condition,
+    sql`count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only`,
+  );
+}
+
 /**
- * How many visible records meet the condition, and which one if it is only one. Each root is read by `createdAt`, in either direction, because that is
+ * `columns` of the visible records that meet the condition, each over a row called `x`. Each root is read by `createdAt`, in either direction, because that is
  * about the order in which records lie in the table. In the order of namespaces, each record would be fetched from a
  * different place.
  */
-export function matchStatement(request: CountRequest, condition: Condition): Fragment {
+export function visibleMatches(request: CountRequest, condition: Condition, columns: Fragment): Fragment {
   const rows = visibleArms(request).map(
     ({ roots, within }) => sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (
         SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC OFFSET 0) AS f`,
   );
-  return sql`SELECT count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
+  return sql`SELECT ${columns} FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
 }

@@ -60,7 +60,8 @@ function isAllowed(actor: ResolvedActor, access: AccessAsked | CopyAsked, at: In
   const holds = (scope: `${CopyAsked['family']}:${'read' | 'write'}`, target: NamespacePath): boolean =>
     judgeAs(actor, { request: { kind: 'access', scope, context: target, target }, at }) === 'allow';
   if ('source' in access) {
-    const { family, source, destination } = access;
+    const { family, source, destination, moves } = access;
+    if (moves === true && !holds(`${family}:write`, source)) return false;
     return holds(`${family}:read`, source) && holds(`${family}:write`, destination);
   }
   const { creates, scope, context, target } = access;

@@ -16,7 +16,14 @@ const json = async (...args: readonly string[]): Promise<unknown> =>
   JSON.parse((await run(...args, '--format', 'json')).stdout);
 
 beforeAll(async () => {
-  cwd = await makeFolder(Object.fromEntries(Object.entries(POLICY).map(([path, text]) => [`old/${path}`, text])));
+  cwd = await makeFolder({
+    ...Object.fromEntries(Object.entries(POLICY).map(([path, text]) => [`old/${path}`, text])),
+    'runs/policy.yaml': 'bailiwick: 1\nname: runs\nproviders: { orcid: {} }\n',
+    'runs/grants.yaml': `grants:
+  - { id: above, identity: "orcid:ana", namespace: /labs, scopes: ["process-run:read"], inherit: false }
+  - { id: below, identity: "orcid:ana", namespace: /labs/optics/run-7, scopes: ["process-run:read"] }
+`,
+  });
   expect((await run('compile', 'old', '-o', 'old.json')).status).toBe(0);
 });
 
@@ -154,23 +161,21 @@ describe('visible', () => {
     );
   });
 
-  test('refuses another reach for process runs', async () => {
-    const { status, stderr } = await run(
+  test('has every reach for process runs', async () => {
+    const asked = [
       'visible',
-      'old',
+      'runs',
       '--as',
       'orcid:ana',
       '--family',
       'process-run',
       '--namespace',
-      '/',
-      '--reach',
-      'subtree',
-    );
-    expect([status, stderr]).toEqual([
-      2,
-      'error: process runs are seen from their own namespace only, so `--reach subtree` has no meaning for them\n',
-    ]);
+      '/labs/optics',
+      ...AT,
+    ];
+    expect(await json(...asked, '--reach', 'lineage')).toMatchObject({ exact: ['/labs'], subtrees: [] });
+    expect(await json(...asked, '--reach', 'subtree')).toMatchObject({ exact: [], subtrees: ['/labs/optics/run-7'] });
+    expect(await json(...asked)).toMatchObject({ kind: 'none', step: 'no_matching_grant' });
   });
 });
 

@@ -1,6 +1,7 @@
 // Agreement on generated worlds (docs/meaning.md "Visibility"): all pages together hold, in one order and at any page
 // size, exactly the records that `decide` allows one by one and that the slow evaluator matches. Counts agree, too.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Aggregated, aggregated } from '../server/query/oracle/aggregate.js';
 import fc from 'fast-check';
 import { oracleVisible } from '../engine/oracle/oracle.js';
 import { pathOf, UNIVERSE } from '../engine/oracle/worlds.js';
@@ -58,16 +59,19 @@ async function judge(
   const { orderBy: _, select: __, ...counted } = envelope;
   const whole = await ask(asker, 'query', { ...envelope, page: { size: 500 } });
   const count = await ask(asker, 'count', counted);
+  const summary = summaryOf(envelope);
+  const groups = await ask(asker, 'aggregate', { ...counted, ...summary });
   tally.cases += 1;
-  tally.statements += 2;
+  tally.statements += 3;
   noteUse(envelope, tally.used);
   if (refusal !== null) {
-    expect([told(whole), told(count)]).toEqual([refusal, refusal]);
+    expect([told(whole), told(count), told(groups)]).toEqual([refusal, refusal, refusal]);
     tally[refusal.code] += 1;
     return;
   }
   expect(asList(whole).items).toEqual(expected.map((record) => selected(record, envelope.select)));
   expect([count.status, (JSON.parse(count.text) as Json)['count']]).toEqual([200, expected.length]);
+  expect([groups.status, (JSON.parse(groups.text) as Json)['groups']]).toEqual([200, aggregated(expected, summary)]);
   const ids = expected.map(({ id }) => id);
   for (const size of crowd.length > 0 ? CROWD_SIZES : SIZES) {
     const turns = Math.max(1, Math.ceil(expected.length / size));
@@ -82,6 +86,16 @@ async function judge(
   tally.nonEmpty += 1;
   if (crowd.length > 0) tally.crowded += 1;
   if (records.filter(({ family }) => family === envelope.family).length > expected.length) tally.partly += 1;
+}
+
+/** By the first field of the order, with the extremes of the others. */
+function summaryOf({ orderBy }: Envelope): Aggregated {
+  const [groupBy, ...others] = orderBy.flatMap((key) => Object.keys(key));
+  const values = ['properties.rank', ...others.slice(0, 3)].flatMap((field) => [{ min: field }, { max: field }]);
+  return {
+    ...(groupBy === undefined ? {} : { groupBy }),
+    values: [{ count: true }, { sum: 'properties.rank' }, ...values],
+  };
 }
 
 interface Refusal {

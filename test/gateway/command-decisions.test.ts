@@ -53,7 +53,7 @@ const scene: fc.Arbitrary<Scene> = queryWorld.chain((world) => {
 });
 
 interface Command {
-  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: object;
   readonly ifMatch?: string;
@@ -103,17 +103,25 @@ function* casesOf({ world, destinations }: Scene, asker: Asker): Generator<Case>
     const refused = write.decision === 'deny' && read.decision === 'deny' ? absent : deniedBy(write);
     yield { command: { method: 'PATCH', path, body: { description: 'x' }, ifMatch: NEVER }, refused };
     yield { command: { method: 'POST', path: `${path}/restore`, ifMatch: NEVER }, refused };
-    if (family !== 'resource' && family !== 'process-run') continue;
+    yield { command: { method: 'DELETE', path, ifMatch: NEVER }, refused };
     const destination = pathOf(destinations[index % destinations.length] ?? '/');
     const there = access(family, 'write', destination);
+    const deniedThere = (to: typeof there): Case['refused'] =>
+      to.decision === 'deny' ? [403, 'authz.denied', 'destination_write', to.step] : null;
+    yield {
+      command: { method: 'POST', path: `${path}/move`, body: { namespace: destination }, ifMatch: NEVER },
+      refused: read.decision === 'deny' ? absent : (deniedBy(write) ?? deniedThere(there)),
+    };
+    if (family === 'resource-template' || family === 'process-template') {
+      yield {
+        command: { method: 'POST', path: `${path}/versions`, body: { version: 'never yet' } },
+        refused: read.decision === 'deny' ? absent : deniedThere(write),
+      };
+      continue;
+    }
     yield {
       command: { method: 'POST', path: `${path}/copies`, body: { destination } },
-      refused:
-        read.decision === 'deny'
-          ? absent
-          : there.decision === 'deny'
-            ? [403, 'authz.denied', 'destination_write', there.step]
-            : null,
+      refused: read.decision === 'deny' ? absent : deniedThere(there),
     };
     // The engine's own words for a copy, of the family that it has them for.
     if (family === 'resource') {
@@ -131,18 +139,23 @@ function* casesOf({ world, destinations }: Scene, asker: Asker): Generator<Case>
 
 /** Of the revision that each record has, so that what it holds is worked with. */
 function realChanges({ records }: QueryWorld): readonly Command[] {
-  return records.flatMap(({ family, id, revision }) =>
-    family === 'namespace'
-      ? []
-      : [
-          {
-            method: 'PATCH',
-            path: `/api/v1/${String(family)}s/${String(id)}`,
-            body: { description: 'x', properties: { deep: { a: { b: 1 } }, label: null } },
-            ifMatch: `"${String(revision)}"`,
-          },
-        ],
-  );
+  const templates = records.filter(({ family }) => String(family).endsWith('-template'));
+  return records.flatMap(({ family, id, revision }, index): readonly Command[] => {
+    if (family === 'namespace') return [];
+    const path = `/api/v1/${String(family)}s/${String(id)}`;
+    const ifMatch = `"${String(revision)}"`;
+    const properties = { deep: { a: { b: 1 } }, label: null };
+    const template = templates[index % Math.max(templates.length, 1)]?.['id'];
+    const isMade = family === 'resource' || family === 'process-run';
+    return [
+      { method: 'PATCH', path, body: { description: 'x', properties }, ifMatch },
+      { method: 'DELETE', path, ifMatch },
+      ...['/', '/a', '/a/b'].map(
+        (namespace) => ({ method: 'POST', path: `${path}/move`, body: { namespace }, ifMatch }) as const,
+      ),
+      ...(!isMade || template === undefined ? [] : [{ method: 'PATCH', path, body: { template }, ifMatch } as const]),
+    ];
+  });
 }
 
 /** Nobody may do this, so nothing that stands before it is committed. */
@@ -240,13 +253,22 @@ describeOnStores('commands', (store) => {
 
 /**
  * The record with another content wherever the asker may not read it. What a writer may know stays: where it is, that it is archived,
- * its revision, and what a namespace is to those who write below it.
+ * its revision, and what a namespace is to those who write below it. Who may not write it either learns nothing of what it refers to.
  */
 function rewrite({ policy, actor, at }: Asker, record: Json, other: Json): Json {
   const family = FAMILIES.find((one) => one === record['family']);
   if (family === undefined || family === 'namespace') return record;
   const namespace = namespaceOf(record);
-  const request = { kind: 'access', scope: `${family}:read`, context: namespace, target: namespace } as const;
-  if (decide(policy, { actor, request, at }).decision === 'allow') return record;
-  return { ...record, description: other['description'] ?? null, properties: other['properties'] ?? {} };
+  const may = (action: 'read' | 'write'): boolean => {
+    const request = { kind: 'access', scope: `${family}:${action}`, context: namespace, target: namespace } as const;
+    return decide(policy, { actor, request, at }).decision === 'allow';
+  };
+  if (may('read')) return record;
+  const content = { ...record, description: other['description'] ?? null, properties: other['properties'] ?? {} };
+  if (may('write')) return content;
+  return {
+    ...content,
+    ...(family === 'resource' || family === 'process-run' ? { template: null } : {}),
+    ...(family === 'process-run' ? { resources: {} } : {}),
+  };
 }

@@ -75,7 +75,8 @@ const reload: fc.Arbitrary<Reload> = queryWorld
 
 /** In an exact reach there is everything to see or nothing: of more, a part can go. */
 function widened(envelope: Envelope): Envelope {
-  return envelope.family === 'process-run' || envelope.reach !== 'exact' ? envelope : { ...envelope, reach: 'subtree' };
+  const isExact = (envelope.reach ?? (envelope.family === 'process-run' ? 'exact' : 'lineage')) === 'exact';
+  return isExact ? { ...envelope, reach: 'subtree' } : envelope;
 }
 
 type End = 'survived' | 'refused' | 'denied' | 'none';

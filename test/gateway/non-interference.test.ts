@@ -84,7 +84,7 @@ const pair: fc.Arbitrary<Pair> = anyQueryWorld
   .chain(({ world: { set, records }, actor, at, family, context, reach }) => {
     const envelope = envelopeOf(family, fc.constant(context)).map((other): Envelope => ({
       ...other,
-      reach: family === 'process-run' ? 'exact' : reach,
+      reach,
     }));
     return fc
       .record({
@@ -174,6 +174,9 @@ function requestsOf(envelope: Envelope): readonly Request[] {
   const where = { and: [envelope.where, { 'properties.rank': { gte: 0 } }] };
   return [
     { kind: 'count', body: counted },
+    { kind: 'aggregate', body: { ...counted, values: [{ count: true }, { sum: 'properties.rank' }] } },
+    { kind: 'aggregate', body: { ...counted, groupBy: 'properties.label', values: [{ max: 'properties.deep' }] } },
+    { kind: 'aggregate', body: { ...counted, groupBy: 'name', values: [{ min: 'createdAt' }, { max: 'namespace' }] } },
     { kind: 'query', body: { ...envelope, page: { size: 0 } } },
     { kind: 'query', body: { ...envelope, page: { size: 500 } } },
     { kind: 'query', body: { ...envelope, where, orderBy: [{ 'properties.rank': 'desc' }], page: { size: 2 } } },

@@ -72,7 +72,7 @@ async function ask(doors: CommandDoors): Promise<void> {
   await doors.narrow('narrow', 'ben', { scopes: null, restrictions: [] });
   for (const actor of ['ada', 'ben', 'wes', 'narrow', 'nobody']) {
     for (const family of FAMILIES) {
-      for (const reach of family === 'process-run' ? ['exact'] : ['exact', 'lineage', 'subtree']) {
+      for (const reach of ['exact', 'lineage', 'subtree']) {
         for (const namespace of ['/', '/labs/x', '/labs/y', '/none']) {
           await doors.send(actor, 'POST /api/v1/query', { body: { family, namespace, reach } });
         }
@@ -84,6 +84,10 @@ async function ask(doors: CommandDoors): Promise<void> {
     for (const id of [lens, hidden, ABSENT, 'none']) {
       await doors.send(actor, `GET /api/v1/resources/${id}`);
       await doors.send(actor, `PATCH /api/v1/resources/${id}`, { body: { name: actor }, ifMatch: 9 });
+      await doors.send(actor, `DELETE /api/v1/resources/${id}`, { ifMatch: 9 });
+      for (const namespace of ['/labs/x', '/labs/y', '/none'])
+        await doors.send(actor, `POST /api/v1/resources/${id}/move`, { body: { namespace }, ifMatch: 9 });
+      await doors.send(actor, `POST /api/v1/resource-templates/${id}/versions`, { body: { version: '2' } });
       for (const destination of ['/labs/x', '/labs/y', '/none']) {
         const copying = { body: { destination }, key: `${actor}:${id}:${destination}` };
         await doors.send(actor, `POST /api/v1/resources/${id}/copies`, copying);

@@ -89,7 +89,7 @@ export async function openCommandDoors({ db, actors, idempotency, audit }: Comma
     log,
     send: async (actor, request, { body, ifMatch, key, headers = {}, gone } = {}) => {
       const [method = '', url = ''] = request.split(' ');
-      const takesKey = method === 'POST' && !/\/(?:archive|restore|query|count)$/.test(url);
+      const takesKey = method === 'POST' && !/\/(?:archive|restore|move|query|count|aggregate)$/.test(url);
       sent += 1;
       const chosen = key === undefined ? (takesKey ? `request-${String(sent)}` : null) : key;
       const outgoing = await ask({

@@ -39,7 +39,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-export type Kind = 'query' | 'count';
+export type Kind = 'query' | 'count' | 'aggregate';
 export type Ask = (asker: Asker, kind: Kind, body: unknown) => Promise<Answer>;
 /** GET of one record. */
 export type Get = (asker: Asker, path: string) => Promise<Answer>;
@@ -67,7 +67,7 @@ export async function openRecordDoors(db: Database): Promise<Get> {
 }
 
 export interface Written {
-  readonly method: 'PUT' | 'PATCH' | 'POST';
+  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body: object;
   readonly ifMatch?: string | undefined;
@@ -211,7 +211,7 @@ export async function openHttpDoors(db: Database): Promise<HttpDoors> {
 }
 
 function pathOf(kind: Kind): string {
-  return kind === 'query' ? '/api/v1/query' : '/api/v1/query/count';
+  return kind === 'query' ? '/api/v1/query' : `/api/v1/query/${kind}`;
 }
 
 function asRequestActor(actor: Actor, id = 'anna'): RequestActor {

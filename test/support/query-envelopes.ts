@@ -18,6 +18,8 @@ export interface Envelope {
   readonly includeArchived: boolean;
 }
 
+/** One has a dot in it. */
+export const SLOTS = ['in', 'in.2', 'none'];
 const PATHS = ['rank', 'label', 'deep', 'deep.a', 'deep.a.b', 'missing'];
 const SCALAR_TYPES = ['text', 'number', 'instant'];
 
@@ -31,13 +33,16 @@ const instant = fc.constantFrom(
 );
 const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
 
-type FieldKind = 'text' | 'number' | 'instant' | 'structure' | 'property';
+type FieldKind = 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
 
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
-  const core = [...coreFields(family).values()].map(({ name, type }) => [name, type] as const);
+  const core = [...coreFields(family).values()].map(
+    ({ name, type }) => [name, name === 'resources' ? 'slots' : type] as const,
+  );
+  const slots = family === 'process-run' ? SLOTS.map((slot) => [`resources.${slot}`, 'text'] as const) : [];
   const roots = family === 'process-run' ? ['properties', 'parameters'] : ['properties'];
-  return [...core, ...roots.flatMap((root) => PATHS.map((path) => [`${root}.${path}`, 'property'] as const))];
+  return [...core, ...slots, ...roots.flatMap((root) => PATHS.map((path) => [`${root}.${path}`, 'property'] as const))];
 }
 
 const COMPARISONS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
@@ -61,6 +66,7 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
   structure: present,
+  slots: fc.oneof(present, ...containing(named)),
   property: fc.oneof(
     ...compared(text),
     ...compared(number),
@@ -109,7 +115,7 @@ function orders(family: Family): fc.Arbitrary<readonly Json[]> {
 const direction = fc.constantFrom('asc', 'desc');
 
 function orderable(family: Family): readonly string[] {
-  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' ? [] : [name]));
+  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' || kind === 'slots' ? [] : [name]));
 }
 
 export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {
@@ -118,7 +124,7 @@ export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>)
     {
       family: fc.constant(family),
       namespace: context,
-      reach: family === 'process-run' ? fc.constant('exact' as const) : fc.constantFrom('lineage', 'exact', 'subtree'),
+      reach: fc.constantFrom('lineage', 'exact', 'subtree'),
       where: conditions(family),
       orderBy: orders(family),
       select: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 5 }),
@@ -144,7 +150,7 @@ export function sweepOf(family: Family): fc.Arbitrary<Envelope> {
     })
     .map(({ base, anyOf, order, directions }) => ({
       ...base,
-      ...(family === 'process-run' ? {} : { reach: 'subtree' as const }),
+      reach: 'subtree' as const,
       where: { or: anyOf },
       includeArchived: true,
       orderBy: order.map((name, index) => ({ [name]: directions[index] })),

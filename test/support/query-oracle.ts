@@ -4,6 +4,7 @@ import {
   type Access,
   decide,
   type Decision,
+  type Family,
   isWithin,
   type NamespacePath,
   type ScopeName,
@@ -29,11 +30,20 @@ function decideFrom({ policy, actor, at }: Asker, access: Omit<Access, 'kind'>):
 type Place = Pick<Envelope, 'family' | 'namespace' | 'reach'>;
 
 /** Whether records of the envelope's family at `target` are visible in its reach (docs/meaning.md "Visibility"). */
-export function isOpen(asker: Asker, { family, namespace, reach = 'lineage' }: Place, target: NamespacePath): boolean {
+export function isOpen(
+  asker: Asker,
+  { family, namespace, reach = defaultOf(family) }: Place,
+  target: NamespacePath,
+): boolean {
   if (reach === 'exact' && target !== namespace) return false;
   if (reach === 'subtree' && !isWithin(target, namespace)) return false;
-  const context = reach === 'subtree' ? target : namespace;
+  if (reach === 'lineage' && !isWithin(namespace, target)) return false;
+  const context = reach === 'subtree' || family === 'process-run' ? target : namespace;
   return decideFrom(asker, { scope: `${family}:read`, context, target }).decision === 'allow';
+}
+
+function defaultOf(family: Family): 'exact' | 'lineage' {
+  return family === 'process-run' ? 'exact' : 'lineage';
 }
 
 /** The records that are visible in the envelope's reach, whatever else it asks. */

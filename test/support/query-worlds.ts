@@ -100,7 +100,7 @@ const own: Readonly<Record<Family, fc.Arbitrary<Json>>> = {
   'process-run': fc.record({
     template: reference,
     parameters: object,
-    resources: fc.constantFrom({}, { in: REFERENCES[1] }),
+    resources: fc.constantFrom<Json>({}, { in: REFERENCES[1] }, { 'in.2': REFERENCES[1], in: REFERENCES[0] }),
     state: fc.constantFrom('pending', 'running', 'failed'),
   }),
 };

@@ -4,7 +4,6 @@ import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
 import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
 import { type ActorOptions, type AskingActor, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
-import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
@@ -58,10 +57,6 @@ export function defineVisible(command: Command, io: CliIo): void {
 async function visible(io: CliIo, path: string, options: Options): Promise<void> {
   const { family, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  if (family === 'process-run' && reach !== 'exact') {
-    const message = `process runs are seen from their own namespace only, so \`--reach ${reach}\` has no meaning for them`;
-    throw usage(message);
-  }
   const [engine, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),

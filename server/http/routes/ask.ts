@@ -36,6 +36,7 @@ import { askedOf, eventSubject, queryAsked } from '../../audit/event.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { Prover } from '../../policy/open/prover.js';
 import { ApiProblem } from '../../problem.js';
+import { defaultReach } from '../../query/parse-query.js';
 import { type PageTokens, startOf } from '../page-tokens.js';
 import type { Answer } from '../exchange.js';
 import type { ActorCall, ActorRoute } from '../route.js';
@@ -186,8 +187,7 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
 function seeFor(tokens: PageTokens, call: ActorCall): Answer {
   if (!VISIBLE_SHAPE.isRead(call.body)) throw unread();
   const { family, action = 'read', page = {} } = call.body;
-  const { reach = family === 'process-run' ? 'exact' : 'lineage' } = call.body;
-  if (family === 'process-run' && reach !== 'exact') throw faultAt('/reach', 'must be `exact` for process runs');
+  const { reach = defaultReach(family) } = call.body;
   const context = pathOf(call.body.namespace);
   const { policy } = call.pin();
   const scope = scopeOfFamily(policy, family, action);

@@ -45,7 +45,14 @@ export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): 
     summary: 'Do up to 100 writes, all of them or none',
     problems: [
       ...(['namespace.invalid', 'request.precondition_required', 'record.not_found', 'namespace.not_found'] as const),
-      ...(['record.archived', 'idempotency.in_progress', 'record.conflict', 'record.precondition'] as const),
+      ...([
+        'record.archived',
+        'record.active',
+        'record.referenced',
+        'idempotency.in_progress',
+        'record.conflict',
+        'record.precondition',
+      ] as const),
       ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
     ],
     access: 'command',

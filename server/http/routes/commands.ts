@@ -1,14 +1,17 @@
-// The writes: creating, changing, archiving and restoring records of every family, and copies. This file reads what a
+// The writes: everything that makes, changes, moves or deletes a record of any family. This file reads what a
 // request says, without a policy or a store. What the commands do is in server/commands.
 import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
 import {
   COPY_SHAPES,
   CREATE_SHAPES,
+  DELETED_SCHEMA,
   EMPTY_SHAPE,
   type MadeFamily,
+  MOVE_SHAPE,
   PATCH_SHAPES,
   PUT_SCHEMA,
   PUT_SHAPE,
+  VERSION_SHAPES,
   writtenSchema,
 } from '../../api/command-schema.js';
 import type { RecordFields } from '../../api/dataset-schema.js';
@@ -18,8 +21,11 @@ import { archiveRecord, changeRecord, restoreRecord, type Target } from '../../c
 import type { Command } from '../../commands/command.js';
 import { copyRecord } from '../../commands/copy-record.js';
 import { createRecord } from '../../commands/create-record.js';
+import { deleteRecord } from '../../commands/delete-record.js';
 import type { Executor } from '../../commands/execute.js';
+import { moveRecord } from '../../commands/move-record.js';
 import { putNamespace } from '../../commands/put-namespace.js';
+import { versionTemplate } from '../../commands/version-template.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
@@ -39,9 +45,13 @@ export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
       createRoute(execute, family),
       patchRoute(execute, family),
       ...lifecycleRoutes(execute, family),
+      deleteRoute(execute, family),
+      moveRoute(execute, family),
     ]),
     copyRoute(execute, 'resource'),
     copyRoute(execute, 'process-run'),
+    versionRoute(execute, 'resource-template'),
+    versionRoute(execute, 'process-template'),
   ];
 }
 
@@ -117,6 +127,39 @@ function lifecycleRoutes(execute: Executor, family: Family): readonly CommandRou
   return [route('archive', archiveRecord), route('restore', restoreRecord)];
 }
 
+function deleteRoute(execute: Executor, family: MadeFamily): CommandRoute {
+  return commandRoute(execute, {
+    method: 'DELETE',
+    path: recordPath(family),
+    operationId: `delete${RECORD_SCHEMAS[family].title}`,
+    summary: `Delete an archived ${words(family)} for good`,
+    problems: ['record.not_found', 'record.active', 'record.conflict', 'record.precondition'],
+    header: 'if-match',
+    body: bodyOf(EMPTY_SHAPE, {}),
+    isBare: true,
+    output: { 200: { type: 'application/json', schema: DELETED_SCHEMA } },
+    commandOf: ({ part, ifMatch }) => deleteRecord({ family, id: part, ifMatch }),
+  });
+}
+
+function moveRoute(execute: Executor, family: MadeFamily): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: `${recordPath(family)}/move`,
+    operationId: `move${RECORD_SCHEMAS[family].title}`,
+    summary: `Move a ${words(family)} into another namespace`,
+    problems: [
+      ...problemsOf(family),
+      ...(['namespace.invalid', 'namespace.not_found', 'record.referenced', 'reference.not_found'] as const),
+    ],
+    header: 'if-match',
+    body: bodyOf(MOVE_SHAPE, { namespace: '/beamlines/fmx' }),
+    output: changedOutput(family),
+    commandOf: ({ part, ifMatch, body }) =>
+      moveRecord({ family, id: part, ifMatch, destination: namespaceOf(body.namespace, '/namespace') }),
+  });
+}
+
 function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
   return commandRoute(execute, {
     method: 'POST',
@@ -149,6 +192,23 @@ function copyRoute(execute: Executor, family: 'resource' | 'process-run'): Comma
       const path = namespaceOf(destination, '/destination');
       assertContent({ name: name ?? null });
       return copyRecord({ id: newId, family, source: part, destination: path, name, properties });
+    },
+  });
+}
+
+function versionRoute(execute: Executor, family: 'resource-template' | 'process-template'): CommandRoute {
+  return commandRoute(execute, {
+    method: 'POST',
+    path: `${recordPath(family)}/versions`,
+    operationId: `version${RECORD_SCHEMAS[family].title}`,
+    summary: `Make a new version of a ${words(family)}`,
+    problems: ['record.not_found', ...NEW_PROBLEMS],
+    header: 'idempotency-key',
+    body: bodyOf(VERSION_SHAPES[family], { version: '3', schema: { type: 'object' } }),
+    output: madeOutput(family),
+    commandOf: ({ part, body, newId }) => {
+      assertContent(body);
+      return versionTemplate({ id: newId, family, source: part, fields: body });
     },
   });
 }

@@ -1,11 +1,12 @@
-// POST /api/v1/query and /api/v1/query/count: what the actor may see, and nothing else that exists.
+// POST /api/v1/query, /api/v1/query/count and /api/v1/query/aggregate: what the actor may see, and nothing else that exists.
 import { judgeAs, type Policy, ROOT } from '../../../engine/index.js';
-import { COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
-import { QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
+import { AGGREGATE_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
+import { type AggregateEnvelope, QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
-import { planQuery } from '../../query/parse-query.js';
+import { aggregateRecords } from '../../query/aggregate.js';
+import { planAggregate, planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countMatches, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
@@ -50,6 +51,13 @@ const COUNT_BODY: BodyInput<QueryEnvelope> = {
   maxBytes: HTTP_LIMITS.bodyBytes,
 };
 
+const AGGREGATE_BODY: BodyInput<AggregateEnvelope> = {
+  types: ['application/json'],
+  shape: QUERY_SHAPES.aggregate,
+  example: { ...ASKED, groupBy: 'namespace', values: [{ count: true }, { min: 'properties.resolutionA' }] },
+  maxBytes: HTTP_LIMITS.bodyBytes,
+};
+
 const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
   'namespace.invalid',
   'namespace.not_found',
@@ -63,7 +71,7 @@ const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
 
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
-  const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: QueryPlan): VisibleSet =>
+  const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: Asked): VisibleSet =>
     remember(`${actor.credentialFingerprint ?? actor.kind} ${family} ${reach} ${namespace}`, visible);
   const list = visibilityRoute({
     method: 'POST',
@@ -118,15 +126,42 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       };
     },
   });
-  return [list, count];
+  const aggregate = visibilityRoute({
+    method: 'POST',
+    path: '/api/v1/query/aggregate',
+    operationId: 'aggregateRecords',
+    summary: 'Count and sum up visible records by the values of a field',
+    problems: QUERY_PROBLEMS.filter((code) => code !== 'query.cursor'),
+    body: AGGREGATE_BODY,
+    output: { 200: { type: 'application/json', schema: AGGREGATE_SCHEMA } },
+    planOf: planAggregate,
+    verb: 'aggregate',
+    visibilityOf: visibilityRequest,
+    answer: async (decided, plan) => {
+      const { actor, gone } = decided;
+      const { predicate, digest } = visibleSet(decided, plan);
+      const [groups] = await Promise.all([
+        aggregateRecords(db, { predicate, plan, signal: gone, asker: actor.id }),
+        assertNamespace(db, decided, plan),
+      ]);
+      return {
+        status: 200,
+        json: answerJson(plan, `"groups":${groups.json}`, decided.policy),
+        shown: { items: groups.count, visibility: digest },
+      };
+    },
+  });
+  return [list, count, aggregate];
 }
 
-function visibilityRequest({ family, namespace, reach }: QueryPlan): RecordVisibility {
+type Asked = Pick<QueryPlan, 'family' | 'namespace' | 'reach'>;
+
+function visibilityRequest({ family, namespace, reach }: Asked): RecordVisibility {
   return { family, context: namespace, reach };
 }
 
 /** An actor who may read the namespace itself learns if it does not exist. Everyone else gets answers as if it did. */
-async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: QueryPlan): Promise<void> {
+async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: Asked): Promise<void> {
   // The root always exists.
   if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;
@@ -138,6 +173,6 @@ async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { 
  * What was asked, what is shown (members of an object as JSON text) and under which policy. Our own names, canonical
  * paths, digests and cursors contain nothing that JSON would escape.
  */
-function answerJson({ family, namespace, reach }: QueryPlan, shown: string, { digest }: Policy): string {
+function answerJson({ family, namespace, reach }: Asked, shown: string, { digest }: Policy): string {
   return `{"family":"${family}","namespace":"${namespace}","reach":"${reach}",${shown},"snapshot":"${digest}"}`;
 }

@@ -142,10 +142,9 @@ export function oracleVisible(
   asked: { actor: Actor; request: VisibilityRequest; at: number; universe: readonly NamespacePath[] },
 ): ReadonlySet<NamespacePath> {
   const { actor, request, at, universe } = asked;
-  const { family, context, action = 'read' } = request;
+  const { family, context, reach, action = 'read' } = request;
   const scope = `${family}:${action}`;
   if (!isScopeName(scope)) return new Set();
-  const { reach } = request;
   const visible = universe.filter((target) => {
     if (reach === 'exact' && target !== context) return false;
     if (reach === 'subtree' && !isAtOrBelow(target, context)) return false;

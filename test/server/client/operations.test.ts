@@ -3,10 +3,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ACTOR_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA, PERMISSIONS_SCHEMA } from '../../../server/api/answer-schemas.js';
+import {
+  ACTOR_SCHEMA,
+  AGGREGATE_SCHEMA,
+  COUNT_SCHEMA,
+  PAGE_SCHEMA,
+  PERMISSIONS_SCHEMA,
+} from '../../../server/api/answer-schemas.js';
 import { DECIDED_SCHEMA } from '../../../server/api/ask-schema.js';
 import { CHANGES_SCHEMA } from '../../../server/api/changes-schema.js';
-import { BATCH_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
+import { BATCH_SCHEMA, DELETED_SCHEMA, PUT_SCHEMA, writtenSchema } from '../../../server/api/command-schema.js';
 import { EXPLAINED_SCHEMA } from '../../../server/api/explain-schema.js';
 import { HELD_SCHEMA, HOLDERS_SCHEMA, VISIBLE_SCHEMA } from '../../../server/api/held-schema.js';
 import { RECORD_SCHEMAS } from '../../../server/api/record-schema.js';
@@ -19,6 +25,7 @@ const ANSWERS = {
   listChanges: CHANGES_SCHEMA,
   queryRecords: PAGE_SCHEMA,
   countRecords: COUNT_SCHEMA,
+  aggregateRecords: AGGREGATE_SCHEMA,
   getNamespace: RECORD_SCHEMAS.namespace,
   getResourceTemplate: RECORD_SCHEMAS['resource-template'],
   getResource: RECORD_SCHEMAS.resource,
@@ -40,19 +47,29 @@ const ANSWERS = {
   changeResourceTemplate: writtenSchema('resource-template'),
   archiveResourceTemplate: writtenSchema('resource-template'),
   restoreResourceTemplate: writtenSchema('resource-template'),
+  moveResourceTemplate: writtenSchema('resource-template'),
+  deleteResourceTemplate: DELETED_SCHEMA,
+  versionResourceTemplate: writtenSchema('resource-template'),
   createResource: writtenSchema('resource'),
   changeResource: writtenSchema('resource'),
   archiveResource: writtenSchema('resource'),
   restoreResource: writtenSchema('resource'),
+  moveResource: writtenSchema('resource'),
+  deleteResource: DELETED_SCHEMA,
   copyResource: writtenSchema('resource'),
   createProcessTemplate: writtenSchema('process-template'),
   changeProcessTemplate: writtenSchema('process-template'),
   archiveProcessTemplate: writtenSchema('process-template'),
   restoreProcessTemplate: writtenSchema('process-template'),
+  moveProcessTemplate: writtenSchema('process-template'),
+  deleteProcessTemplate: DELETED_SCHEMA,
+  versionProcessTemplate: writtenSchema('process-template'),
   createProcessRun: writtenSchema('process-run'),
   changeProcessRun: writtenSchema('process-run'),
   archiveProcessRun: writtenSchema('process-run'),
   restoreProcessRun: writtenSchema('process-run'),
+  moveProcessRun: writtenSchema('process-run'),
+  deleteProcessRun: DELETED_SCHEMA,
   copyProcessRun: writtenSchema('process-run'),
 } satisfies Readonly<Record<OperationName, object>>;
 

@@ -15,12 +15,20 @@ export async function wrong(records: Client): Promise<void> {
   await records.count({ family: 'resource', namespace: '/labs', where: { 'properties.rank': { gtt: 3 } } });
   // @ts-expect-error -- in a nested group
   await records.count({ family: 'resource', namespace: '/labs', where: { or: [{ nmae: { eq: 'x' } }] } });
+  // @ts-expect-error -- a misspelt field to group by
+  await records.aggregate({ family: 'resource', namespace: '/labs', groupBy: 'nmae', values: [{ count: true }] });
+  // @ts-expect-error -- a sum of texts
+  await records.aggregate({ family: 'resource', namespace: '/labs', values: [{ sum: 'name' }] });
   // @ts-expect-error -- a misspelt field to select
   await records.query({ family: 'resource', namespace: '/labs', select: ['nmae'] });
   // @ts-expect-error -- a misspelt field to order by
   await records.query({ family: 'resource', namespace: '/labs', orderBy: [{ nmae: 'asc' }] });
-  // @ts-expect-error -- process runs are asked for in one namespace
-  await records.query({ family: 'process-run', namespace: '/labs', reach: 'subtree' });
+  // @ts-expect-error -- a reach that there is not
+  await records.query({ family: 'process-run', namespace: '/labs', reach: 'subtre' });
+  // @ts-expect-error -- slots are of runs
+  await records.query({ family: 'resource', namespace: '/labs', where: { 'resources.sample': { eq: at.id } } });
+  // @ts-expect-error -- a slot holds an id
+  await records.query({ family: 'process-run', namespace: '/labs', where: { 'resources.sample': { eq: 3 } } });
   // @ts-expect-error -- a state that there is not, in a condition
   await records.query({ family: 'process-run', namespace: '/labs', where: { state: { eq: 'runing' } } });
   // @ts-expect-error -- members of a template for a resource

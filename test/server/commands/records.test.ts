@@ -173,7 +173,7 @@ describeOnStores('records', (store) => {
       ]);
       const made = await create('process-templates', { ...body, slots: slots.slice(0, 1) });
       expect(made.json['slots']).toEqual([{ name: 'a', template, required: false }]);
-      const resource = await make('resources', { namespace: '/labs', name: 'r' });
+      const resource = await make('resources', { namespace: '/labs', name: 'r', template, properties: { n: 1 } });
       const run = await create('process-runs', {
         namespace: '/labs/optics',
         template: made.json['id'],
@@ -296,7 +296,7 @@ describeOnStores('records', (store) => {
     expect(back.json).toMatchObject({ state: 'pending', parameters: {}, resources: {}, revision: 3 });
     expect((await patch(path, {}, { ifMatch: 3 })).json['revision']).toBe(4);
     for (const body of [
-      { template: first },
+      { createdBy: first },
       { namespace: '/labs' },
       { state: null },
       { copiedFrom: first },

@@ -32,9 +32,10 @@ const COLLECTIONS = '(?:resource-templates|resources|process-templates|process-r
 const ROUTES: Readonly<Record<Door, readonly (readonly [RegExp, readonly string[]])[]>> = {
   api: [
     [new RegExp(`^/api/v1/${COLLECTIONS}$`), ['POST']],
-    [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+$`), ['GET', 'PATCH']],
-    [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+/(?:archive|restore)$`), ['POST']],
+    [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+$`), ['GET', 'PATCH', 'DELETE']],
+    [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+/(?:archive|restore|move)$`), ['POST']],
     [/^\/api\/v1\/(?:resources|process-runs)\/[^/]+\/copies$/, ['POST']],
+    [/^\/api\/v1\/(?:resource|process)-templates\/[^/]+\/versions$/, ['POST']],
     [/^\/api\/v1\/namespaces\/.*\/?(?:archive|restore)$/, ['POST']],
     [/^\/api\/v1\/namespaces\/.*$/, ['GET', 'PUT', 'PATCH']],
     [/^\/api\/v1\/batch$/, ['POST']],
@@ -61,6 +62,8 @@ const PATHS: Readonly<Record<Door, readonly string[]>> = {
     `/api/v1/resources/${LENS}/copies`,
     `/api/v1/resources/${LENS}/archive`,
     `/api/v1/resources/${LENS}/restore`,
+    `/api/v1/resources/${LENS}/move`,
+    `/api/v1/process-templates/${LENS}/versions`,
     '/api/v1/namespaces/',
     '/api/v1/namespaces/labs',
     '/api/v1/namespaces/labs/new',

@@ -48,11 +48,18 @@ function mustBeRefusedWith({ method, target, credential, headers, body }: Sent):
 }
 
 const ROUTES: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^\/api\/v1\/query(?:\/count)?$/, ['POST']],
+  [/^\/api\/v1\/query(?:\/(?:count|aggregate))?$/, ['POST']],
   [/^\/api\/v1\/whoami$/, ['GET']],
   [/^\/(?:openapi\.json|docs)$/, ['GET']],
 ];
-const PATHS = ['/api/v1/query', '/api/v1/query/count', '/api/v1/whoami', '/openapi.json', '/docs'];
+const PATHS = [
+  '/api/v1/query',
+  '/api/v1/query/count',
+  '/api/v1/query/aggregate',
+  '/api/v1/whoami',
+  '/openapi.json',
+  '/docs',
+];
 /** Spellings that would be one of these paths if anything were folded, decoded or resolved. */
 const SPELLINGS: readonly ((path: string) => string)[] = [
   (path) => `${path}/`,

@@ -54,6 +54,36 @@ describeOnStores('a dataset with templates', (store) => {
 
   beforeEach(empty);
 
+  it.each([1, 100])(
+    'refuses runs whose slots are wrong, with %i lines in a batch and in a trial alike',
+    async (lines) => {
+      const slots = [{ name: 'lens', template: id(1), required: true }, { name: 'any' }];
+      const values = [
+        lens,
+        { ...scan, slots },
+        { ...made({ rank: 1 }), id: id(11) },
+        { family: 'resource', namespace: '/labs', name: 'plain', id: id(12) },
+        ...[{ lens: id(11) }, { lens: id(12) }, { any: id(12) }, { lens: id(11), any: id(12), more: id(11) }].map(
+          (resources, n) => ({
+            family: 'process-run',
+            namespace: '/labs',
+            name: String(n),
+            template: id(2),
+            resources,
+          }),
+        ),
+      ];
+      const batch = { lines, bytes: 1e6 };
+      const tried = await load(values, { effect: 'tried', batch });
+      const report = await load(values, { batch });
+      expect(told(tried)).toEqual(told(report));
+      expect(faultsOf(report)).toEqual([
+        '6 record.invalid /resources/lens must be a resource that is made from the template of this slot, as the template requires',
+        '7 record.invalid /resources/lens is required, as the template requires',
+      ]);
+    },
+  );
+
   it('refuses what a template of the same file refuses, with its place', async () => {
     const report = await load([
       lens,

@@ -1,5 +1,5 @@
 // The words that somebody reads who has made a common mistake: each says what to write instead.
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import { checkDatasetLine } from '../../../server/api/dataset-schema.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { parseQuery } from '../../support/parse-query.js';
@@ -20,6 +20,22 @@ function wordsOf(body: unknown, kind: 'query' | 'count' = 'query'): readonly str
   }
   return [];
 }
+
+it('of process runs that names no field is told of parameters and slots', () => {
+  const body = {
+    family: 'process-run',
+    namespace: '/labs',
+    where: { severity: { eq: 1 }, 'resources.A': { has: 'x' } },
+  };
+  const own =
+    'fields of your own are below `properties` and `parameters`, as in `parameters.rank`, and what a slot holds is `resources.<slot>`';
+  const known =
+    'id, family, namespace, name, description, properties, template, parameters, resources, state, revision, createdAt, updatedAt, createdBy, archivedAt';
+  expect(wordsOf(body)).toEqual([
+    `/where/severity is not a field of this family; ${own}; the others are ${known}`,
+    `/where/resources.A is not a field of this family; did you mean \`resources\`? ${own}; the others are ${known}`,
+  ]);
+});
 
 describe('a query with', () => {
   test.each<readonly [string, object, ...string[]]>([
@@ -129,7 +145,7 @@ describe('a query with', () => {
     [
       'a list operator on a field of ours',
       { where: { name: { has: 'x' } } },
-      '/where/name/has is for lists in `properties` and `parameters` only',
+      '/where/name/has is for `resources` and for lists in `properties` and `parameters` only',
     ],
     ['a text for select', { select: 'id' }, '/select must be a list, like ["id","name","properties.rank"]'],
   ])('%s', (_, part, ...words) => {

@@ -11,7 +11,7 @@ export function holds(where: Json, record: Json): boolean {
     if (key === 'or') return (value as Json[]).some((part) => holds(part, record));
     if (key === 'not') return !holds(value as Json, record);
     return Object.entries(value as Json).every(([operator, operand]) =>
-      condition(operator, operand, valueAt(record, key), key),
+      condition(operator, operand, operator.startsWith('has') ? listAt(record, key) : valueAt(record, key), key),
     );
   });
 }
@@ -65,18 +65,29 @@ function condition(operator: string, operand: unknown, value: unknown, field: st
   }
 }
 
+/** Of `resources` what all slots hold, whatever they are called. */
+function listAt(record: Json, field: string): unknown {
+  const value = valueAt(record, field);
+  return field === 'resources' && typeof value === 'object' && value !== null ? Object.values(value) : value;
+}
+
 function hasElement(list: unknown, wanted: unknown): boolean {
   return Array.isArray(list) && list.some((element) => element === wanted);
 }
 
 export function valueAt(record: Json, field: string): unknown {
   let value: unknown = record;
-  for (const name of field.split('.')) {
+  for (const name of namesOf(field)) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
       return undefined;
     value = (value as Json)[name];
   }
   return value;
+}
+
+/** The name of a slot may have dots in it. */
+function namesOf(field: string): readonly string[] {
+  return field.startsWith('resources.') ? ['resources', field.slice('resources.'.length)] : field.split('.');
 }
 
 function compareScalars(a: unknown, b: unknown): number {
@@ -127,7 +138,7 @@ export function selected(record: Json, select: readonly string[] | undefined): J
   for (const path of select) {
     const value = valueAt(record, path);
     if (value === undefined) continue;
-    const names = path.split('.');
+    const names = namesOf(path);
     let at = result;
     for (const name of names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>;
     at[names.at(-1) ?? ''] ??= value;

@@ -1,0 +1,124 @@
+// Counts, least and greatest values and sums of the visible records that meet a condition, for all of them or by the
+// values of one field. As for a count, the visible records stand behind a fence, and everything that the user asks is
+// evaluated above it. Every expression is total.
+import type { Database } from '../db/database.js';
+import type { ReadOptions } from '../db/prepared.js';
+import { join, literal, sql, type Fragment } from '../db/sql.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
+import { ApiProblem } from '../problem.js';
+import { typed } from './compile-condition.js';
+import { type Field, instantText, propertyValue } from './fields.js';
+import { inTime } from './in-time.js';
+import type { AggregatePlan, AggregateValue } from './plan.js';
+import type { RowPredicate } from './row-predicate.js';
+import { visibleMatches } from './visible-counts.js';
+
+export interface AggregateRequest {
+  readonly predicate: RowPredicate;
+  readonly plan: AggregatePlan;
+}
+
+export interface Groups {
+  /** The JSON text of the list of groups. */
+  readonly json: string;
+  readonly count: number;
+}
+
+/** Throws `query.limit` if there are too many groups, or if they are too large to be answered. */
+export async function aggregateRecords(
+  db: Database,
+  { predicate, plan, ...options }: AggregateRequest & ReadOptions,
+): Promise<Groups> {
+  const { longestQuery } = db;
+  const where = longestQuery === null ? plan.where : inTime(plan.where, longestQuery);
+  const statement = aggregateStatement({ predicate, plan: { ...plan, where } });
+  const [row] = await db.readReplica<{ readonly count: string; readonly json: string | null }>(statement, options);
+  const count = Number(row?.count ?? 0);
+  if (count > QUERY_LIMITS.groups) throw tooMuch(`has more than ${String(QUERY_LIMITS.groups)} values here`);
+  if (count > 0 && typeof row?.json !== 'string') throw tooMuch('and the values together are too large for an answer');
+  return { json: `[${row?.json ?? ''}]`, count };
+}
+
+function tooMuch(message: string): ApiProblem {
+  const code = 'query.limit';
+  const errors = [{ pointer: '/groupBy', code, message: `${message}; ask for fewer with \`where\`` }] as const;
+  return new ApiProblem(code, { errors });
+}
+
+/**
+ * One row: the number of groups, at most one more than the limit, and their JSON in the order of their keys; null if
+ * there are too many or if they are too large. Exported for its tests.
+ */
+export function aggregateStatement({ predicate, plan }: AggregateRequest): Fragment {
+  const { groupBy, values } = plan;
+  const key = groupBy === null ? sql`` : sql`${keyJson(groupBy)} AS key, `;
+  const rows = visibleMatches({ predicate, ...plan }, plan.where, sql`${key}${inputs(values)}`);
+  const results = sql`concat_ws(',', ${join(values.map(result), ', ')})`;
+  const shown = groupBy === null ? sql`'{'` : sql`'{"key":' || a.key || ','`;
+  const group = sql`${shown} || '"values":[' || ${results} || ']}'`;
+  const grouping = groupBy === null ? sql`` : sql` GROUP BY a.key LIMIT ${literal(QUERY_LIMITS.groups + 1)}`;
+  return sql`SELECT count(*) AS count, CASE WHEN count(*) <= ${literal(QUERY_LIMITS.groups)} AND sum(octet_length(g.json)) <= ${literal(QUERY_LIMITS.pageBytes)}
+      THEN string_agg(g.json, ',' ORDER BY ${KEY_ORDER}) END AS json
+    FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json FROM (${rows}) AS a${grouping}) AS g`;
+}
+
+/**
+ * Keys are JSON texts that this file makes, so that reading them cannot fail: numbers, then strings, then booleans, and
+ * what is absent last.
+ */
+const KEY_ORDER = sql`CASE jsonb_typeof(g.key::jsonb) WHEN 'number' THEN 1 WHEN 'string' THEN 2 WHEN 'boolean' THEN 3 ELSE 4 END,
+        CASE WHEN jsonb_typeof(g.key::jsonb) = 'number' THEN g.key::numeric END, ((g.key::jsonb #>> '{}') COLLATE "C")`;
+
+/** The value of a field as JSON, equal for equal values. What has no order is null, as in an order. */
+function keyJson(field: Field): Fragment {
+  if (field.kind === 'core') return sql`(COALESCE(${field.json}, 'null') COLLATE "C")`;
+  const value = propertyValue(field);
+  return sql`(CASE jsonb_typeof(${value}) WHEN 'number' THEN trim_scale(${typed(value, 'number')})::text
+        WHEN 'string' THEN ${value}::text WHEN 'boolean' THEN ${value}::text ELSE 'null' END COLLATE "C")`;
+}
+
+/** Columns of each record that the results are computed of. */
+function inputs(values: readonly AggregateValue[]): Fragment {
+  return join([sql`TRUE AS one`, ...values.flatMap(inputsOf)], ', ');
+}
+
+function inputsOf(value: AggregateValue, index: number): readonly Fragment[] {
+  if (value.kind === 'count') return [];
+  const { field } = value;
+  const n = literal(index);
+  if (field.kind === 'core') return [sql`${field.value} AS v${n}`];
+  const property = propertyValue(field);
+  const ofType = (type: 'number' | 'text' | 'boolean', name: Fragment): Fragment =>
+    sql`(CASE WHEN jsonb_typeof(${property}) = ${name} THEN ${typed(property, type)} END)`;
+  const number = sql`${ofType('number', sql`'number'`)} AS n${n}`;
+  if (value.kind === 'sum') return [number];
+  return [number, sql`${ofType('text', sql`'string'`)} AS t${n}`, sql`${ofType('boolean', sql`'boolean'`)} AS b${n}`];
+}
+
+/** The JSON of one result. */
+function result(value: AggregateValue, index: number): Fragment {
+  const n = literal(index);
+  if (value.kind === 'count') return sql`count(*)::text`;
+  const { field, kind } = value;
+  if (kind === 'sum') {
+    const column = field.kind === 'core' ? sql`a.v${n}` : sql`a.n${n}`;
+    return sql`COALESCE(trim_scale(sum(${column}))::text, '0')`;
+  }
+  const most = kind === 'min' ? sql`min` : sql`max`;
+  if (field.kind === 'core')
+    return sql`COALESCE(${field.type === 'instant' ? instantJson(sql`${most}(a.v${n})`) : jsonOf(sql`${most}(a.v${n})`)}, 'null')`;
+  const number = sql`trim_scale(${most}(a.n${n}))::text`;
+  const text = jsonOf(sql`${most}(a.t${n})`);
+  const boolean = jsonOf(kind === 'min' ? sql`bool_and(a.b${n})` : sql`bool_or(a.b${n})`);
+  const inOrder = kind === 'min' ? [number, text, boolean] : [boolean, text, number];
+  return sql`COALESCE(${join(inOrder, ', ')}, 'null')`;
+}
+
+/** NULL stays NULL. */
+function jsonOf(value: Fragment): Fragment {
+  return sql`to_json(${value})::text`;
+}
+
+function instantJson(value: Fragment): Fragment {
+  return sql`'"' || ${instantText(value)} || '"'`;
+}
