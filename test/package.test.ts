@@ -55,7 +55,7 @@ test('is less than 1 MB, with everything that runs and nothing else', () => {
   expect(packed.size).toBeLessThan(1_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|dist\/server\/(?:(?:api|client)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.yaml|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/.*\.js|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.yaml|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of ['dist/server/cli/main.js', 'policies/.schema/policy.json', 'LICENSE', 'docs/language.md'])
     expect(paths).toContain(path);
