@@ -81,7 +81,7 @@ function hasRoot(roots: readonly string[]): Template {
   const depths = [...new Set(roots.map((root) => root.split('/').length))].sort((a, b) => a - b);
   return depths
     .map((depth) => {
-      const parts = sql`(string_to_array(CAST(${COLUMN} AS text), '/'))[1:${fixed(String(depth))}]`;
+      const parts = sql`(string_to_array(${P}, '/'))[1:${fixed(String(depth))}]`;
       const ofDepth = roots.filter((root) => root.split('/').length === depth);
       return sql`array_to_string(${parts}, '/') COLLATE "C" IN (SELECT unnest(${texts(ofDepth)}))`;
     })
