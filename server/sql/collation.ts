@@ -42,7 +42,8 @@ export function numbered(sql: string): string {
 /** Throws an error that says what to do, unless the rows of the question say that the column is compared byte by byte. */
 export function requireByteOrder(column: string, rows: readonly Row[]): void {
   const [row] = rows;
-  if (row === undefined) throw new Error(`the database has no column ${column}: check its name, the schema and the search_path`);
+  if (row === undefined)
+    throw new Error(`the database has no column ${column}: check its name, the schema and the search_path`);
   const found = row['found'];
   if (!isFound(found)) throw new TypeError('the driver did not return what the catalog holds as JSON');
   const names = column.split('.');
@@ -65,7 +66,8 @@ function faultOf({ collation, database }: Found): string | null {
   if (collation === null) return 'no collation';
   const ofDatabase = collation['collprovider'] === 'd';
   const of = ofDatabase ? database : collation;
-  const word = (...keys: readonly string[]): string => keys.map((key) => of[key]).find((value) => typeof value === 'string') ?? '';
+  const word = (...keys: readonly string[]): string =>
+    keys.map((key) => of[key]).find((value) => typeof value === 'string') ?? '';
   // Before PostgreSQL 15 databases had no provider but the C library.
   const provider = ofDatabase ? word('datlocprovider') || 'c' : word('collprovider');
   const libc = word('datcollate', 'collcollate');

@@ -104,7 +104,7 @@ function rootsOf(set: Visibility): Roots {
       if (set.exact.length + set.subtrees.length === 0) throw new TypeError('a set that is empty has the kind `none`');
       return { exact: paths(set.exact), subtrees: paths(set.subtrees) };
     default:
-      throw new TypeError('the set must be what `visibility` or `allowedPlaces` returned');
+      throw new TypeError('the set must be what `visibility` returned');
   }
 }
 
@@ -146,7 +146,8 @@ function sql(parts: TemplateStringsArray, ...inner: readonly (Hole | Template)[]
 /** `schema.table.column` as PostgreSQL reads it, each name quoted. */
 export function quoteNames(dotted: string): string {
   const names = dotted.split('.');
-  if (names.some((name) => name === '' || name.includes('\0'))) throw new TypeError(`\`${dotted}\` does not name a column`);
+  if (names.some((name) => name === '' || name.includes('\0')))
+    throw new TypeError(`\`${dotted}\` does not name a column`);
   return names.map((name) => `"${name.replaceAll('"', '""')}"`).join('.');
 }
 

@@ -11,11 +11,7 @@ export type Tag<Fragment> = (strings: readonly string[], ...values: readonly unk
  * `$queryRaw(Prisma.sql\`SELECT id FROM invoice WHERE ${visibleWhere(set, 'path', Prisma.sql)}\`)`. `column` is a name, quoted here,
  * or a value in its place.
  */
-export function visibleWhere<Fragment>(
-  set: Visibility,
-  column: string | BoundValue,
-  tag: Tag<Fragment>,
-): Fragment {
+export function visibleWhere<Fragment>(set: Visibility, column: string | BoundValue, tag: Tag<Fragment>): Fragment {
   const { strings, holes } = predicate(set);
   // Names cannot be bound: they are part of the strings, and only values are left between those.
   const words: string[] = [strings[0] ?? ''];

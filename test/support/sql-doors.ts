@@ -56,8 +56,9 @@ export function openDoors(url: string): OpenDoors {
       },
       update: async (set, id) => {
         const { text: where, values } = pgDoor.visibleWhere(set, 'path', 1);
-        return (await rows(`UPDATE invoice SET amount = amount + 1 WHERE id = $1 AND ${where} RETURNING id`, [id, ...values]))
-          .length;
+        return (
+          await rows(`UPDATE invoice SET amount = amount + 1 WHERE id = $1 AND ${where} RETURNING id`, [id, ...values])
+        ).length;
       },
       insert: async (set, path) => {
         const { text: where, values } = pgDoor.visibleWhere(set, { value: path }, 1);
@@ -79,7 +80,8 @@ export function openDoors(url: string): OpenDoors {
             .orderBy('id')
             .select('id'),
         ),
-      update: (set, id) => db('invoice').where({ id }).andWhere(knexDoor.visibleWhere(set, 'path')).increment('amount', 1),
+      update: (set, id) =>
+        db('invoice').where({ id }).andWhere(knexDoor.visibleWhere(set, 'path')).increment('amount', 1),
       insert: async (set, path) => {
         const row = db.select(db.raw('CAST(? AS text), 1', [path])).where(knexDoor.visibleWhere(set, { value: path }));
         const made: readonly unknown[] = await db(db.raw('invoice (path, amount)')).insert(row).returning('id');
@@ -155,11 +157,13 @@ export function openDoors(url: string): OpenDoors {
       },
       update: async (set, id) => {
         const where = prismaDoor.visibleWhere(set, 'path', tag);
-        return (await run(tag`UPDATE invoice SET amount = amount + 1 WHERE id = ${id} AND ${where} RETURNING id`)).length;
+        return (await run(tag`UPDATE invoice SET amount = amount + 1 WHERE id = ${id} AND ${where} RETURNING id`))
+          .length;
       },
       insert: async (set, path) => {
         const where = prismaDoor.visibleWhere(set, { value: path }, tag);
-        return (await run(tag`INSERT INTO invoice (path, amount) SELECT ${path}, 1 WHERE ${where} RETURNING id`)).length;
+        return (await run(tag`INSERT INTO invoice (path, amount) SELECT ${path}, 1 WHERE ${where} RETURNING id`))
+          .length;
       },
       assertCollation: (column) =>
         prismaDoor.assertCollation(
