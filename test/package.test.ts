@@ -18,14 +18,16 @@ interface Packed {
 
 let folder: string;
 let packed: Packed;
+let warnings: readonly string[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bailiwick-package-'));
-  const { stdout } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
+  const { stdout, stderr } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
     cwd: fromRoot('.'),
   });
   const [only] = JSON.parse(stdout) as readonly Packed[];
   if (only === undefined) throw new Error('npm packed nothing');
+  warnings = stderr.split('\n').filter((line) => /warn|error/i.test(line));
   packed = only;
 });
 
@@ -59,6 +61,15 @@ test('is less than 1 MB, with everything that runs and nothing else', () => {
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of ['dist/server/cli/main.js', 'policies/.schema/policy.json', 'LICENSE', 'docs/language.md'])
     expect(paths).toContain(path);
+});
+
+test('is packed without a warning, and runs nothing when it is installed', () => {
+  expect(warnings).toEqual([]);
+  const { scripts } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const atInstall = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare'];
+  expect(Object.keys(scripts).filter((name) => atInstall.includes(name))).toEqual([]);
 });
 
 test('says in its declarations what each name means, and has no comments in its JavaScript', () => {

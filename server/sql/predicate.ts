@@ -2,7 +2,7 @@
 // its own library's way: fixed SQL, the column, and values to bind. No text from outside is ever part of the SQL.
 //
 // The condition states its collation: a subtree is a range of strings only if strings are compared byte by byte, and most
-// databases do not (docs/embedding.md "Rows"). It is true exactly where a decision about the row's namespace would be
+// databases do not (docs/sql.md). It is true exactly where a decision about the row's namespace would be
 // `allow`: text that is not a canonical path is never visible, and a row without a namespace is not either.
 import type { NamespacePath, Visibility } from '../../engine/index.js';
 
@@ -54,7 +54,7 @@ export function predicate(set: Visibility): Template {
   return sql`((${points} OR ${below}) AND ${CANONICAL})`;
 }
 
-/** The ranges that the set's paths fill, for a join: see docs/embedding.md "Thousands of roots". */
+/** The ranges that the set's paths fill, for a join: see docs/sql.md "Thousands of roots". */
 export function pathRanges(set: Visibility): PathRanges {
   const { exact, subtrees } = rootsOf(set);
   // Nothing but the path itself sorts from it up to itself with the lowest character behind it.
