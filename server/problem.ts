@@ -9,7 +9,7 @@ interface ProblemKind {
   readonly help: string;
 }
 
-const KINDS = {
+const KINDS = kindsOf({
   'request.malformed': {
     status: 400,
     title: 'The request is not well-formed',
@@ -275,7 +275,12 @@ const KINDS = {
     title: 'The store did not answer in time',
     help: 'Ask for less: a smaller page, a narrower namespace, fewer conditions. Or try again later.',
   },
-} as const satisfies Readonly<Record<string, ProblemKind>>;
+});
+
+/** The compiler keeps the codes alone: otherwise every text would stand in the declarations, too. */
+function kindsOf<Code extends string>(kinds: Readonly<Record<Code, ProblemKind>>): Readonly<Record<Code, ProblemKind>> {
+  return Object.freeze(kinds);
+}
 
 export type ProblemCode = keyof typeof KINDS;
 
