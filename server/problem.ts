@@ -202,8 +202,8 @@ const KINDS = kindsOf({
   },
   'request.precondition_required': {
     status: 428,
-    title: 'The change must name the revision that it changes',
-    help: 'Read the record, and send the value of its `ETag` as `If-Match`.',
+    title: 'The request needs an `If-Match` header with the ETag of the record',
+    help: 'Read the record, and send the value of its `ETag` as `If-Match`, with its quotes. In a batch, this is the member `ifMatch` of the command.',
   },
   'snapshot.invalid': {
     status: 422,

@@ -10,7 +10,7 @@ import { contentOf, type Reference, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
 import { insertNew } from './create-record.js';
-import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
+import { assertOpen, assertRoom, DESTINATION, holdReferences, judgeByTemplate } from './references.js';
 import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, type Ground, readGround } from './stored.js';
 
@@ -97,7 +97,7 @@ async function copy(
   const template = records.get(source.template ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)];
-    await judgeByTemplate(session, template, { family, value, pointer: '/destination' });
+    await judgeByTemplate(session, template, { family, value, pointer: DESTINATION });
   }
   const copiedFrom = family === 'resource' ? copying.source.toLowerCase() : null;
   return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });
@@ -108,5 +108,5 @@ async function copy(
  * them.
  */
 function toDestination(reference: Reference): Reference {
-  return { ...reference, pointer: '/destination' };
+  return { ...reference, pointer: DESTINATION };
 }

@@ -63,6 +63,8 @@ function parse(schema: string): object {
   return value;
 }
 
+const NOT_USABLE = { pointer: '', message: 'is not a JSON Schema' };
+
 function judge(row: LoadRow, template: TemplateResult | null): Violation | null {
   const part = judgedPart(row.family);
   const verdict = judgePart(template, { value: JSON.parse(row[part] ?? '{}') });
@@ -70,7 +72,7 @@ function judge(row: LoadRow, template: TemplateResult | null): Violation | null 
     case 'right':
       return null;
     case 'unusable': {
-      const { pointer, message } = verdict.fault;
+      const [{ pointer, message } = NOT_USABLE] = verdict.faults;
       return {
         code: 'record.invalid',
         pointer: '/template',

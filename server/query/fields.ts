@@ -2,6 +2,7 @@
 // not in it must be a path below `properties` or `parameters`, or it is refused. The name of a property only ever
 // becomes a binding.
 import { FAMILIES, type Family, nearest } from '../../engine/index.js';
+import { RECORD_SCHEMAS } from '../api/record-schema.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
@@ -12,6 +13,8 @@ export interface CoreField {
   readonly kind: 'core';
   readonly name: string;
   readonly type: FieldType;
+  /** The only values that a record can have, if they are a closed list. */
+  readonly values?: readonly string[];
   /** Whether a record may lack it. */
   readonly optional: boolean;
   /** Its value, over a row called `x`: what is compared and sorted. */
@@ -76,7 +79,10 @@ const CORE: readonly CoreField[] = [
     key: sql`'"resources":'`,
     json: sql`x.resources::text`,
   }),
-  optional('state', 'text', { value: sql`x.state`, key: sql`'"state":'`, json: escaped(sql`x.state`) }),
+  {
+    ...optional('state', 'text', { value: sql`x.state`, key: sql`'"state":'`, json: escaped(sql`x.state`) }),
+    values: RECORD_SCHEMAS['process-run'].properties.state.enum,
+  },
   required('revision', 'number', {
     value: sql`x.revision::numeric`,
     key: sql`'"revision":'`,
@@ -155,7 +161,10 @@ export function fieldFaultText(
   const known = [...coreFields(family).keys()];
   const meant = nearest(name, known);
   const hint = meant === null ? '' : `did you mean \`${meant}\`? `;
-  const own = 'fields of your own are below `properties`, as in `properties.rank`';
+  const own =
+    family === 'process-run'
+      ? 'fields of your own are below `properties` and `parameters`, as in `parameters.rank`'
+      : 'fields of your own are below `properties`, as in `properties.rank`';
   return `is not a field of this family; ${hint}${own}; the others are ${known.join(', ')}`;
 }
 

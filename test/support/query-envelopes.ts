@@ -31,11 +31,13 @@ const instant = fc.constantFrom(
 );
 const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
 
-type FieldKind = 'text' | 'number' | 'instant' | 'structure' | 'property';
+type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property';
 
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
-  const core = [...coreFields(family).values()].map(({ name, type }) => [name, type] as const);
+  const core = [...coreFields(family).values()].map(
+    ({ name, type, values }) => [name, values === undefined ? type : 'state'] as const,
+  );
   const roots = family === 'process-run' ? ['properties', 'parameters'] : ['properties'];
   return [...core, ...roots.flatMap((root) => PATHS.map((path) => [`${root}.${path}`, 'property'] as const))];
 }
@@ -58,6 +60,7 @@ const containing = (value: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[]
 
 const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   text: fc.oneof(...compared(fc.oneof(text, named)), patterns, present),
+  state: fc.oneof(...compared(fc.constantFrom('pending', 'running', 'failed', 'cancelled')), patterns, present),
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
   structure: present,
