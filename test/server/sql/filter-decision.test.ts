@@ -14,7 +14,6 @@ import {
   type Policy,
   ROOT,
   type ScopeName,
-  scopeSetOf,
   type Visibility,
   visibility,
 } from '../../../engine/index.js';
@@ -22,20 +21,12 @@ import { pathRanges } from '../../../server/sql/index.js';
 import { openDoors, type OpenDoors } from '../../support/sql-doors.js';
 import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { runSql } from '../../support/postgres.js';
-import { compiled, likelyActor, PLACES } from '../../support/query-worlds.js';
+import { compiled, PLACES } from '../../support/query-worlds.js';
+import { generousWorld, question } from '../../support/generous-worlds.js';
 import { testRuns } from '../../support/test-runs.js';
-import type { PolicyGrant, PolicySet } from '../../../engine/model/policy-set.js';
 import { RECORD_SCOPE_SET } from '../../../engine/model/scope-set.js';
 import { vocabularyOf } from '../../../engine/model/vocabulary.js';
-import {
-  anyActor,
-  anyInstant,
-  exclusiveWorld,
-  grantBody,
-  IDENTITIES,
-  pathOf,
-  policyOf,
-} from '../../engine/oracle/worlds.js';
+import { IDENTITIES, pathOf, policyOf } from '../../engine/oracle/worlds.js';
 
 /** Beside each place: what text of a store could be mistaken for it or for something below it. */
 const twins = (place: string): readonly string[] =>
@@ -234,57 +225,6 @@ describe.each(Object.entries(KINDS))('in a database of %s', (name, { database, c
     ]);
     expect(rows.length).toBe(open.doors.length * tried.filter((path) => canonical(path) && inSet(path)).length);
   });
-});
-
-/** Grants of everything at places where rows are, beside any others: between all and nothing, for most who ask. */
-const generousWorld: fc.Arbitrary<PolicySet> = fc
-  .tuple(
-    exclusiveWorld,
-    fc.array(
-      fc.record({
-        body: grantBody,
-        identity: fc.constantFrom(...IDENTITIES),
-        place: fc.constantFrom(...PLACES.slice(1)),
-      }),
-      { minLength: 10, maxLength: 16, size: 'max' },
-    ),
-  )
-  .map(([set, more]) => {
-    const scopes = scopeSetOf(vocabularyOf(set).scopes);
-    const grants = more.map(({ body, identity, place }, i): PolicyGrant => {
-      const bounds = i % 4 === 0 ? {} : { notBefore: null, expires: null };
-      return {
-        ...body,
-        ...bounds,
-        id: `m${String(i)}`,
-        principal: { kind: 'identity', identity },
-        namespace: pathOf(place),
-        scopes,
-      };
-    });
-    return { ...set, grants: [...set.grants, ...grants] };
-  });
-
-const question = fc.record({
-  actor: fc.oneof(
-    anyActor,
-    ...[likelyActor, likelyActor, likelyActor].map((actor) =>
-      actor.map((one) => ({ ...one, credentialScopes: ALL_SCOPES, identities: one.identities.slice(0, 2) })),
-    ),
-  ),
-  at: anyInstant,
-  context: fc.oneof(
-    { weight: 4, arbitrary: fc.constant(ROOT) },
-    { weight: 3, arbitrary: fc.constantFrom(...PLACES).map(pathOf) },
-  ),
-  pick: fc.nat(999),
-  reach: fc.constantFrom(
-    'lineage' as const,
-    'exact' as const,
-    'subtree' as const,
-    'subtree' as const,
-    'subtree' as const,
-  ),
 });
 
 const canonical = (text: string): boolean => {
