@@ -1,5 +1,7 @@
 // `export rls`: PostgreSQL decides as the engine does, on generated policies and for stored text of every kind, and a table that
 // is guarded shows and takes exactly what it may.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -45,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE); DROP ROLE IF EXISTS ${own}`);
+  await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`, `DROP ROLE IF EXISTS ${own}`);
   await taken.drop();
 });
 
@@ -109,7 +111,7 @@ it('decides as the engine does: tens of thousands of decisions, on generated pol
   let allowed = 0;
   let asked = 0;
   await fc.assert(
-    fc.asyncProperty(generousWorld, fc.array(question, { minLength: 3, maxLength: 5 }), async (set, questions) => {
+    fc.asyncProperty(generousWorld, fc.array(question, { minLength: 3, maxLength: 4 }), async (set, questions) => {
       const policy = compiled(set);
       await install(policy);
       const scopes = [...vocabularyOf(policy).scopes, 'invoice:burn', "x'y"];
@@ -118,8 +120,11 @@ it('decides as the engine does: tens of thousands of decisions, on generated pol
         if (actor.kind === 'local') continue;
         await askAs(actor, at, policy);
         const { rows } = await pool.query<{ scope: string; path: string }>(
-          `SELECT s.scope, p.path FROM unnest($1::text[]) WITH ORDINALITY AS s (scope, i), unnest($2::text[]) WITH ORDINALITY AS p (path, j)
-           WHERE bailiwick.covers(bailiwick.held(s.scope), bailiwick.limits(), p.path) ORDER BY s.i, p.j`,
+          `WITH s AS MATERIALIZED (
+             SELECT scope, i, bailiwick.held(scope) AS held, bailiwick.limits() AS limits
+             FROM unnest($1::text[]) WITH ORDINALITY AS u (scope, i))
+           SELECT s.scope, p.path FROM s, unnest($2::text[]) WITH ORDINALITY AS p (path, j)
+           WHERE bailiwick.covers(s.held, s.limits, p.path) ORDER BY s.i, p.j`,
           [scopes, STORED],
         );
         const may = mayIn(policy, actor, at);
@@ -131,7 +136,7 @@ it('decides as the engine does: tens of thousands of decisions, on generated pol
         asked += scopes.length * STORED.length;
       }
     }),
-    testRuns(20),
+    testRuns(6),
   );
   expect(asked).toBeGreaterThan(10_000);
   expect(allowed).toBeGreaterThan(asked / 50);
@@ -207,6 +212,12 @@ test('a guarded table shows and takes exactly what it may, whoever owns it, and 
     // Who asks cannot read the policy, and cannot change it.
     await expect(db.query('SELECT * FROM bailiwick.holder')).rejects.toThrow(/permission denied/);
     await expect(db.query('DELETE FROM bailiwick.grant_key')).rejects.toThrow(/permission denied/);
+    await db.query('RESET ROLE');
+    await writeFile(join(cwd, 'grants.yaml'), FILES['grants.yaml'].replace('/north', '/south'));
+    await db.query(await script());
+    await db.query(`SET ROLE ${own}`);
+    await be(JSON.stringify(["staff:nia o'hara"]));
+    expect(await paths()).toEqual(['/south', '/south/accra', '/south/accra/x']);
     await db.query('RESET ROLE');
   } finally {
     db.release();
