@@ -131,15 +131,19 @@ function or(left: Template, right: Template): Template {
 }
 
 function sql(parts: TemplateStringsArray, ...inner: readonly (Hole | Template)[]): Template {
-  const strings: string[] = [parts[0] ?? ''];
+  const strings: string[] = [];
   const holes: Hole[] = [];
+  let open = parts[0] ?? '';
   for (const [i, part] of inner.entries()) {
     const own: Template = 'kind' in part ? { strings: ['', ''], holes: [part] } : part;
-    strings[strings.length - 1] += own.strings[0] ?? '';
-    strings.push(...own.strings.slice(1));
+    const [first = '', ...rest] = own.strings;
+    const last = rest.pop();
+    // A template without holes joins what stands before it and behind it.
+    if (last !== undefined) strings.push(open + first, ...rest);
+    open = (last ?? open + first) + (parts[i + 1] ?? '');
     holes.push(...own.holes);
-    strings[strings.length - 1] += parts[i + 1] ?? '';
   }
+  strings.push(open);
   return { strings, holes };
 }
 

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { withExamples } from '../options.js';
+import { collect, withExamples } from '../options.js';
 
 interface Options {
-  readonly table: readonly string[];
+  readonly table?: readonly string[];
   readonly schema: string;
 }
 
@@ -15,8 +15,7 @@ export function defineExportRls(command: Command, io: CliIo): void {
     .option(
       '--table <table=family>',
       'table that the policy guards, and the family that its rows are of, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
+      collect,
     )
     .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')
     .action((policy: string, options: Options) => exportRls(io, policy, options));
@@ -32,7 +31,7 @@ export function defineExportRls(command: Command, io: CliIo): void {
   ]);
 }
 
-async function exportRls(io: CliIo, path: string, { table, schema }: Options): Promise<void> {
+async function exportRls(io: CliIo, path: string, { table = [], schema }: Options): Promise<void> {
   const [{ openPolicy }, { rlsScript }, { policyRows }, { vocabularyOf }] = await Promise.all([
     import('../open-policy.js'),
     import('../../export/rls-script.js'),
