@@ -9,7 +9,7 @@ interface ProblemKind {
   readonly help: string;
 }
 
-const KINDS = {
+const KINDS = kindsOf({
   'request.malformed': {
     status: 400,
     title: 'The request is not well-formed',
@@ -217,8 +217,8 @@ const KINDS = {
   },
   'request.precondition_required': {
     status: 428,
-    title: 'The change must name the revision that it changes',
-    help: 'Read the record, and send the value of its `ETag` as `If-Match`.',
+    title: 'The request needs an `If-Match` header with the ETag of the record',
+    help: 'Read the record, and send the value of its `ETag` as `If-Match`, with its quotes. In a batch, this is the member `ifMatch` of the command.',
   },
   'snapshot.invalid': {
     status: 422,
@@ -290,7 +290,12 @@ const KINDS = {
     title: 'The store did not answer in time',
     help: 'Ask for less: a smaller page, a narrower namespace, fewer conditions. Or try again later.',
   },
-} as const satisfies Readonly<Record<string, ProblemKind>>;
+});
+
+/** The compiler keeps the codes alone: otherwise every text would stand in the declarations, too. */
+function kindsOf<Code extends string>(kinds: Readonly<Record<Code, ProblemKind>>): Readonly<Record<Code, ProblemKind>> {
+  return Object.freeze(kinds);
+}
 
 export type ProblemCode = keyof typeof KINDS;
 

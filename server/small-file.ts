@@ -1,6 +1,6 @@
 // Small files that are not trusted: they are read up to a limit, from the same file that was examined.
 import { constants, type Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 
 export interface SmallFile {
   readonly bytes: Buffer;
@@ -19,12 +19,23 @@ export class SmallFileError extends Error {
 }
 
 /** Throws `SmallFileError`. A pipe or device is refused. It cannot hang, because it is opened without blocking. */
-export async function readSmallFile(path: string, limit: number): Promise<SmallFile> {
+export function readSmallFile(path: string, limit: number): Promise<SmallFile> {
+  return read(path, limit, 'file');
+}
+
+/** The same, but also from a pipe, such as the shell makes of `<(…)`. Waits for whoever writes to it. */
+export function readSmallFileOrPipe(path: string, limit: number): Promise<SmallFile> {
+  return read(path, limit, 'file or pipe');
+}
+
+async function read(path: string, limit: number, kind: 'file' | 'file or pipe'): Promise<SmallFile> {
+  const isBlocking = kind === 'file or pipe' && (await isPipe(path));
   try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(path, constants.O_RDONLY | (isBlocking ? 0 : constants.O_NONBLOCK));
     try {
       const facts = await handle.stat();
-      if (!facts.isFile()) throw new SmallFileError('unreadable', 'is not a regular file');
+      if (!facts.isFile() && !(isBlocking && facts.isFIFO()))
+        throw new SmallFileError('unreadable', 'is not a regular file');
       const buffer = Buffer.alloc(limit + 1);
       let length = 0;
       for (let more = 1; more > 0 && length <= limit; length += more) {
@@ -41,6 +52,13 @@ export async function readSmallFile(path: string, limit: number): Promise<SmallF
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new SmallFileError('missing', 'does not exist');
     throw new SmallFileError('unreadable', `cannot be read (${code})`, { cause: error });
   }
+}
+
+async function isPipe(path: string): Promise<boolean> {
+  return stat(path).then(
+    (facts) => facts.isFIFO(),
+    () => false,
+  );
 }
 
 /** Such as `EACCES`. */

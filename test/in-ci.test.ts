@@ -26,11 +26,20 @@ interface Ran {
   readonly comment: string | null;
 }
 
+/** Has the comments that a file lists, and notes what is written. `--jq` is jq's own work, done here by the file. */
+const GH = `#!/bin/sh
+case "$*" in
+  "api repos/labs/policy/issues/7/comments --paginate --jq "*) cat "$GH_COMMENTS" 2>/dev/null || true ;;
+  *) { echo "$*"; cat comment.md; } > "$GH_CALLED" ;;
+esac
+`;
+
 const EXPRESSIONS: ReadonlyMap<string, string> = new Map([
   ['${{ github.base_ref }}', 'main'],
   ['${{ github.event.merge_group.base_sha }}', 'origin/main'],
   ['${{ github.event.number }}', '7'],
   ['${{ github.token }}', 'no-token'],
+  ['${{ github.repository }}', 'labs/policy'],
 ]);
 const OWN_BRANCH = 'github.event.pull_request.head.repo.full_name == github.repository';
 
@@ -44,7 +53,7 @@ beforeAll(async () => {
   queueSteps = await readSteps('merge', []);
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin', 'npm'), '#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ]\n');
-  await writeFile(join(folder, 'bin', 'gh'), '#!/bin/sh\n{ echo "$*"; cat "$5"; } > "$GH_CALLED"\n');
+  await writeFile(join(folder, 'bin', 'gh'), GH);
   for (const name of ['npm', 'gh']) await chmod(join(folder, 'bin', name), 0o755);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -137,10 +146,11 @@ const addFile =
     writeFile(join(to, 'policies', path), text);
 
 /** Runs the steps as a runner does: one after the other, until one fails. */
-async function runSteps(cwd: string, some = steps): Promise<Ran> {
+async function runSteps(cwd: string, comments = '', some = steps): Promise<Ran> {
   const summary = `${cwd}.summary`;
   const called = `${cwd}.gh`;
   await writeFile(summary, '');
+  await writeFile(`${cwd}.comments`, comments);
   const base = {
     ...process.env,
     PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
@@ -152,7 +162,7 @@ async function runSteps(cwd: string, some = steps): Promise<Ran> {
     try {
       const ran = await promisify(execFile)('bash', ['-e', '-c', command], {
         cwd,
-        env: { ...base, ...env, GITHUB_STEP_SUMMARY: summary, GH_CALLED: called },
+        env: { ...base, ...env, GITHUB_STEP_SUMMARY: summary, GH_CALLED: called, GH_COMMENTS: `${cwd}.comments` },
       });
       stdout += ran.stdout;
     } catch (error) {
@@ -165,6 +175,7 @@ async function runSteps(cwd: string, some = steps): Promise<Ran> {
   return { failed, stdout, summary: await readFile(summary, 'utf8'), comment };
 }
 
+const MARK = '<!-- bailiwick diff -->\n';
 const GRANT = `within: /beamlines/amx
 grants:
   - id: visitor-reads
@@ -179,7 +190,29 @@ it('comments the difference that a pull request makes', async () => {
   const ran = await runSteps(await cloneWith('changes', [addPolicy], [addFile('grants/visit.yaml', GRANT)]));
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('github:a-visitor');
-  expect(ran.comment).toBe(`pr comment 7 --body-file diff.md\n${ran.summary}`);
+  expect(ran.comment).toBe(`pr comment 7 --body-file comment.md\n${MARK}${ran.summary}`);
+});
+
+it('updates the comment that it has made, and makes no other', async () => {
+  const clone = await cloneWith('again', [addPolicy], [addFile('grants/visit.yaml', GRANT)]);
+  const ran = await runSteps(clone, '4711\n4712\n');
+  expect(ran.failed).toBeNull();
+  expect(ran.comment).toBe(
+    `api --silent --method PATCH repos/labs/policy/issues/comments/4711 --field body=@comment.md\n${MARK}${ran.summary}`,
+  );
+});
+
+it('says that the policy of the base branch is broken, and lets its repair pass', async () => {
+  const wrong = GRANT.replace('resource:read', 'resource:raed');
+  const broken: Change = async (to) => {
+    await addPolicy(to);
+    await addFile('grants/visit.yaml', wrong)(to);
+  };
+  const ran = await runSteps(await cloneWith('repair', [broken], [addFile('grants/visit.yaml', GRANT)]));
+  expect(ran.failed).toBeNull();
+  expect(ran.summary).toContain('The policy of main is broken, so there is nothing to compare with:');
+  expect(ran.summary).toContain('resource:raed');
+  expect(ran.comment).toContain('is broken');
 });
 
 it('says that a first policy has nothing to be compared with', async () => {

@@ -18,14 +18,16 @@ interface Packed {
 
 let folder: string;
 let packed: Packed;
+let warnings: readonly string[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bailiwick-package-'));
-  const { stdout } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
+  const { stdout, stderr } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
     cwd: fromRoot('.'),
   });
   const [only] = JSON.parse(stdout) as readonly Packed[];
   if (only === undefined) throw new Error('npm packed nothing');
+  warnings = stderr.split('\n').filter((line) => /warn|error/i.test(line));
   packed = only;
 });
 
@@ -55,7 +57,7 @@ test('is less than 2 MB, a fifth of it the pages, with everything that runs and 
   expect(packed.size).toBeLessThan(2_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?!console).*\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?!console).*\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of [
     'dist/server/console/playground.html',
@@ -65,6 +67,15 @@ test('is less than 2 MB, a fifth of it the pages, with everything that runs and 
     'docs/language.md',
   ])
     expect(paths).toContain(path);
+});
+
+test('is packed without a warning, and runs nothing when it is installed', () => {
+  expect(warnings).toEqual([]);
+  const { scripts } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const atInstall = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare'];
+  expect(Object.keys(scripts).filter((name) => atInstall.includes(name))).toEqual([]);
 });
 
 test('says in its declarations what each name means, and has no comments in its JavaScript', () => {

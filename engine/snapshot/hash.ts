@@ -1,5 +1,6 @@
-// The one place that hashes.
-import { createHash, hash } from 'node:crypto';
+// The one place that hashes. What computes SHA-256 is Node's own (sha256-node.ts), or elsewhere a library in JavaScript
+// (sha256-portable.ts): package.json says which under `imports`, and bundlers for browsers and workers follow it.
+import { hexOf, hexOfAll, putHash } from '#sha256';
 
 declare const brand: unique symbol;
 
@@ -8,7 +9,7 @@ export type Digest = string & { readonly [brand]: 'Digest' };
 
 /** Texts are hashed as UTF-8. */
 export function digestOf(data: string | Uint8Array): Digest {
-  return `sha256:${hash('sha256', data, 'hex')}` as Digest;
+  return `sha256:${hexOf(data)}` as Digest;
 }
 
 /** The longest text, in UTF-16 units, that is put together only to be hashed. */
@@ -18,12 +19,14 @@ const WHOLE = 1 << 24;
 export function digestOfParts(parts: readonly (string | readonly string[])[]): Digest {
   const length = parts.reduce((sum, part) => sum + lengthOf(part), 0);
   if (length <= WHOLE) return digestOf(parts.map((part) => (typeof part === 'string' ? part : part.join())).join(''));
-  const hashing = createHash('sha256');
+  return `sha256:${hexOfAll(textsOf(parts))}` as Digest;
+}
+
+function* textsOf(parts: readonly (string | readonly string[])[]): Iterable<string> {
   for (const part of parts) {
-    if (typeof part === 'string') hashing.update(part);
-    else for (const [i, text] of part.entries()) hashing.update(i === 0 ? text : `,${text}`);
+    if (typeof part === 'string') yield part;
+    else for (const [i, text] of part.entries()) yield i === 0 ? text : `,${text}`;
   }
-  return `sha256:${hashing.digest('hex')}` as Digest;
 }
 
 function lengthOf(part: string | readonly string[]): number {
@@ -33,8 +36,7 @@ function lengthOf(part: string | readonly string[]): number {
   return length;
 }
 
-/** Writes the 32 bytes of the digest to `to` from `at` on. Going through a Latin-1 string is faster than through a buffer. */
+/** Writes the 32 bytes of the digest to `to` from `at` on. */
 export function putDigest(data: string, to: Uint8Array, at: number): void {
-  const units = hash('sha256', data, 'latin1');
-  for (let i = 0; i < units.length; i += 1) to[at + i] = units.charCodeAt(i);
+  putHash(data, to, at);
 }

@@ -23,7 +23,8 @@ import { fillSlots, packIdentity, putRecord, recordBits, slotCount, startsOf } f
 
 /** A table that one thread builds and another may open. */
 export interface BuiltTable {
-  readonly buffer: SharedArrayBuffer;
+  /** Shared, so that another thread needs no copy, except where the platform has no shared memory (most pages of a browser). */
+  readonly buffer: ArrayBufferLike;
   readonly sizes: TableSizes;
   readonly starts: TableStarts;
   readonly texts: TableTexts;
@@ -64,7 +65,8 @@ export function buildTable(tables: PolicyTables, holders: HolderClasses, digest:
     pairs: tables.exclusive.first.length,
     idBytes: totalLength(ids),
   };
-  const buffer = new SharedArrayBuffer(layOut(sizes, null).bytes);
+  const { bytes } = layOut(sizes, null);
+  const buffer = typeof SharedArrayBuffer === 'undefined' ? new ArrayBuffer(bytes) : new SharedArrayBuffer(bytes);
   const { columns } = layOut(sizes, buffer);
   columns.windowGrant.set(windowGrant);
   columns.windowFrom.set(Float64Array.from(windowGrant, (grant) => grants.notBefore[grant] ?? 0));

@@ -133,9 +133,9 @@ export interface TableColumns {
  * Lays the columns over a buffer, the widest first, so that each is aligned. Without a buffer only their bytes are
  * counted.
  */
-export function layOut(sizes: TableSizes, buffer: SharedArrayBuffer | null): { columns: TableColumns; bytes: number } {
+export function layOut(sizes: TableSizes, buffer: ArrayBufferLike | null): { columns: TableColumns; bytes: number } {
   let bytes = 0;
-  const take = (length: number, width: number): [SharedArrayBuffer | ArrayBuffer, number, number] => {
+  const take = (length: number, width: number): [ArrayBufferLike, number, number] => {
     const start = bytes;
     bytes += length * width;
     return buffer === null ? [EMPTY, 0, 0] : [buffer, start, length];

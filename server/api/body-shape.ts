@@ -6,6 +6,7 @@ import { collectFaults, type Place, throwIfAny } from './faults.js';
 import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
 import { isObject } from '../json.js';
+import { nearest } from '../../engine/index.js';
 
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
@@ -26,8 +27,8 @@ export interface BodyShape<Value> {
 
 /** Where one shape differs from the defaults. */
 interface Words {
-  /** The message for a member that the schema does not have. */
-  readonly unknown?: (name: string) => string;
+  /** The message for a member that the schema does not have; null for the usual one. */
+  readonly unknown?: (name: string) => string | null;
   /** The code of a fault at a place. */
   readonly code?: (place: Place) => ProblemCode;
 }
@@ -79,8 +80,13 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
     if (validate !== undefined) {
       if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
     } else if (schema.additionalProperties === false) {
-      faults.push({ place: [name], message: words.unknown?.(name) ?? 'is not known here' });
+      faults.push({ place: [name], message: words.unknown?.(name) ?? unknownText(name, parts) });
     }
   }
   return faults;
+}
+
+function unknownText(name: string, parts: ReadonlyMap<string, unknown>): string {
+  const meant = nearest(name, [...parts.keys()]);
+  return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }

@@ -3,7 +3,7 @@
 // ignored.
 import type { Family } from '../../engine/index.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
-import { type BodyShape, bodyShape } from './body-shape.js';
+import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import { FIELD_SCHEMAS, type Json, type RecordFields } from './dataset-schema.js';
 import { namespacePath, RECORD_SCHEMAS } from './record-schema.js';
 import { type JsonSchema, schema, type TypeOf, whole } from './schema.js';
@@ -98,14 +98,41 @@ export const PATCH_SCHEMAS = Object.freeze({
   }),
 });
 
-const TEMPLATE_PATCH_SHAPE = bodyShape<PatchBody>(TEMPLATE_PATCH);
+/** Members of a record that a change cannot name: a client that sends back what it has read names them all. */
+const FIXED: ReadonlySet<string> = new Set([
+  ...[
+    'id',
+    'family',
+    'name',
+    'template',
+    'schema',
+    'version',
+    'slots',
+    'copiedFrom',
+    'createdAt',
+    'createdBy',
+  ],
+]);
+const SET_BY_GATEWAY: ReadonlySet<string> = new Set(['revision', 'updatedAt', 'archivedAt']);
+
+function patchShape(schema: ObjectSchema): BodyShape<PatchBody> {
+  return bodyShape<PatchBody>(schema, {
+    unknown: (member) => {
+      if (member === 'namespace') return 'is changed by moving the record, not by a change';
+      if (FIXED.has(member)) return 'is fixed when the record is made, so a change cannot name it';
+      return SET_BY_GATEWAY.has(member) ? 'is set by the gateway, so a change cannot name it' : null;
+    },
+  });
+}
+
+const TEMPLATE_PATCH_SHAPE = patchShape(TEMPLATE_PATCH);
 
 export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
-  namespace: bodyShape<PatchBody>(PATCH_SCHEMAS.namespace),
+  namespace: patchShape(PATCH_SCHEMAS.namespace),
   'resource-template': TEMPLATE_PATCH_SHAPE,
-  resource: bodyShape<PatchBody>(PATCH_SCHEMAS.resource),
+  resource: patchShape(PATCH_SCHEMAS.resource),
   'process-template': TEMPLATE_PATCH_SHAPE,
-  'process-run': bodyShape<PatchBody>(PATCH_SCHEMAS['process-run']),
+  'process-run': patchShape(PATCH_SCHEMAS['process-run']),
 });
 
 const copied = { destination: namespace, properties: document } as const;

@@ -10,7 +10,7 @@ import { contentOf, type Reference, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
 import { insertNew } from './create-record.js';
-import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
+import { assertOpen, assertRoom, DESTINATION, holdReferences, judgeByTemplate } from './references.js';
 import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, type Ground, readGround } from './stored.js';
 
@@ -98,7 +98,7 @@ async function copy(
   if (template !== undefined) {
     const value = fields[judgedPart(family)];
     const uses = family === 'process-run' ? { resources: fields.resources, records } : null;
-    await judgeByTemplate(session, template, { family, value, uses, pointer: '/destination' });
+    await judgeByTemplate(session, template, { family, value, uses, pointer: DESTINATION });
   }
   const copiedFrom = family === 'resource' ? copying.source.toLowerCase() : null;
   return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });
@@ -109,5 +109,5 @@ async function copy(
  * them.
  */
 function toDestination(reference: Reference): Reference {
-  return { ...reference, pointer: '/destination' };
+  return { ...reference, pointer: DESTINATION };
 }

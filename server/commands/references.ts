@@ -22,6 +22,9 @@ export function assertOpen({ namespaces }: Ground, namespace: NamespacePath): vo
   for (const { archived } of namespaces.values()) if (archived) throw new ApiProblem('record.archived');
 }
 
+/** Where a fault of a copy's references is reported: its body does not name them. */
+export const DESTINATION = '/destination';
+
 /**
  * Holds that records of `namespace` may refer to all of these. A record that is absent, archived, elsewhere or
  * invisible gets the same refusal.
@@ -38,7 +41,10 @@ export function holdReferences(
       'reference.not_found',
       missing.map(({ family, pointer }) => ({
         pointer,
-        message: `is not the id of a ${family} that you may read, at the namespace or above it and not archived`,
+        message:
+          pointer === DESTINATION
+            ? `the copy would refer to a ${family} that you may not read at the destination or above it, or that is archived`
+            : `is not the id of a ${family} that you may read, at the namespace or above it and not archived`,
       })),
     );
   });
@@ -82,9 +88,13 @@ export async function judgeByTemplate(
   const judges = family === 'process-run' ? 'process-template' : 'resource-template';
   if (!mayRead(session.judge, judges, template.namespace)) throw new ApiProblem('record.invalid');
   if (verdict.kind === 'unusable') {
-    const { fault } = verdict;
-    const message = `the schema of this template cannot be used: ${fault.pointer} ${fault.message}`;
-    throw refused('record.invalid', [{ pointer, message }]);
+    throw refused(
+      'record.invalid',
+      verdict.faults.map((fault) => ({
+        pointer,
+        message: `the schema of this template cannot be used: ${fault.pointer} ${fault.message}`,
+      })),
+    );
   }
   const ofValue = verdict.kind === 'right' ? [] : verdict.faults;
   throw refused(
@@ -118,8 +128,11 @@ function schemaOf(session: Session, { id, revision }: Found): Promise<Schema | n
 export function assertUsable({ judgements }: Session, schema: object): void {
   const verdict = judgements.judge(judgements.schemaFrom(schema), null);
   if (verdict.kind === 'right') return;
-  const { pointer, message } = verdict.kind === 'unusable' ? verdict.fault : NOT_COMPILED;
-  throw refused('record.invalid', [{ pointer: `/schema${pointer}`, message }]);
+  const faults = verdict.kind === 'unusable' ? verdict.faults : [NOT_COMPILED];
+  throw refused(
+    'record.invalid',
+    faults.map(({ pointer, message }) => ({ pointer: `/schema${pointer}`, message })),
+  );
 }
 
 const NOT_COMPILED = { pointer: '', message: 'takes too long to compile' };

@@ -54,10 +54,17 @@ const NONE_NAMED: ReadonlyMap<NamedHeader, string> = new Map();
 const STRONG_TAG = /^"[\x21\x23-\x7e]*"$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
+const MATCH_MISSING = {
+  pointer: '',
+  code: 'request.precondition_required',
+  message: 'the header If-Match is required: send the ETag of the record, like "3" with its quotes',
+} as const;
+
 const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>> = {
   'if-match': (value) => {
-    if (value === undefined) throw new ApiProblem('request.precondition_required');
-    if (!STRONG_TAG.test(value)) throw misshapen('If-Match must be one strong entity tag');
+    if (value === undefined) throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
+    if (!STRONG_TAG.test(value))
+      throw misshapen('If-Match must be the ETag of one record, in double quotes, like "3": no list, no `*`, no `W/`');
     return value;
   },
   'idempotency-key': (value) => {

@@ -85,7 +85,9 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
   const schema = schemas === 'checked' ? (shape.line.schema ?? null) : null;
   const template = schema === null ? null : readTemplate(schema);
   if (template?.ok === false) {
-    return refuse('record.invalid', `/schema${template.fault.pointer}`, template.fault.message);
+    const [first] = template.faults;
+    const more = template.faults.length === 1 ? '' : `, and ${String(template.faults.length - 1)} more`;
+    return refuse('record.invalid', `/schema${first?.pointer ?? ''}`, `${first?.message ?? 'cannot be used'}${more}`);
   }
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
 }

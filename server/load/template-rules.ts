@@ -107,6 +107,8 @@ function parse(schema: string): object {
   return value;
 }
 
+const NOT_USABLE = { pointer: '', message: 'is not a JSON Schema' };
+
 function judge(row: LoadRow, { schema, slots }: KnownTemplate, templateOf: Uses['templateOf']): Violation | null {
   const part = judgedPart(row.family);
   const verdict = judgePart(schema, { value: JSON.parse(row[part] ?? '{}') });
@@ -114,7 +116,7 @@ function judge(row: LoadRow, { schema, slots }: KnownTemplate, templateOf: Uses[
     case 'right':
       return slots.length === 0 ? null : violationOf('', slotFaults(slots, { resources: usedBy(row), templateOf }));
     case 'unusable': {
-      const { pointer, message } = verdict.fault;
+      const [{ pointer, message } = NOT_USABLE] = verdict.faults;
       return {
         code: 'record.invalid',
         pointer: '/template',

@@ -226,6 +226,10 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
       if (value.type === 'boolean' && known.operator !== 'eq' && known.operator !== 'ne') {
         return mismatch('does not order booleans; use eq, ne, in or notIn');
       }
+      if (known.operator === 'eq' || known.operator === 'ne') {
+        const foreign = valueFault(field, value);
+        if (foreign !== null) return foreign;
+      }
       return { kind: 'compare', field, operator: known.operator, operand: value };
     }
   }
@@ -234,7 +238,16 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
 function readMembership(field: Field, operator: Membership, list: unknown): Condition | OperatorFault {
   const values = readOperands(field, list);
   if ('fault' in values) return values;
+  const foreign = values.map((value) => valueFault(field, value)).find((fault) => fault !== null);
+  if (foreign !== undefined) return foreign;
   return { kind: 'member', field, operator, type: values[0]?.type ?? null, values };
+}
+
+/** Of a field with a closed list of values: a value outside it, mostly misspelt, would match nothing without a word. */
+function valueFault(field: Field, { value }: Operand): OperatorFault | null {
+  const values = field.kind === 'core' ? field.values : undefined;
+  if (values === undefined || values.some((known) => known === value)) return null;
+  return mismatch(`must be one of ${values.join(', ')}`);
 }
 
 function readContainment(field: Field, operator: Containment, operand: unknown): Condition | OperatorFault {

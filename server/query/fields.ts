@@ -2,6 +2,7 @@
 // not in it must be a path below `properties` or `parameters`, or it is refused. The name of a property only ever
 // becomes a binding.
 import { FAMILIES, type Family, nearest } from '../../engine/index.js';
+import { RECORD_SCHEMAS } from '../api/record-schema.js';
 import { NAME_PATTERN } from '../api/shape-fault.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -13,6 +14,8 @@ export interface CoreField {
   readonly kind: 'core';
   readonly name: string;
   readonly type: FieldType;
+  /** The only values that a record can have, if they are a closed list. */
+  readonly values?: readonly string[];
   /** Whether a record may lack it. */
   readonly optional: boolean;
   /** Its value, over a row called `x`: what is compared and sorted. */
@@ -78,7 +81,10 @@ const CORE: readonly CoreField[] = [
     key: sql`'"resources":'`,
     json: sql`x.resources::text`,
   }),
-  optional('state', 'text', { value: sql`x.state`, key: sql`'"state":'`, json: escaped(sql`x.state`) }),
+  {
+    ...optional('state', 'text', { value: sql`x.state`, key: sql`'"state":'`, json: escaped(sql`x.state`) }),
+    values: RECORD_SCHEMAS['process-run'].properties.state.enum,
+  },
   required('revision', 'number', {
     value: sql`x.revision::numeric`,
     key: sql`'"revision":'`,

@@ -7,7 +7,7 @@ import { type SchemaFault, type TemplateResult, TOO_LARGE } from './template-sch
 export type Verdict =
   | { readonly kind: 'right' }
   /** The stored schema is one that would be refused today. */
-  | { readonly kind: 'unusable'; readonly fault: SchemaFault }
+  | { readonly kind: 'unusable'; readonly faults: readonly SchemaFault[] }
   /** At least one fault, with places in the judged part. */
   | { readonly kind: 'wrong'; readonly faults: readonly ShapeFault[] };
 
@@ -31,7 +31,7 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
  */
 export function judgePart(template: TemplateResult | null, value: Value | null): Verdict {
   if (template === null) return RIGHT;
-  if (!template.ok) return { kind: 'unusable', fault: template.fault };
+  if (!template.ok) return { kind: 'unusable', faults: template.faults };
   return value === null ? RIGHT : verdictOf(template.template.check(value.value));
 }
 

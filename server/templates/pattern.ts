@@ -38,10 +38,31 @@ export function compilePattern(
   };
 }
 
+/** Why the pattern is refused, or null. For one that is known to be small. */
+export function patternFault(pattern: string): string | null {
+  try {
+    compile(pattern);
+    return null;
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
+  }
+}
+
 function compile(pattern: string): RE2JS {
   try {
     return RE2JS.compile(RE2JS.translateRegExp(pattern));
   } catch (error) {
-    throw new PatternError('has a pattern that is not supported: no look-around, no back-reference', { cause: error });
+    throw new PatternError(faultText(pattern), { cause: error });
   }
+}
+
+/** What RE2 lacks is said only of what ECMAScript would take. */
+function faultText(pattern: string): string {
+  try {
+    new RegExp(pattern, 'u');
+  } catch {
+    return 'is not a regular expression of ECMAScript';
+  }
+  return 'has a pattern that is not supported: no look-around, no back-reference';
 }

@@ -83,11 +83,19 @@ interface Reading {
   readonly nodes: Map<string, Node>;
   readonly anchors: Map<string, Node>;
   readonly references: { readonly from: Node; readonly target: string }[];
+  /** Mistakes of single words. Whoever is past a limit is refused at once. */
+  readonly faults: SchemaFault[];
+  readonly patternsAt: PatternAt[];
   /** The number of schemas and of the keywords in them. */
   parts: number;
   /** The number of patterns, and of the parts of all of them. */
   patterns: number;
   patternParts: number;
+}
+
+export interface PatternAt {
+  readonly pointer: string;
+  readonly pattern: string;
 }
 
 export interface SchemaSize {
@@ -96,6 +104,17 @@ export interface SchemaSize {
   readonly parts: number;
   readonly patterns: number;
   readonly patternParts: number;
+  readonly patternsAt: readonly PatternAt[];
+}
+
+export interface RefusedSchema {
+  readonly ok: false;
+  /** At least one. */
+  readonly faults: readonly SchemaFault[];
+  /** Those whose size is known to be small enough to compile them. */
+  readonly patternsAt: readonly PatternAt[];
+  /** Whether a limit is exceeded: then nothing else is looked for. */
+  readonly isTooLarge: boolean;
 }
 
 class Refused extends Error {
@@ -108,19 +127,22 @@ class Refused extends Error {
 }
 
 /** How large the schema is, or why it is refused. */
-export function sizeOf(
-  schema: object,
-): ({ readonly ok: true } & SchemaSize) | { readonly ok: false; readonly fault: SchemaFault } {
+export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | RefusedSchema {
   try {
     const counts = { parts: 0, patterns: 0, patternParts: 0 };
-    const reading: Reading = { nodes: new Map(), anchors: new Map(), references: [], ...counts };
+    const lists = { references: [], faults: [], patternsAt: [] };
+    const reading: Reading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
     const root = read(schema, '', reading);
-    for (const { from, target } of reading.references) from.here.push(resolve(from, target, reading));
+    for (const { from, target } of reading.references) {
+      const found = resolve(from, target, reading);
+      if (found !== null) from.here.push(found);
+    }
+    const { faults, parts, patterns, patternParts, patternsAt } = reading;
+    if (faults.length > 0) return { ok: false, faults, patternsAt, isTooLarge: false };
     const cost = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
-    const { parts, patterns, patternParts } = reading;
-    return { ok: true, cost, parts, patterns, patternParts };
+    return { ok: true, cost, parts, patterns, patternParts, patternsAt };
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, fault: error.fault };
+    if (error instanceof Refused) return { ok: false, faults: [error.fault], patternsAt: [], isTooLarge: true };
     throw error;
   }
 }
@@ -142,11 +164,11 @@ function readKeyword(
   const at = below(node.pointer, name);
   if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
   const why = REFUSED.get(name);
-  if (why !== undefined) throw refused(at, why);
+  if (why !== undefined) note(reading, at, why);
   if (name === '$schema' && (typeof value !== 'string' || !DRAFT.test(value))) {
-    throw refused(at, 'must be https://json-schema.org/draft/2020-12/schema, or be left out');
+    note(reading, at, 'must be https://json-schema.org/draft/2020-12/schema, or be left out');
   }
-  if (name === '$id' && node.pointer !== '') throw refused(at, 'may appear at the top only');
+  if (name === '$id' && node.pointer !== '') note(reading, at, 'may appear at the top only');
   if (name === '$ref') readReference(node, value, reading);
   if (name === 'pattern' && typeof value === 'string') readPattern(value, at, reading);
   if (name === 'patternProperties' && isObject(value)) {
@@ -180,6 +202,7 @@ function partsOf(name: string, value: unknown): number {
 function readPattern(pattern: string, at: string, reading: Reading): void {
   reading.patterns += 1;
   reading.patternParts += patternSize(pattern);
+  reading.patternsAt.push({ pointer: shownPointer(at), pattern });
   if (reading.patternParts <= TEMPLATE_LIMITS.patternParts) return;
   if (reading.patternParts === Infinity)
     throw refused(at, 'has a pattern that is not supported: no `\\Q`, no `[:` in a class');
@@ -193,7 +216,8 @@ function readPattern(pattern: string, at: string, reading: Reading): void {
 function readReference(node: Node, target: unknown, reading: Reading): void {
   if (typeof target !== 'string') return;
   if (!target.startsWith('#')) {
-    throw refused(below(node.pointer, '$ref'), 'must begin with `#`: other documents are never read');
+    note(reading, below(node.pointer, '$ref'), 'must begin with `#`: other documents are never read');
+    return;
   }
   reading.references.push({ from: node, target: target.slice(1) });
 }
@@ -208,7 +232,8 @@ function readSchemas(
   return isObject(value) ? Object.entries(value).map(([key, part]) => read(part, below(at, key), reading)) : [];
 }
 
-function resolve(from: Node, target: string, { nodes, anchors }: Reading): Node {
+function resolve(from: Node, target: string, reading: Reading): Node | null {
+  const { nodes, anchors } = reading;
   let decoded = target;
   try {
     decoded = decodeURIComponent(target);
@@ -216,8 +241,8 @@ function resolve(from: Node, target: string, { nodes, anchors }: Reading): Node 
     // The text is not percent-encoded, so it is looked up as it is.
   }
   const found = decoded === '' || decoded.startsWith('/') ? nodes.get(decoded) : anchors.get(decoded);
-  if (found === undefined) throw refused(below(from.pointer, '$ref'), 'refers to no schema of this document');
-  return found;
+  if (found === undefined) note(reading, below(from.pointer, '$ref'), 'refers to no schema of this document');
+  return found ?? null;
 }
 
 interface Left {
@@ -254,13 +279,20 @@ function tooCostly({ pointer }: Node): Refused {
   return refused(pointer, `may ask for more than ${String(TEMPLATE_LIMITS.checksPerPart)} checks of one value`);
 }
 
-/** Shortens the keys in a pointer that is shown. Pointers that identify a part keep whole keys. */
 function refused(pointer: string, message: string): Refused {
-  const shown = pointer
+  return new Refused({ pointer: shownPointer(pointer), message });
+}
+
+function note({ faults }: Reading, pointer: string, message: string): void {
+  faults.push({ pointer: shownPointer(pointer), message });
+}
+
+/** Shortens the keys. Pointers that identify a part keep whole keys. */
+function shownPointer(pointer: string): string {
+  return pointer
     .split('/')
     .slice(1)
     .reduce((parent, key) => pointerTo(parent, key.replaceAll('~1', '/').replaceAll('~0', '~')), '');
-  return new Refused({ pointer: shown, message });
 }
 
 function below(parent: string, key: string | number): string {

@@ -1,12 +1,13 @@
 // A template's JSON Schema (2020-12) as a judge of values: the properties of a resource, the parameters of a run. The
 // schema comes from a user, so it is bounded before it is compiled: no other document, no pattern that backtracks, no
 // more work than its size and the size of the value allow. `load` and commands both judge with this.
-import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { _, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { compareTexts } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
-import { compilePattern, type Pattern, PatternError, TooSlow } from './pattern.js';
-import { type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
+import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';
+import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
 
@@ -20,7 +21,9 @@ export interface Template {
 }
 
 export type TemplateResult =
-  { readonly ok: true; readonly template: Template } | { readonly ok: false; readonly fault: SchemaFault };
+  | { readonly ok: true; readonly template: Template }
+  /** At least one fault, sorted by place. */
+  | { readonly ok: false; readonly faults: readonly SchemaFault[] };
 
 /** Whether the schema is compiled so soon that other requests may wait for it. True of some that are refused. */
 export function isSmall(schema: object): boolean {
@@ -30,19 +33,20 @@ export function isSmall(schema: object): boolean {
   return !size.ok || (size.parts <= small.schemaParts && size.patternParts <= small.patternParts);
 }
 
-/** Reads a schema, or says the first thing that is wrong with it. Total: every object gets an answer. */
+/** Reads a schema, or says what is wrong with it. Total: every object gets an answer. */
 export function readTemplate(schema: object): TemplateResult {
   const characters = JSON.stringify(schema).length;
   if (characters > TEMPLATE_LIMITS.schemaCharacters) {
     return refuse('', `has more than ${String(TEMPLATE_LIMITS.schemaCharacters)} characters`);
   }
   const size = sizeOf(schema);
-  if (!size.ok) return size;
-  if (META_SCHEMA.validateSchema(schema) !== true) return refuseShape(META_SCHEMA.errors?.[0]);
+  if (!size.ok && size.isTooLarge) return { ok: false, faults: size.faults };
+  const faults = [...(size.ok ? [] : size.faults), ...shapeFaults(schema)];
+  if (!size.ok || faults.length > 0) return refuseAll([...faults, ...patternFaults(size.patternsAt)]);
   try {
     return { ok: true, template: compile(schema, { ...size, characters }) };
   } catch (error) {
-    if (error instanceof PatternError) return refuse('', error.message);
+    if (error instanceof PatternError) return refuseAll(patternFaults(size.patternsAt));
     if (!(error instanceof Error)) throw error;
     // A keyword that ajv knows but does not accept in this form. The message may quote the schema, which belongs to its
     // author anyway.
@@ -139,7 +143,8 @@ function countCharacters(value: unknown): number {
 }
 
 /** Checks schemas against the meta-schema. It compiles no schema of a template. */
-const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
+const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, logger: false });
 
 type MakePattern = (pattern: string) => Pattern;
 
@@ -201,11 +206,29 @@ function textOf(value: unknown): string {
 }
 
 function refuse(pointer: string, message: string): TemplateResult {
-  return { ok: false, fault: { pointer, message } };
+  return { ok: false, faults: [{ pointer, message }] };
 }
 
-function refuseShape(error: ErrorObject | null | undefined): TemplateResult {
-  if (error === undefined || error === null) return refuse('', 'is not a JSON Schema (2020-12)');
-  const { place, message } = toShapeFault(error, []);
-  return refuse(place.reduce<string>(pointerTo, ''), `${message}, as JSON Schema (2020-12) requires`);
+function refuseAll(found: readonly SchemaFault[]): TemplateResult {
+  const byPlace = new Map(found.toReversed().map((fault) => [fault.pointer, fault]));
+  const faults = [...byPlace.values()].sort((a, b) => compareTexts(a.pointer, b.pointer));
+  return { ok: false, faults: faults.slice(0, TEMPLATE_LIMITS.faults) };
+}
+
+function patternFaults(patterns: readonly PatternAt[]): readonly SchemaFault[] {
+  return patterns.flatMap(({ pointer, pattern }) => {
+    const message = patternFault(pattern);
+    return message === null ? [] : [{ pointer, message }];
+  });
+}
+
+/** What the meta-schema says, one fault for each place. Of alternatives it also says that none fits, at the same place. */
+function shapeFaults(schema: object): readonly SchemaFault[] {
+  if (META_SCHEMA.validate(DRAFT, schema)) return [];
+  return (META_SCHEMA.errors ?? [])
+    .filter(({ keyword }) => keyword !== 'anyOf')
+    .map((error) => {
+      const { place, message } = toShapeFault(error, []);
+      return { pointer: place.reduce<string>(pointerTo, ''), message: `${message}, as JSON Schema (2020-12) requires` };
+    });
 }

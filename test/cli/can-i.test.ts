@@ -1,5 +1,8 @@
 // `can-i` asks a gateway with the caller's own credential: yes is 0, no is 7, and nothing of the credential is said.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -41,6 +44,16 @@ describe('the answer', () => {
       stdout: 'yes: resource:read /labs, by g1\n',
       stderr: '',
     });
+  });
+
+  it('may come with a key from a pipe, as the shell makes one of `<(…)`', async () => {
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    const asked = canI('resource:read', '/labs', '--url', open.gateway.url, '--key-file', 'pipe');
+    await writeFile(join(cwd, 'pipe'), `${key}\n`);
+    expect((await asked).status).toBe(0);
+    const long = canI('resource:read', '/labs', '--url', open.gateway.url, '--key-file', 'pipe');
+    await writeFile(join(cwd, 'pipe'), 'x'.repeat(1_000_000)).catch(() => undefined);
+    expect((await long).status).toBe(2);
   });
 
   it('is no and 7', async () => {

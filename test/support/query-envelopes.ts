@@ -33,12 +33,13 @@ const instant = fc.constantFrom(
 );
 const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
 
-type FieldKind = 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
+type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
 
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
   const core = [...coreFields(family).values()].map(
-    ({ name, type }) => [name, name === 'resources' ? 'slots' : type] as const,
+    ({ name, type, values }) =>
+      [name, name === 'resources' ? 'slots' : values === undefined ? type : 'state'] as const,
   );
   const slots = family === 'process-run' ? SLOTS.map((slot) => [`resources.${slot}`, 'text'] as const) : [];
   const roots = family === 'process-run' ? ['properties', 'parameters'] : ['properties'];
@@ -63,6 +64,7 @@ const containing = (value: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[]
 
 const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   text: fc.oneof(...compared(fc.oneof(text, named)), patterns, present),
+  state: fc.oneof(...compared(fc.constantFrom('pending', 'running', 'failed', 'cancelled')), patterns, present),
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
   structure: present,

@@ -1,13 +1,13 @@
 // Pages of the lint rules: what is legal but probably not intended. A rule reports a warning at most, unless its level is raised.
 // `# bailiwick-ignore LINT_…: reason` silences it above an entry, behind it, or for the whole file at the file's head.
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
 const grant = (rest: string): string => `  - { ${rest} }\n`;
 
 /** A read grant, so that an example with a write grant does not also break LINT_WRITE_UNREAD. */
 const READER = grant('id: r, identity: github:hubot, scopes: ["*:read"], namespace: /');
 
-export const LINT_PAGES = {
+export const LINT_PAGES = pagesOf({
   LINT_GRANT_UNREACHABLE: {
     severity: 'warning',
     title: 'a grant that gives nobody anything',
@@ -159,4 +159,4 @@ export const LINT_PAGES = {
     right: 'the same role with one grant for each season',
     shows: 'words',
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

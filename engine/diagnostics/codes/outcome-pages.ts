@@ -1,6 +1,6 @@
 // Pages of what `check` finds in addition to diagnostics. `sarif`, `github` and `junit` list failed tests and violated guardrails
 // under these codes (docs/language.md "Tests", docs/language.md "Guardrails").
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
 const grant = (scopes: string): string =>
   `grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [${scopes}] }\n`;
@@ -10,7 +10,7 @@ const TEST =
 const GUARDRAIL =
   'guardrails:\n  - { id: archive-is-fixed, never: { scopes: ["*:write"], under: /labs, to: { providers: [orcid] } } }\n';
 
-export const OUTCOME_PAGES = {
+export const OUTCOME_PAGES = pagesOf({
   POLICY_TEST_FAILED: {
     severity: 'error',
     title: 'a test of the policy fails',
@@ -27,4 +27,4 @@ export const OUTCOME_PAGES = {
     wrong: `${grant('resource:read, resource:write')}${GUARDRAIL}`,
     right: `${grant('resource:read')}${GUARDRAIL}`,
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

@@ -18,3 +18,10 @@ export interface CodePage {
    */
   readonly shows?: 'policy.yaml' | 'alone' | 'words';
 }
+
+/** Pages by code, of which the compiler keeps the codes alone: otherwise every text would stand in the declarations, too. */
+export function pagesOf<Code extends string>(
+  pages: Readonly<Record<Code, CodePage>>,
+): Readonly<Record<Code, CodePage>> {
+  return Object.freeze(pages);
+}

@@ -1,7 +1,7 @@
 // Pages of the codes about what a policy declares and refers to.
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
-export const POLICY_PAGES = {
+export const POLICY_PAGES = pagesOf({
   POLICY_MISSING: {
     severity: 'error',
     title: 'the folder has no `policy.yaml`',
@@ -266,4 +266,4 @@ export const POLICY_PAGES = {
     wrong: 'guardrails:\n  - { id: a, separate: [resource:write] }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

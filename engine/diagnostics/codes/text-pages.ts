@@ -1,7 +1,7 @@
 // Pages of the codes about files, characters and sizes (docs/language.md "Strictness").
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
-export const TEXT_PAGES = {
+export const TEXT_PAGES = pagesOf({
   FILE_IGNORED: {
     severity: 'warning',
     title: 'a file is not read',
@@ -232,4 +232,4 @@ export const TEXT_PAGES = {
     right: 'a folder with none',
     shows: 'words',
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

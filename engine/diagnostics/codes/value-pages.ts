@@ -1,7 +1,7 @@
 // Pages of the codes about the keys and values of policy files.
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
-export const VALUE_PAGES = {
+export const VALUE_PAGES = pagesOf({
   KEY_UNKNOWN: {
     severity: 'error',
     title: 'a key that does not exist',
@@ -173,4 +173,4 @@ export const VALUE_PAGES = {
     right:
       'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource-template:read, process-template:read] }\n',
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

@@ -1,7 +1,7 @@
 // Pages of the codes about YAML (docs/language.md "Strictness").
-import type { CodePage } from './page.js';
+import { pagesOf } from './page.js';
 
-export const YAML_PAGES = {
+export const YAML_PAGES = pagesOf({
   YAML_SYNTAX: {
     severity: 'error',
     title: 'not YAML',
@@ -189,4 +189,4 @@ export const YAML_PAGES = {
     wrong: 'roles:\n  2024: { members: [] }\n',
     right: 'roles:\n  "2024": { members: [] }\n',
   },
-} as const satisfies Readonly<Record<string, CodePage>>;
+});

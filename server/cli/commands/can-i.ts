@@ -71,9 +71,9 @@ async function readCredential(io: CliIo, path: string): Promise<string> {
 }
 
 async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
-  const { readSmallFile, SmallFileError } = await import('../../small-file.js');
+  const { readSmallFileOrPipe, SmallFileError } = await import('../../small-file.js');
   try {
-    return (await readSmallFile(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
+    return (await readSmallFileOrPipe(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
   } catch (error) {
     if (error instanceof SmallFileError) throw usage(`\`${path}\` ${error.message}`);
     throw error;

@@ -1,5 +1,6 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts.
 import type { Command } from 'commander';
+import { defineExportRls } from './export-rls.js';
 import { configOf, withExamples, withSettings } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
@@ -7,6 +8,10 @@ import { CliFailure } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
 
 export function defineExport(command: Command, io: CliIo): void {
+  const rls = command
+    .command('rls')
+    .description('write a policy as row-level security of PostgreSQL: the database then decides by itself');
+  defineExportRls(rls, io);
   command.action((options: SettingFlags) => exportStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [

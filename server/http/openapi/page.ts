@@ -47,9 +47,9 @@ ${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join(
 <p>${toHtml(info.description)}</p>
 <p>Programs read the same at <a href="/openapi.json">/openapi.json</a>. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
 <p>Any request may bring an <code>X-Request-Id</code> of its own, which the answer and the log repeat.</p>
-<p>The examples are for a shell that has the address of the gateway and a key:</p>
-<pre><code>export BAILIWICK_URL=http://127.0.0.1:8080
-export BAILIWICK_KEY=&quot;$(cat .bailiwick/demo/keys/ines.key)&quot;</code></pre>
+<p>The examples are for a shell that has the address of this gateway (that of this page, without <code>/docs</code>) and a key:</p>
+<pre><code>export BAILIWICK_URL=https://bailiwick.example.org
+export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
 </header>
 ${groups.map((group) => groupOf(group, description)).join('\n')}
 <section aria-labelledby="shapes">

@@ -94,6 +94,12 @@ function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: R
   );
 }
 
+const MATCH_MISSING = {
+  pointer: '',
+  code: 'request.precondition_required',
+  message: 'needs the member `ifMatch`: the ETag of the record, like "\\"3\\"" with its quotes',
+} as const;
+
 interface ReadingOne {
   readonly routes: readonly CommandRoute[];
   /** The ids that earlier commands make, by the names that they were given. */
@@ -113,7 +119,10 @@ function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne
     if (named.has(command.as)) throw misshapen('an earlier command has the same name');
   }
   const sent = new Map(command.ifMatch === undefined ? [] : [['if-match', command.ifMatch] as const]);
-  const ifMatch = route.header === 'if-match' ? (readNamedHeaders(sent, [route.header]).get('if-match') ?? '') : '';
+  const needsMatch = route.header === 'if-match';
+  if (needsMatch && command.ifMatch === undefined)
+    throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
+  const ifMatch = needsMatch ? (readNamedHeaders(sent, ['if-match']).get('if-match') ?? '') : '';
   const body = route.readBody(withIds(command.body ?? {}, named));
   const read = route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId });
   if (command.as !== undefined) named.set(command.as, newId);

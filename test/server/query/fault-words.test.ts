@@ -94,6 +94,16 @@ describe('a query with', () => {
       '/whre is not known here; did you mean `where`?',
       '/Family is not known here; did you mean `family`?',
     ],
+    [
+      'a state that there is not',
+      {
+        family: 'process-run',
+        reach: 'exact',
+        where: { or: [{ state: { eq: 'runing' } }, { state: { in: ['pending', 'x'] } }] },
+      },
+      '/where/or/0/state/eq must be one of pending, running, succeeded, failed, cancelled',
+      '/where/or/1/state/in must be one of pending, running, succeeded, failed, cancelled',
+    ],
     ['a limit of a page', { page: { limit: 1 } }, '/page/limit is not known here; the known keys are size, after'],
     ['a reach of another kind', { reach: 'children' }, '/reach must be one of lineage, exact, subtree'],
     [

@@ -7,12 +7,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 function faultOf(schema: Json): string | null {
   const result = readTemplate(schema);
-  return result.ok ? null : `${result.fault.pointer}: ${result.fault.message}`;
+  return result.ok ? null : result.faults.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
 }
 
 function checked(schema: Json, value: unknown): readonly string[] {
   const result = readTemplate(schema);
-  if (!result.ok) throw new Error(`${result.fault.pointer}: ${result.fault.message}`);
+  if (!result.ok) throw new Error(JSON.stringify(result.faults));
   return result.template.check(value).map(({ place, message }) => `/${place.join('/')} ${message}`);
 }
 
@@ -133,6 +133,45 @@ describe('a schema is refused with', () => {
   });
 });
 
+test('all mistakes of a schema are said together, each at its place', () => {
+  const faults = faultOf({
+    type: 'objekt',
+    properties: {
+      z: { pattern: '(?=a)b' },
+      w: { minimum: '3', nullable: true },
+      v: { pattern: '(' },
+      u: { patternProperties: { '(?<=x)': { $ref: '#/nowhere' }, '[a': { $ref: 'other.json', required: 'name' } } },
+      t: { $dynamicRef: '#x', items: { type: [] }, additionalProperties: 3 },
+    },
+  });
+  expect(faults?.split('\n')).toEqual([
+    '/properties/t/$dynamicRef: is not supported: use `$ref`',
+    '/properties/t/additionalProperties: must be an object or true or false, as JSON Schema (2020-12) requires',
+    '/properties/t/items/type: must be one of array, boolean, integer, null, number, object, string, as JSON Schema (2020-12) requires',
+    '/properties/u/patternProperties/(?<=x): has a pattern that is not supported: no look-around, no back-reference',
+    '/properties/u/patternProperties/(?<=x)/$ref: refers to no schema of this document',
+    '/properties/u/patternProperties/[a: is not a regular expression of ECMAScript',
+    '/properties/u/patternProperties/[a/$ref: must begin with `#`: other documents are never read',
+    '/properties/u/patternProperties/[a/required: must be a list, as JSON Schema (2020-12) requires',
+    '/properties/v/pattern: is not a regular expression of ECMAScript',
+    '/properties/w/minimum: must be a number, as JSON Schema (2020-12) requires',
+    '/properties/w/nullable: is not a keyword of JSON Schema: add `null` to `type`',
+    '/properties/z/pattern: has a pattern that is not supported: no look-around, no back-reference',
+    '/type: must be one of array, boolean, integer, null, number, object, string, as JSON Schema (2020-12) requires',
+  ]);
+});
+
+test('a schema with thousands of mistakes is refused soon, with a short list', () => {
+  const cpu = stopCpu();
+  const faults = faultOf({
+    properties: Object.fromEntries(
+      Array.from({ length: 900 }, (_, i) => [`p${String(i)}`, { type: 'no', pattern: '(' }]),
+    ),
+  });
+  expect(faults?.split('\n').length).toBeLessThanOrEqual(100);
+  expect(cpu()).toBeLessThan(1_000);
+});
+
 describe('a value', () => {
   const schema = {
     type: 'object',
@@ -238,7 +277,7 @@ describe('a value', () => {
     ],
   ])('is judged in bounded time: %s', (_, schema, value, faults) => {
     const result = readTemplate(schema);
-    if (!result.ok) throw new Error(result.fault.message);
+    if (!result.ok) throw new Error(JSON.stringify(result.faults));
     const cpu = stopCpu();
     expect(result.template.check(value)).toHaveLength(faults);
     expect(cpu()).toBeLessThan(1_500);

@@ -1,0 +1,57 @@
+// A compiled policy as plain rows, for programs that decide elsewhere: in a database, or in another engine.
+import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { formatIdentity } from '../../model/identity.js';
+import { invariant } from '../../model/invariant.js';
+import { type NamespacePath, ROOT } from '../../model/namespace.js';
+import type { ScopeName } from '../../model/scope.js';
+import { NO_SCOPES, scopeNames } from '../../model/scope-set.js';
+
+/** What one grant gives one principal. */
+export interface GrantRow {
+  readonly principal: number;
+  readonly namespace: NamespacePath;
+  /** Whether it counts below its namespace, too. */
+  readonly inherit: boolean;
+  readonly scopes: readonly ScopeName[];
+  /** Milliseconds since 1970; infinite where open. In force: `from <= t < until`. */
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface PolicyRows {
+  /** By its number: the text of an identity, null for a role. */
+  readonly principals: readonly (string | null)[];
+  /** Pairs of a role and a member of it. */
+  readonly members: readonly (readonly [role: number, member: number])[];
+  readonly grants: readonly GrantRow[];
+  /** Pairs of which no actor may have both. */
+  readonly exclusive: readonly (readonly [string, string])[];
+}
+
+/** Windows of members are grants of their own to these members, as they are when a decision is made. */
+export function policyRows(policy: Policy): PolicyRows {
+  const prepared = preparedOf(policy);
+  invariant(prepared !== null, 'only a compiled policy has rows');
+  const { exclusive, grants, identities, members, providers, roles } = prepared.tables;
+  const identityText = (row: number): string =>
+    formatIdentity({
+      provider: providers[identities.provider[row] ?? 0] ?? '',
+      subject: identities.subject[row] ?? '',
+    });
+  return {
+    principals: [...roles.name.map(() => null), ...identities.subject.map((_, row) => identityText(row))],
+    members: Array.from(members.role, (role, edge) => [role, members.member[edge] ?? 0] as const),
+    grants: Array.from(grants.principal, (principal, row) => ({
+      principal,
+      namespace: prepared.paths[grants.namespace[row] ?? 0] ?? ROOT,
+      inherit: grants.inherit[row] === 1,
+      scopes: scopeNames(grants.scopes[row] ?? NO_SCOPES),
+      from: grants.notBefore[row] ?? -Infinity,
+      until: grants.expires[row] ?? Infinity,
+    })),
+    exclusive: Array.from(exclusive.first, (first, pair) => [
+      identityText(first),
+      identityText(exclusive.second[pair] ?? 0),
+    ]),
+  };
+}
