@@ -238,6 +238,7 @@ const reads: Change = addFile('grants/visit.yaml', crewGrant('[resource:read]'))
 it('stops a queue whose changes open something together, and says what', async () => {
   const ran = await runSteps(
     await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'),
+    '',
     queueSteps,
   );
   expect(ran.failed).toContain('--reviewed');
@@ -251,12 +252,12 @@ it('lets a queue pass whose changes open what each of them opens', async () => {
     GRANT.replace('visitor-reads', 'other-reads').replace('resource:read', 'process-run:read'),
   );
   const queue = await queueWith('apart', [addPolicy, crew, reads], [[joins], [other]], '--no-ff');
-  const ran = await runSteps(queue, queueSteps);
+  const ran = await runSteps(queue, '', queueSteps);
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('the merge opens nothing that a reviewed change did not open by itself');
 });
 
 it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
-  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), queueSteps);
+  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), '', queueSteps);
   expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });
