@@ -1,6 +1,7 @@
 // Turns ajv's errors into a place and a message of ours without any value of the input. Schemas that are compiled with
 // `verbose` also show the right form: the first of their `examples`.
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { FAMILIES } from '../../engine/index.js';
 
 export interface ShapeFault {
   /** The keys from the top of the value to the place. */
@@ -21,7 +22,7 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
     case 'required':
       return { place: [...here, String(parameters['missingProperty'])], message: 'is required' };
     case 'enum':
-      return { place: here, message: `must be one of ${listOf(parameters['allowedValues'])}` };
+      return { place: here, message: choiceText(parameters['allowedValues']) };
     case 'type':
       return { place: here, message: `${kindText(parameters['type'])}${exampleText(error)}` };
     case 'minProperties':
@@ -43,6 +44,12 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
     default:
       return { place: here, message: error.message ?? 'does not have the documented shape' };
   }
+}
+
+/** A policy may declare other families. There are no records of them. */
+function choiceText(allowed: unknown): string {
+  const text = `must be one of ${listOf(allowed)}`;
+  return allowed === FAMILIES ? `${text}: there are records of these families only` : text;
 }
 
 /** Patterns of our schemas in words. */

@@ -68,6 +68,7 @@ describe('diff', () => {
       // 3 identities, 3 nodes with what is below each, 10 scopes, 3 intervals; 4 classes x 2 scopes x 3 intervals, and 1.
       cells: { compared: 540, equal: 515, gained: 25, lost: 0 },
       exclusive: { added: [], removed: [] },
+      scopes: { added: [], removed: [] },
       checks: {
         delegation: { changed: false },
         exclusive: { changed: false },

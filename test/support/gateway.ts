@@ -13,6 +13,7 @@ import {
   instantOf,
   isScopeName,
   loadSnapshot,
+  type OwnFamily,
   type Policy,
   scopeSetOf,
 } from '../../engine/index.js';
@@ -44,9 +45,11 @@ export function policyOf(grants: readonly TestGrant[]): Policy {
 export function snapshotOf(
   grants: readonly TestGrant[],
   name = 'test',
+  families: readonly OwnFamily[] = [],
 ): { readonly bytes: Uint8Array; readonly policy: Policy } {
   const compiled = compilePolicy({
     name,
+    families,
     providers: [...new Set(grants.map(([identity]) => identity.provider))]
       .sort()
       .map((name) => ({ name, description: null })),
