@@ -258,6 +258,10 @@ it('lets a queue pass whose changes open what each of them opens', async () => {
 });
 
 it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
-  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), '', queueSteps);
+  const ran = await runSteps(
+    await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'),
+    '',
+    queueSteps,
+  );
   expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });

@@ -100,18 +100,7 @@ export const PATCH_SCHEMAS = Object.freeze({
 
 /** Members of a record that a change cannot name: a client that sends back what it has read names them all. */
 const FIXED: ReadonlySet<string> = new Set([
-  ...[
-    'id',
-    'family',
-    'name',
-    'template',
-    'schema',
-    'version',
-    'slots',
-    'copiedFrom',
-    'createdAt',
-    'createdBy',
-  ],
+  ...['id', 'family', 'name', 'template', 'schema', 'version', 'slots', 'copiedFrom', 'createdAt', 'createdBy'],
 ]);
 const SET_BY_GATEWAY: ReadonlySet<string> = new Set(['revision', 'updatedAt', 'archivedAt']);
 

@@ -114,5 +114,5 @@ it('says of an empty log that it has no event, and of a changed one that what it
   const { status, stdout, stderr } = await runCli(['policy-at', text(2), '--log', copy, '--format', 'json']);
   expect(status).toBe(8);
   expect(JSON.parse(stdout)).toMatchObject({ logs: [{ verifies: false }] });
-  expect(stderr).toContain('does not verify');
+  expect(stdout + stderr).toContain('does not verify');
 });

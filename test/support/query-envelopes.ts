@@ -38,8 +38,7 @@ type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'proper
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
   const core = [...coreFields(family).values()].map(
-    ({ name, type, values }) =>
-      [name, name === 'resources' ? 'slots' : values === undefined ? type : 'state'] as const,
+    ({ name, type, values }) => [name, name === 'resources' ? 'slots' : values === undefined ? type : 'state'] as const,
   );
   const slots = family === 'process-run' ? SLOTS.map((slot) => [`resources.${slot}`, 'text'] as const) : [];
   const roots = family === 'process-run' ? ['properties', 'parameters'] : ['properties'];
