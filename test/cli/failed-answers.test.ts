@@ -84,17 +84,14 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['playground', 'policy', '-o', 'none/p.html'], 2, NOTHING],
   [['calendar', 'none'], 2, NOTHING],
   [['calendar', 'damaged.json'], 8, DAMAGED],
-<<<<<<< HEAD
   [['unused', 'none', '--log', '.'], 2, NOTHING],
   [['unused', 'broken', '--log', '.'], 3, INVALID],
   [['unused', 'damaged.json', '--log', '.'], 8, DAMAGED],
-=======
   [['history', 'none:policy'], 2, NOTHING],
   [['history', 'policy', '--scope', 'nonsense'], 2, NOTHING],
   [['find', '1234', 'policy'], 2, NOTHING],
   [['policy-at', 'soon'], 2, NOTHING],
   [['policy-at', '2027-01-01T00:00:00Z', '--log', 'none'], 2, NOTHING],
->>>>>>> history
   [['prove', 'none', ...PROVE], 2, NOTHING],
   [['prove', 'policy', '--scope', 'resource:read'], 2, NOTHING],
   [['prove', 'damaged.json', ...PROVE], 8, DAMAGED],
