@@ -64,7 +64,8 @@ async function readSteps(job: string, expected: readonly string[]): Promise<read
   const workflows = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), ([, text = '']) => {
     const { diagnostics, value } = readYaml({ path: 'policy.yml', bytes: new TextEncoder().encode(text) });
     expect(diagnostics).toEqual([]);
-    return (value as Fields)['jobs'] as Readonly<Record<string, { readonly steps: readonly Fields[] }>>;
+    // What is not a workflow has no jobs.
+    return ((value as Fields)['jobs'] ?? {}) as Readonly<Record<string, { readonly steps: readonly Fields[] }>>;
   });
   const listed = workflows.find((jobs) => job in jobs)?.[job]?.steps ?? [];
   const conditions = listed.flatMap((step) => (step['if'] === undefined ? [] : [step['if']]));

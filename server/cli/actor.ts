@@ -42,7 +42,7 @@ export function withActorOptions(command: Command): Command {
       '--person <name>',
       'who asks: a person of the policy, with all identities; `--as` adds more, such as groups',
     )
-    .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all ten; "" for none)', collect)
+    .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all; "" for none)', collect)
     .option(
       '--restrict <namespaces>',
       'namespaces the credential is limited to (default: unlimited; "" for none)',
@@ -54,7 +54,7 @@ export interface AskingActor {
   /** Whose identities these are, if the policy says so. */
   readonly person?: string;
   readonly identities: readonly Identity[];
-  /** Null means all ten. */
+  /** Null means all. */
   readonly credentialScopes: readonly ScopeName[] | null;
   /** As typed: step 1 decides whether they are namespaces. Null means none. */
   readonly namespaceRestrictions: readonly string[] | null;
@@ -102,6 +102,18 @@ export function readScope(text: string): ScopeName {
     `\`${text}\` is not a scope`,
     near === null ? `scopes are ${SCOPES.join(', ')}` : `did you mean \`${near}\`?`,
   );
+}
+
+/** Throws `CliFailure` 2 for a scope that the policy does not know. */
+export function requireScopes({ scopes }: Pick<Policy, 'scopes'>, named: readonly string[]): void {
+  for (const text of named) {
+    if (scopes.some((scope) => scope === text)) continue;
+    const near = nearest(text, scopes);
+    throw usage(
+      `\`${text}\` is not a scope of the policy`,
+      near === null ? `scopes are ${scopes.join(', ')}` : `did you mean \`${near}\`?`,
+    );
+  }
 }
 
 export function readNamespace(text: string): NamespacePath {

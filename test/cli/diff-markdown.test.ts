@@ -41,6 +41,7 @@ function commentOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): string
     gained,
     lost,
     exclusive: { added: [], removed: [] },
+    scopes: { added: [], removed: [] },
     cells,
     visited: { groups: 0, nodes: 0 },
   };

@@ -29,12 +29,14 @@ const OTHER_VERBS = [
   'lsp',
   'local',
   'migrate',
+  'playground',
   'policy-at',
   'replay',
   'review',
   'serve',
   'shadow',
   'status',
+  'unused',
 ];
 
 it('knows every verb', async () => {

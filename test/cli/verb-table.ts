@@ -64,12 +64,6 @@ export const VERBS: readonly Verb[] = [
     shape: { ...CHECKED, ...SIDE, file: 'compiled.json', counts: COUNTS },
   },
   {
-    verb: 'playground',
-    takes: 'folder',
-    args: (policy) => ['playground', policy, '-o', 'playground.html'],
-    shape: { ok: true, file: 'playground.html', files: NUMBER },
-  },
-  {
     verb: 'fmt',
     takes: 'folder',
     args: (policy) => ['fmt', policy, '--check'],
@@ -161,12 +155,6 @@ export const VERBS: readonly Verb[] = [
     takes: 'policy',
     args: (policy) => ['calendar', policy, '--from', AT, '--until', '2028-01-01T00:00:00Z'],
     shape: { from: AT, until: TEXT, snapshot: DIGEST, changes: LIST },
-  },
-  {
-    verb: 'unused',
-    takes: 'folder',
-    args: (policy) => ['unused', policy, '--log', '.'],
-    shape: { policy: TEXT, snapshot: DIGEST, unused: LIST, proof: { decisions: 0, changed: 0 } },
   },
   {
     verb: 'diff',

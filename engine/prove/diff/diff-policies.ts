@@ -15,6 +15,7 @@ import { findAffected } from './affected.js';
 import { type Cause, makeCauseFinder } from './causes.js';
 import { visitCarriers } from './patch-carriers.js';
 import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
+import { diffScopes, type ScopesDiff } from './diff-scopes.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
 
 /** Cells that one policy holds and the other does not. `causes` is never empty. */
@@ -28,6 +29,8 @@ export interface DiffReport {
   readonly lost: readonly DiffRow[];
   /** Identities that exclude each other in one of the two alone. */
   readonly exclusive: ExclusiveDiff;
+  /** Scopes of declared families that one of the two alone knows. */
+  readonly scopes: ScopesDiff;
   /** `compared` = `equal` + `gained` + `lost`. */
   readonly cells: { readonly compared: bigint; readonly equal: bigint; readonly gained: bigint; readonly lost: bigint };
   /** How much was examined. This grows with the changes, not with the policies. */
@@ -80,12 +83,15 @@ export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): D
   }
   const compared = countAllCells(pair, pair.identities);
   const exclusive = diffExclusive(old.tables, changed.tables);
+  const scopes = diffScopes(old.tables, changed.tables);
+  const differences = [exclusive, scopes].flatMap(({ added, removed }) => [...added, ...removed]);
   const cells = { gained: rows.gained.cells(), lost: rows.lost.cells() };
   return {
-    equal: cells.gained + cells.lost === 0n && exclusive.added.length + exclusive.removed.length === 0,
+    equal: cells.gained + cells.lost === 0n && differences.length === 0,
     gained: rows.gained.finish(),
     lost: rows.lost.finish(),
     exclusive,
+    scopes,
     cells: { compared, equal: compared - cells.gained - cells.lost, ...cells },
     visited: { groups: groups.length, nodes },
   };

@@ -54,7 +54,7 @@ export function defineDiff(command: Command, io: CliIo): void {
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
   ]);
   withJson(command, [
-    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"exclusive":{"added":[[Identity,Identity]],"removed"},"cells":{"compared","equal","gained","lost"},',
+    '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"exclusive":{"added":[[Identity,Identity]],"removed"},"scopes":{"added":[scope],"removed"},"cells":{"compared","equal","gained","lost"},',
     '"checks":{"guardrails":{"added","removed","changed":[{"id","weaker","changes","before","after"}]},"delegation":{…},',
     '"people":{"added","removed","changed"},"tests":{…},"exclusive":{…},"accepted":[text]}}; {"changed"} of each kind alone if one is a snapshot',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',

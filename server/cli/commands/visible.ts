@@ -2,22 +2,24 @@
 // (docs/meaning.md "Visibility").
 import { type Command, Option } from 'commander';
 import type * as Engine from '../../../engine/index.js';
-import type { Family, Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
-import { type ActorOptions, type AskingActor, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
+import type { Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
+import {
+  type ActorOptions,
+  type AskingActor,
+  completeActor,
+  notesOn,
+  readActor,
+  requireScopes,
+  withActorOptions,
+} from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
-const FAMILY_NAMES: readonly Family[] = [
-  'namespace',
-  'resource-template',
-  'resource',
-  'process-template',
-  'process-run',
-];
 const REACHES: readonly Reach[] = ['lineage', 'exact', 'subtree'];
 
 interface Options extends ActorOptions {
-  readonly family: Family;
+  readonly family: string;
+  readonly action: string;
   readonly namespace: string;
   readonly reach?: Reach;
   readonly at?: string;
@@ -27,7 +29,8 @@ interface Options extends ActorOptions {
 export function defineVisible(command: Command, io: CliIo): void {
   withActorOptions(command)
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--family <family>', 'family of the records').choices(FAMILY_NAMES))
+    .addOption(requiredOption('--family <family>', 'such as `resource`, or a family that the policy declares'))
+    .addOption(new Option('--action <action>', 'what to do there, such as an action of the family').default('read'))
     .addOption(requiredOption('--namespace <path>', 'namespace to ask from'))
     .addOption(
       new Option('--reach <reach>', 'how far to look (default: lineage; exact for process runs)').choices(REACHES),
@@ -48,6 +51,10 @@ export function defineVisible(command: Command, io: CliIo): void {
       'all templates below a namespace',
       'bailiwick visible policies --as orcid:0000-0002-1825-0097 --family resource-template --namespace / --reach subtree',
     ],
+    [
+      'where somebody may approve invoices, if the policy declares that family',
+      'bailiwick visible policies --as okta:e-1030 --family invoice --action approve --namespace / --reach subtree',
+    ],
   ]);
   withJson(command, [
     '{"kind":"none"|"all"|"some","step"?,"exact":[namespace],"subtrees":[namespace],"at","snapshot","person"?}',
@@ -55,7 +62,7 @@ export function defineVisible(command: Command, io: CliIo): void {
 }
 
 async function visible(io: CliIo, path: string, options: Options): Promise<void> {
-  const { family, namespace, format } = options;
+  const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
   const [engine, { noteOnTime, openPolicy }] = await Promise.all([
     import('../../../engine/index.js'),
@@ -65,7 +72,8 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
   const typed = readActor(options);
   const { policy, source, set } = await openPolicy(io, path, 'study');
   const actor = completeActor(typed, options, { set, shown: path });
-  const answer = answerOf(engine, policy, { ...actor, family, reach, namespace, at });
+  requireScopes(policy, [`${family}:${action}`, ...(actor.credentialScopes ?? [])]);
+  const answer = answerOf(engine, policy, { ...actor, family, action, reach, namespace, at });
   if (format === 'json') {
     const lists =
       answer.kind === 'some' ? { exact: answer.exact, subtrees: answer.subtrees } : { exact: [], subtrees: [] };
@@ -91,7 +99,8 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
 }
 
 interface Question extends AskingActor {
-  readonly family: Family;
+  readonly family: string;
+  readonly action: string;
   readonly reach: Reach;
   /** As typed. */
   readonly namespace: string;
@@ -100,7 +109,7 @@ interface Question extends AskingActor {
 
 /** Step 1, then what the engine says. */
 function answerOf(engine: typeof Engine, policy: Policy, question: Question): Visibility {
-  const { family, reach, at, identities, credentialScopes, namespaceRestrictions } = question;
+  const { family, action, reach, at, identities, credentialScopes, namespaceRestrictions } = question;
   const context = engine.canonicalize(question.namespace);
   const restrictions = (namespaceRestrictions ?? []).map((text) => engine.canonicalize(text));
   const paths = restrictions.flatMap((restriction) => (restriction.ok ? [restriction.path] : []));
@@ -111,5 +120,5 @@ function answerOf(engine: typeof Engine, policy: Policy, question: Question): Vi
     credentialScopes: credentialScopes === null ? engine.ALL_SCOPES : engine.scopeSetOf(credentialScopes),
     namespaceRestrictions: namespaceRestrictions === null ? null : paths,
   } as const;
-  return engine.visibility(policy, { actor, request: { family, context: context.path, reach }, at });
+  return engine.visibility(policy, { actor, request: { family, action, context: context.path, reach }, at });
 }

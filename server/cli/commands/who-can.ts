@@ -1,6 +1,6 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
-import { noteOnPlace, readNamespace, readScope } from '../actor.js';
+import { noteOnPlace, readNamespace, readScope, requireScopes } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { personsOf } from '../people.js';
@@ -52,6 +52,7 @@ async function whoCan(
     at: await instantOption(at),
   };
   const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
+  requireScopes(policy, [request.scope]);
   const persons = set === null ? new Map<string, string>() : personsOf(set);
   const holders = engine.whoCan(policy, request).map(({ identity, grants }) => {
     const person = persons.get(identity);

@@ -13,6 +13,7 @@ import {
   emergentTitle,
   exclusiveLines,
   exclusiveText,
+  scopeLines,
   leftOutText,
   type Merge,
   NOTHING_EMERGENT,
@@ -48,6 +49,7 @@ export function renderMarkdown(report: DiffReport, compared: Compared): string {
     ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
     ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
     ...exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
+    ...scopeLines(report, code).map((text) => `**${text}**\n`),
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
         `**${kind} ${change}**${names.length === 0 ? '' : `: ${shortList(names.map(code), SHOWN_CHECKS)}`}\n`,

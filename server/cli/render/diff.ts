@@ -48,7 +48,10 @@ export function renderDiff(report: DiffReport, compared: Compared, paint: Paint)
       ({ change, pair: [a, b] }) =>
         `${change === 'removed' ? paint('good', '+') : paint('error', '-')} ${exclusiveText(change, escapeText(a), escapeText(b))}\n`,
     ),
-    report.equal ? `${paint('good', 'no access is gained or lost')}\n` : '',
+    ...scopeLines(report).map((text) => `${text}\n`),
+    report.gained.length + report.lost.length + exclusiveLines(report).length === 0
+      ? `${paint('good', 'no access is gained or lost')}\n`
+      : '',
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
         `${paint(change === 'added' ? 'good' : 'error', kind)} ${change}${names.length === 0 ? '' : `: ${shortList(names.map(escapeText), SHOWN_CHECKS)}`}\n`,
@@ -253,6 +256,16 @@ export function exclusiveText(change: ExclusiveLine['change'], a: string, b: str
     : `an actor with both ${a} and ${b} is denied everything: \`exclusive\` keeps them apart`;
 }
 
+/** Scopes came and went with families that a policy declares. Who holds one is in the rows. */
+export function scopeLines(
+  { scopes: { added, removed } }: DiffReport,
+  mark = (text: string): string => text,
+): readonly string[] {
+  const line = (names: readonly string[], what: string): readonly string[] =>
+    names.length === 0 ? [] : [`scopes ${what}: ${names.map(mark).join(', ')}`];
+  return [...line(added, 'added'), ...line(removed, 'removed')];
+}
+
 export interface CheckLine {
   readonly kind: 'guardrails' | 'people' | 'tests' | 'delegation';
   readonly change: 'added' | 'removed' | 'changed' | 'differ' | 'differs';
@@ -343,6 +356,7 @@ export function diffJson(report: DiffReport, compared: Compared): readonly (read
     ['gained', report.gained.map(rowJson)],
     ['lost', report.lost.map(rowJson)],
     ['exclusive', report.exclusive],
+    ['scopes', report.scopes],
     ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
     ['checks', checksJson(compared.checks)],
     ...(compared.merge === undefined ? [] : mergeJson(compared.merge)),
