@@ -4,12 +4,7 @@ import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
 import { makeScopeColumn, NO_SCOPES } from './scope-set.js';
-import {
-  type GrantColumns,
-  type MemberColumns,
-  type PolicyTables,
-  type TextColumn,
-} from './tables.js';
+import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from './tables.js';
 
 /** Between the id of a grant and what tells apart the rows that were narrowed from it. No id has it. */
 const MARK = '\0';

@@ -151,7 +151,9 @@ export function isScopeSet(value: unknown): value is ScopeSet {
 
 const isTextOfSet = remembered((text: string): boolean => {
   const { record, own } = partsOfText(text);
-  return (record & RECORD_SCOPE_SET) === record && own.length > 0 && own.every(isOwnScope) && text === setOfOwn(record, own);
+  return (
+    (record & RECORD_SCOPE_SET) === record && own.length > 0 && own.every(isOwnScope) && text === setOfOwn(record, own)
+  );
 });
 
 function setOfOwn(record: number, own: readonly string[]): ScopeSet {

@@ -1,7 +1,15 @@
 // Rights over all of time, as numbers. The instants of a timeline divide time into intervals, and each interval has a set of
 // scopes. Equal timelines have equal numbers, so comparing rights means comparing integers.
 import { invariant } from '../model/invariant.js';
-import { commonScopes, NO_SCOPES, partsOf, RECORD_SCOPE_SET, RECORD_SETS, type ScopeSet, unionScopes } from '../model/scope-set.js';
+import {
+  commonScopes,
+  NO_SCOPES,
+  partsOf,
+  RECORD_SCOPE_SET,
+  RECORD_SETS,
+  type ScopeSet,
+  unionScopes,
+} from '../model/scope-set.js';
 import { combine, constant, during, type Timeline, unite } from '../model/timeline.js';
 import { digestOf } from './hash.js';
 

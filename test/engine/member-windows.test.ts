@@ -25,7 +25,16 @@ import type { GuardrailRule, PolicySet } from '../../engine/model/policy-set.js'
 import { EVERYONE } from './prove/brute.js';
 import { testRuns } from '../support/test-runs.js';
 import { oracleDecide, oracleGrants, oracleScopes } from './oracle/oracle.js';
-import { anyActor, anyInstant, anyPath, IDENTITIES, INSTANTS, narrowedByHand, orOwnScopes, windowedWorld } from './oracle/worlds.js';
+import {
+  anyActor,
+  anyInstant,
+  anyPath,
+  IDENTITIES,
+  INSTANTS,
+  narrowedByHand,
+  orOwnScopes,
+  windowedWorld,
+} from './oracle/worlds.js';
 
 function compiled(set: PolicySet): { readonly policy: Policy; readonly decisions: string } {
   const result = compilePolicy(set);

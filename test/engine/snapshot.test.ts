@@ -149,7 +149,18 @@ describe('loading', () => {
         Object.isFrozen,
       ),
     ).not.toContain(false);
-    const keys = ['kind', 'name', 'digest', 'decisions', 'format', 'counts', 'providers', 'checks', 'families', 'scopes'];
+    const keys = [
+      'kind',
+      'name',
+      'digest',
+      'decisions',
+      'format',
+      'counts',
+      'providers',
+      'checks',
+      'families',
+      'scopes',
+    ];
     expect(Reflect.ownKeys(policy).sort()).toEqual(keys.sort());
   });
 

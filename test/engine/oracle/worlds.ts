@@ -123,10 +123,13 @@ export const anyScope: fc.Arbitrary<ScopeName> = fc.oneof(
 
 /** Sets for rules: sometimes with scopes that worlds may declare, also alone. */
 export function orOwnScopes(sets: fc.Arbitrary<ScopeSet>): fc.Arbitrary<ScopeSet> {
-  const own = fc.array(fc.constantFrom(...[FEW, MANY].flatMap((families) => vocabularyOf({ families }).own.slice(0, 4))), {
-    minLength: 1,
-    maxLength: 3,
-  });
+  const own = fc.array(
+    fc.constantFrom(...[FEW, MANY].flatMap((families) => vocabularyOf({ families }).own.slice(0, 4))),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  );
   return fc.oneof(
     { weight: 3, arbitrary: sets },
     {
