@@ -10,7 +10,7 @@ import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
-import { bitOf, WORD_BITS } from '../table/scope-numbers.js';
+import { WORD_BITS } from '../table/scope-numbers.js';
 import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
@@ -52,10 +52,11 @@ export function judgeAccess(
 
 /** False if the policy declares no such scope. */
 function askOwn({ own }: Asker, scope: string): boolean {
-  const { scopes, word } = bitOf(scope, own);
-  ASKED.scopes = scopes;
-  ASKED.word = word;
-  return scopes !== 0;
+  const at = own.get(scope);
+  if (at === undefined) return false;
+  ASKED.scopes = 1 << (at % WORD_BITS);
+  ASKED.word = at < WORD_BITS ? 0 : 1;
+  return true;
 }
 
 /** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */

@@ -41,10 +41,16 @@ export const UNRESTRICTED = Symbol('unrestricted');
 /** What decisions are made from. */
 export type Ground = DecisionTable | typeof UNRESTRICTED;
 
+/** All that a decision takes from a policy, found by a single look into a map. */
+export interface Basis {
+  readonly ground: Ground;
+  /** The places of scopes of declared families among the bits of a set. */
+  readonly own: ReadonlyMap<string, number>;
+}
+
 // Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an
 // object that merely looks like a handle has nothing.
-const grounds = new WeakMap<Policy, Ground>();
-const ownScopes = new WeakMap<Policy, ReadonlyMap<string, number>>();
+const bases = new WeakMap<Policy, Basis>();
 const loaded = new WeakMap<Policy, LoadedTables>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
@@ -59,13 +65,9 @@ export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNR
   const { families, own: declared, scopes } = vocabularyOf(facts);
   const words = { families: deepFrozen(families), scopes: Object.freeze([...scopes]) };
   const policy = Object.freeze({ ...facts, ...own, ...words }) as Policy;
-  ownScopes.set(policy, indexOwn(declared));
-  if (parts === UNRESTRICTED) {
-    grounds.set(policy, UNRESTRICTED);
-  } else {
-    grounds.set(policy, openBuilt(parts.table));
-    if (parts.source !== null) loaded.set(policy, parts.source);
-  }
+  const ground = parts === UNRESTRICTED ? UNRESTRICTED : openBuilt(parts.table);
+  bases.set(policy, { ground, own: indexOwn(declared) });
+  if (parts !== UNRESTRICTED && parts.source !== null) loaded.set(policy, parts.source);
   return policy;
 }
 
@@ -75,17 +77,14 @@ function deepFrozen(families: readonly OwnFamily[]): readonly OwnFamily[] {
   );
 }
 
-/** The places of scopes of declared families among the bits of a set. */
-export function ownScopesOf(policy: Policy): ReadonlyMap<string, number> {
-  const own = ownScopes.get(policy);
-  invariant(own !== undefined, 'a policy handle comes from loading');
-  return own;
+export function basisOf(policy: Policy): Basis {
+  const basis = bases.get(policy);
+  invariant(basis !== undefined, 'a policy handle comes from loading');
+  return basis;
 }
 
 export function groundOf(policy: Policy): Ground {
-  const ground = grounds.get(policy);
-  invariant(ground !== undefined, 'a policy handle comes from loading');
-  return ground;
+  return basisOf(policy).ground;
 }
 
 /** What was loaded; null for the unrestricted policy. */

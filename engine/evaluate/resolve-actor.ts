@@ -14,7 +14,7 @@ import { NO_SCOPES, recordBitOf } from '../model/scope-set.js';
 import { bitOf, bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
 import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
-import { type Ground, groundOf, ownScopesOf, type Policy, UNRESTRICTED } from './policy.js';
+import { basisOf, type Ground, type Policy, UNRESTRICTED } from './policy.js';
 
 /** An actor as somebody typed it. */
 export type RawActor =
@@ -98,8 +98,7 @@ const ASKER: Asker = {
 export function askFor(policy: Policy, actor: Actor): Asker {
   requireActor(actor);
   ASKER.local = actor.kind === 'local';
-  ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
-  ASKER.own = ownScopesOf(policy);
+  takeBasis(policy);
   carry(ASKER.local ? ALL_SCOPES : actor.credentialScopes);
   ASKER.typedScopes = null;
   ASKER.restrictions = ASKER.local ? null : actor.namespaceRestrictions;
@@ -111,8 +110,7 @@ export function askFor(policy: Policy, actor: Actor): Asker {
 export function askRaw(policy: Policy, actor: RawActor): Asker | null {
   requireRawActor(actor);
   ASKER.local = actor.kind === 'local';
-  ASKER.ground = ASKER.local ? checked(policy) : groundOf(policy);
-  ASKER.own = ownScopesOf(policy);
+  takeBasis(policy);
   if (actor.kind === 'local') {
     carry(ALL_SCOPES);
     ASKER.typedScopes = null;
@@ -143,9 +141,10 @@ function carry(carried: CarriedScopes): void {
 }
 
 /** The local actor needs no table, but it does need a policy that exists. */
-function checked(policy: Policy): typeof UNRESTRICTED {
-  groundOf(policy);
-  return UNRESTRICTED;
+function takeBasis(policy: Policy): void {
+  const { ground, own } = basisOf(policy);
+  ASKER.ground = ASKER.local ? UNRESTRICTED : ground;
+  ASKER.own = own;
 }
 
 const MARKS = makeMarks();

@@ -10,7 +10,7 @@ import { decodeTables } from './decode-tables.js';
 import { deepFreeze } from './deep-freeze.js';
 import {
   FIELDS_OF_FORMAT,
-  FIELDS_WITH_FAMILIES,
+  SNAPSHOT_FIELDS,
   SNAPSHOT_FORMAT,
   type SnapshotBody,
   type SnapshotDocument,
@@ -80,7 +80,7 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
   const parsed = parseJson(text);
   const format = formatOf(parsed);
   const hasFamilies = format === SNAPSHOT_FORMAT && fieldOf(fieldOf(parsed, 'snapshot'), 'families') !== undefined;
-  const fields = hasFamilies ? FIELDS_WITH_FAMILIES : FIELDS_OF_FORMAT.get(format ?? SNAPSHOT_FORMAT);
+  const fields = hasFamilies ? SNAPSHOT_FIELDS : FIELDS_OF_FORMAT.get(format ?? SNAPSHOT_FORMAT);
   if (fields === undefined) {
     const reads = [...FIELDS_OF_FORMAT.keys()].join(' and ');
     return refuse('snapshot.format', `the file has format ${String(format)}, this program reads formats ${reads}`);

@@ -127,6 +127,7 @@ const decided = (holds: FieldHolds): Field => ({ holds, digests: 'decided' });
 const CHECK_SUM = { count: sealed('count'), digest: sealed('text') } as const;
 const SPARSE_TEXTS = { row: sealed('counts'), text: sealed('texts') } as const;
 
+/** Of a file of the present format that has `families`. */
 export const SNAPSHOT_FIELDS = {
   seal: { holds: 'text', digests: 'file' },
   snapshot: {
@@ -192,9 +193,6 @@ export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number,
   [2, { ...SNAPSHOT_FIELDS, snapshot: FORMAT_2 }],
   [SNAPSHOT_FORMAT, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_FAMILIES }],
 ]);
-
-/** Of a file of the present format that has `families`. */
-export const FIELDS_WITH_FAMILIES: FieldTable = SNAPSHOT_FIELDS;
 
 export function isField(entry: Field | FieldTable): entry is Field {
   return typeof entry.holds === 'string';
