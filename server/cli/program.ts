@@ -6,7 +6,7 @@ import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../version.js';
 import { RuledOption } from './options.js';
-import { GROUPS } from './verbs.js';
+import { verbGroups } from './verbs.js';
 
 const SEE_HELP = 'see `bailiwick help`';
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
@@ -35,7 +35,7 @@ export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<C
     .hook('preAction', (_, verb) => {
       refuseMisuse(verb);
     });
-  for (const [title, verbs] of GROUPS) {
+  for (const [title, verbs] of verbGroups()) {
     program.commandsGroup(title);
     for (const [name, description, load] of verbs) {
       const command = program.command(name).description(description);

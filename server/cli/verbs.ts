@@ -6,7 +6,7 @@ type Define = (command: Command, io: CliIo) => void;
 type Verb = readonly [name: string, description: string, load: () => Promise<Define>];
 
 /** What `bailiwick --help` lists, in its order. A verb is loaded when the command line names it. */
-export const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
+const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
   [
     'Author policies:',
     [
@@ -278,3 +278,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])
     ],
   ],
 ];
+
+export function verbGroups(): typeof GROUPS {
+  return GROUPS;
+}
