@@ -17,7 +17,7 @@ import {
   openHttpDoors,
 } from '../support/query-doors.js';
 import { type Envelope, EVERYTHING, noteUse } from '../support/query-envelopes.js';
-import { expectedOf, isOpen, mayRead } from '../support/query-oracle.js';
+import { defaultOf, expectedOf, isOpen, mayRead } from '../support/query-oracle.js';
 import { PLACES, type QueryWorld } from '../support/query-worlds.js';
 import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns, times } from '../support/test-runs.js';
@@ -112,7 +112,7 @@ function refusalOf(
   { set, records, crowd }: Pick<QueryWorld, 'set' | 'records' | 'crowd'>,
   { asker, envelope }: Case,
 ): Refusal | null {
-  const { family, namespace, reach = 'lineage' } = envelope;
+  const { family, namespace, reach = defaultOf(family) } = envelope;
   const universe = [
     ...UNIVERSE,
     ...PLACES.flatMap((place) => [pathOf(place), pathOf(`${place === '/' ? '' : place}/z`)]),

@@ -11,7 +11,7 @@ import { rewriting } from '../support/broken-doors.js';
 import { HOMES, READER, someResource } from '../support/one-reader.js';
 import { type Answer, type Ask, type Asker, asList, openDoors } from '../support/query-doors.js';
 import { anyContext, anyFamily, type Envelope, envelopeOf } from '../support/query-envelopes.js';
-import { mayRead } from '../support/query-oracle.js';
+import { defaultOf, mayRead } from '../support/query-oracle.js';
 import { compiled, likelyActor, PLACES, queryWorld, settle, withIds } from '../support/query-worlds.js';
 import { describeOnStores } from '../support/stores.js';
 import { shrinkingFor, stopwatch, testRuns } from '../support/test-runs.js';
@@ -91,7 +91,7 @@ async function reloadUnderCursor(ask: Ask, { records, actor, envelope, before, a
   const there = await ask(under(after), 'query', onward);
   const [seen, sees] = [before, after].map(({ set, at }) => {
     const universe = [...UNIVERSE, ...PLACES.map(pathOf), envelope.namespace];
-    const { family, namespace: context, reach = 'lineage' } = envelope;
+    const { family, namespace: context, reach = defaultOf(family) } = envelope;
     return [...oracleVisible(set, { actor, request: { family, context, reach }, at, universe })];
   });
   if (sees?.length === 0) {

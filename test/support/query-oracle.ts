@@ -42,7 +42,7 @@ export function isOpen(
   return decideFrom(asker, { scope: `${family}:read`, context, target }).decision === 'allow';
 }
 
-function defaultOf(family: Family): 'exact' | 'lineage' {
+export function defaultOf(family: Family): 'exact' | 'lineage' {
   return family === 'process-run' ? 'exact' : 'lineage';
 }
 
