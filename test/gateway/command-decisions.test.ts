@@ -221,7 +221,7 @@ describeOnStores('commands', (store) => {
 
   it('tell nobody of what they may not read', async () => {
     const tally = { askers: 0, commands: 0, changed: 0 };
-    const runs = testRuns(many ? { usual: 3, deep: 60 } : { usual: 2, deep: 20 });
+    const runs = testRuns(many ? { usual: 4, deep: 60 } : { usual: 4, deep: 20 });
     const told = stopwatch(`non-interference of commands on ${store.name}`, runs);
     const content = fc.constantFrom(...FAMILIES).chain((family) => recordOf(family, PLACES));
     await fc.assert(
