@@ -120,7 +120,8 @@ export function readView(text: string): ReadonlyMap<Family, Visible> | null {
   const sets = new Map<Family, Visible>();
   const entries: readonly unknown[] = parsed;
   for (const entry of entries) {
-    const [family, visible]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+    const pair: readonly unknown[] = Array.isArray(entry) ? entry : [];
+    const [family, visible] = pair;
     const read = readVisible(visible);
     if (!isFamily(family) || read === null) return null;
     sets.set(family, read);
