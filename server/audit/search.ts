@@ -124,7 +124,7 @@ function aboutRecord(event: StoredEvent, record: string): About {
     const { kind } = showsRecord(id, listed, record);
     return kind === 'unrecorded' ? 'lists' : kind;
   }
-  if (isList(event)) return operation.endsWith('.count') ? 'counts' : 'lists';
+  if (isList(event)) return /\.(?:count|aggregate)$/.test(operation) ? 'counts' : 'lists';
   // A copy shows its source, too, which earlier versions did not name.
   return operation.endsWith('.copy') && event.kind === 'command' && records?.length === 1 ? 'lists' : 'no';
 }

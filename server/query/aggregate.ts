@@ -22,6 +22,8 @@ export interface Groups {
   /** The JSON text of the list of groups. */
   readonly json: string;
   readonly count: number;
+  /** The ids of records that are alone in their group, with commas between them: whoever asks learns about each of them. */
+  readonly alone: string;
 }
 
 /** Throws `query.limit` if there are too many groups, or if they are too large to be answered. */
@@ -32,11 +34,15 @@ export async function aggregateRecords(
   const { longestQuery } = db;
   const where = longestQuery === null ? plan.where : inTime(plan.where, longestQuery);
   const statement = aggregateStatement({ predicate, plan: { ...plan, where } });
-  const [row] = await db.readReplica<{ readonly count: string; readonly json: string | null }>(statement, options);
+  const [row] = await db.readReplica<{
+    readonly count: string;
+    readonly json: string | null;
+    readonly alone: string | null;
+  }>(statement, options);
   const count = Number(row?.count ?? 0);
   if (count > QUERY_LIMITS.groups) throw tooMuch(`has more than ${String(QUERY_LIMITS.groups)} values here`);
   if (count > 0 && typeof row?.json !== 'string') throw tooMuch('and the values together are too large for an answer');
-  return { json: `[${row?.json ?? ''}]`, count };
+  return { json: `[${row?.json ?? ''}]`, count, alone: row?.alone ?? '' };
 }
 
 function tooMuch(message: string): ApiProblem {
@@ -58,8 +64,9 @@ export function aggregateStatement({ predicate, plan }: AggregateRequest): Fragm
   const group = sql`${shown} || '"values":[' || ${results} || ']}'`;
   const grouping = groupBy === null ? sql`` : sql` GROUP BY a.key LIMIT ${literal(QUERY_LIMITS.groups + 1)}`;
   return sql`SELECT count(*) AS count, CASE WHEN count(*) <= ${literal(QUERY_LIMITS.groups)} AND sum(octet_length(g.json)) <= ${literal(QUERY_LIMITS.pageBytes)}
-      THEN string_agg(g.json, ',' ORDER BY ${KEY_ORDER}) END AS json
-    FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json FROM (${rows}) AS a${grouping}) AS g`;
+      THEN string_agg(g.json, ',' ORDER BY ${KEY_ORDER}) END AS json,
+      string_agg(CASE WHEN g.records = 1 THEN g.id END, ',') AS alone
+    FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json, count(*) AS records, min(a.id::text COLLATE "C") AS id FROM (${rows}) AS a${grouping}) AS g`;
 }
 
 /**
@@ -79,7 +86,7 @@ function keyJson(field: Field): Fragment {
 
 /** Columns of each record that the results are computed of. */
 function inputs(values: readonly AggregateValue[]): Fragment {
-  return join([sql`TRUE AS one`, ...values.flatMap(inputsOf)], ', ');
+  return join([sql`x.id AS id`, ...values.flatMap(inputsOf)], ', ');
 }
 
 function inputsOf(value: AggregateValue, index: number): readonly Fragment[] {

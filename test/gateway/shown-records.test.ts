@@ -105,6 +105,14 @@ it.each(['set', 'ids'] as const)(
     expect(await send({ ...page('/labs/x', { where: { 'properties.rank': { lt: 2 } } }), ...count })).toMatchObject({
       count: 2,
     });
+    // Aggregates: a record that is alone in its group.
+    const aggregate = { path: '/api/v1/query/aggregate' };
+    const values = [{ max: 'properties.rank' }];
+    await send(
+      { ...page('/labs/x', { where: { 'properties.rank': { lt: 2 } }, groupBy: 'name', values }), ...aggregate },
+      [idOf(0), idOf(1)],
+    );
+    await send({ ...page('/labs/x', { where: { name: { eq: 'lens-9' } }, values }), ...aggregate }, [idOf(9)]);
     // One record, by GET and HEAD, there and hidden; a namespace by its path.
     await send({ method: 'GET', path: `/api/v1/resources/${idOf(3)}` }, [idOf(3)]);
     await send({ method: 'HEAD', path: `/api/v1/resources/${idOf(4)}` }, [idOf(4)]);

@@ -147,7 +147,7 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       return {
         status: 200,
         json: answerJson(plan, `"groups":${groups.json}`, decided.policy),
-        shown: { items: groups.count, visibility: digest },
+        shown: { items: groups.count, visibility: digest, ...(groups.alone === '' ? {} : { ids: groups.alone }) },
       };
     },
   });
