@@ -99,7 +99,7 @@ export const VERBS: readonly Verb[] = [
       actor: expect.any(Object),
       steps: expect.arrayContaining([{ step: 'canonicalize', passed: true, text: TEXT }]),
       grants: expect.arrayContaining([GRANT]),
-      edits: [],
+      edits: LIST,
     },
   },
   {
