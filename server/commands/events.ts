@@ -31,7 +31,7 @@ export function commandEvent(asking: Asking, nextId: () => string, recorded: Rec
     kind: 'command',
     operation,
     status: shown.status,
-    records: [done.id, ...(source === undefined ? [] : [source])],
+    records: [...new Set([done.id, ...(source === undefined ? [] : [source])])],
   });
 }
 

@@ -236,7 +236,7 @@ describeOnStores('records', (store) => {
         ['/schema/properties/a/$ref'],
       ]);
       expect(await faultOf({ type: 'nothing' })).toEqual(['422 record.invalid', ['/schema/type']]);
-      expect(await faultOf({ pattern: '(?<=a)b' })).toEqual(['422 record.invalid', ['/schema']]);
+      expect(await faultOf({ pattern: '(?<=a)b' })).toEqual(['422 record.invalid', ['/schema/pattern']]);
     });
 
     it('and a stored schema that cannot be used is 422, never 500', async () => {

@@ -106,7 +106,7 @@ describe('a statement', () => {
             AND TRUE ORDER BY uuid_send(r.id) LIMIT ?::bigint) AS x) AS f) AS x ORDER BY x.k0 ASC NULLS LAST LIMIT ?::bigint)
         ${made('SELECT * FROM page0', { shown: NAMES, at: 'x.k0::text', order: 'ORDER BY x.k0 ASC NULLS LAST' })}`),
     );
-    expect(statement.bindings).toEqual([['2/'], 51, 51, 50, 50, 50, 50]);
+    expect(statement.bindings).toEqual([['2/'], 51, 51, 50, 50, 50, 50, 50]);
   });
 
   it('is this one for a page of few roots', () => {
@@ -116,7 +116,7 @@ describe('a statement', () => {
           UNION ALL ${each(LISTED, newest(`${below(2)} AND TRUE`), 1)}) AS x ${NEWEST_FIRST} LIMIT ?::bigint)
         ${made('SELECT * FROM page0', { shown: NAMES, at: AT_CREATED, order: NEWEST_FIRST })}`),
     );
-    expect(statement.bindings).toEqual([['/', '/labs/'], 2, 51, ['2/labs/optics/'], 51, 51, 50, 50, 50, 50]);
+    expect(statement.bindings).toEqual([['/', '/labs/'], 2, 51, ['2/labs/optics/'], 51, 51, 50, 50, 50, 50, 50]);
   });
 
   it('is this one for a page of many roots, also deep ones: a look first, and then no further than the edge', () => {
@@ -151,7 +151,7 @@ describe('a statement', () => {
     const first = [['/'], 2, ...wanted, ['2/a/1/', '2/a/2/'], ...wanted, ['2/b/'], ...wanted, 2, ...wanted];
     expect(statement.bindings).toEqual([
       ...[['/1/2/3/4/5/6/'], 2],
-      ...[...first, 50, 2, 51, 51, 51, 2, 51, 51, 50, 50, 50, 50],
+      ...[...first, 50, 2, 51, 51, 51, 2, 51, 51, 50, 50, 50, 50, 50],
     ]);
   });
 
@@ -180,14 +180,14 @@ describe('a statement', () => {
         ${made('SELECT * FROM page0 UNION ALL SELECT * FROM page1', { shown: NAMES, at: 'x.k0::text, x.k1::text', order: NEWEST_FIRST })}`),
     );
     const roots = ['2/labs/', '2!/labs/'];
-    expect(statement.bindings).toEqual([roots, ...after, '1', 51, 51, roots, 'lens', '1', 51, 51, 50, 50, 50, 50]);
+    expect(statement.bindings).toEqual([roots, ...after, '1', 51, 51, roots, 'lens', '1', 51, 51, 50, 50, 50, 50, 50]);
   });
 
   it('is this one for a count with a condition', () => {
     const plan = parseQuery({ family: 'namespace', namespace: '/', where: { name: { contains: '%' } } }, 'count');
     const statement = countStatement({ predicate, plan });
     expect(flat(statement)).toBe(
-      flat(`SELECT count(*) AS count FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
+      flat(`SELECT count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
           SELECT r.* FROM records AS r WHERE r.family = ?::smallint AND r.path = v.at AND r.archived_at IS NULL
           ORDER BY r.created_at DESC OFFSET 0) AS f
         UNION ALL SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
