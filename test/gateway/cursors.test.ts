@@ -43,14 +43,10 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
 
 function edited(set: PolicySet, made: Edit): PolicySet {
   if (made === 'nothing') return set;
-  if (made === 'narrower')
-    return policyOf(
-      set.roles,
-      set.grants.map((grant) => ({ ...grant, inherit: false })),
-    );
+  if (made === 'narrower') return { ...set, grants: set.grants.map((grant) => ({ ...grant, inherit: false })) };
   const grants =
     'drop' in made ? set.grants.filter((_, index) => !made.drop.includes(index)) : [...set.grants, made.grant];
-  return policyOf(set.roles, grants);
+  return { ...set, grants: policyOf(set.roles, grants).grants };
 }
 
 const reload: fc.Arbitrary<Reload> = queryWorld

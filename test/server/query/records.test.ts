@@ -341,6 +341,7 @@ describeOnStores('queries', (store) => {
     const plan = parseQuery({ family: 'resource', namespace: '/', page: { size: 0 } }, 'query');
     expect(await listPage(store.db, { predicate: rowPredicate(all), plan, cursors })).toEqual({
       items: '[]',
+      ids: '',
       count: 0,
       next: null,
     });
