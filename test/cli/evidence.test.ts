@@ -174,7 +174,7 @@ describe('evidence', () => {
     expect(readme).toContain('## What is missing\n\nNothing.\n');
     expect(readme).toMatch(/event \d+ of the log [0-9a-z]+: gateway\.start by /);
     const [status, said] = python(folder);
-    expect([status, said]).toEqual([0, expect.stringMatching(/1 events lead to it\nall that is here is true\n$/)]);
+    expect([status, said]).toEqual([0, expect.stringMatching(/1 events lead to it\nall that was checked is true; .*\n$/)]);
     expect(said).toContain('diff.json is the difference that was attested\n');
   });
 
@@ -195,6 +195,27 @@ describe('evidence', () => {
     );
     const never = await run('evidence', 'new.json', ...all(), '--log', await makeLogless(), '-o', 'never.zip');
     expect([never.status, never.stdout]).toEqual([6, expect.stringContaining('missing: when it was in force')]);
+  });
+
+  it('says that nobody signed the difference if the attestation compares with another policy, or with none', async () => {
+    for (const [name, base] of [
+      ['other', ['--base', 'new']],
+      ['none', []],
+    ] as const) {
+      await ok('attest', 'new', ...base, '--key', 'ci.key', '-o', `${name}.svr.json`);
+      const made = await run('evidence', digest(), ...all(), '--attestation', `${name}.svr.json`, '-o', `${name}.zip`);
+      expect([made.status, made.stdout]).toEqual([6, expect.stringContaining('missing: who signed what it changed')]);
+      const [status, said] = python(await unpacked(`${name}.zip`));
+      expect([status, said]).toEqual([0, expect.stringContaining('nobody signed diff.json')]);
+    }
+  });
+
+  it('has no other counts of checks than the snapshot', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'counts.zip');
+    const folder = await unpacked('counts.zip');
+    const path = join(folder, 'checks.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"count": 1', '"count": 2'));
+    expect(python(folder)).toEqual([1, expect.stringContaining('checks.json is not of this snapshot')]);
   });
 
   /** A folder with the snapshots and no log. */
