@@ -134,11 +134,7 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
 }
 
 /** What it states; null if there is none. */
-async function addAttestation(
-  io: CliIo,
-  bundle: Bundle,
-  { policy, flags }: Asked,
-): Promise<VerificationResult | null> {
+async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<VerificationResult | null> {
   const { attestation: shown, attestationKeyring, statementKeyring } = flags;
   if (shown === undefined) {
     bundle.missing(

@@ -174,7 +174,10 @@ describe('evidence', () => {
     expect(readme).toContain('## What is missing\n\nNothing.\n');
     expect(readme).toMatch(/event \d+ of the log [0-9a-z]+: gateway\.start by /);
     const [status, said] = python(folder);
-    expect([status, said]).toEqual([0, expect.stringMatching(/1 events lead to it\nall that was checked is true; .*\n$/)]);
+    expect([status, said]).toEqual([
+      0,
+      expect.stringMatching(/1 events lead to it\nall that was checked is true; .*\n$/),
+    ]);
     expect(said).toContain('diff.json is the difference that was attested\n');
   });
 
