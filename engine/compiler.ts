@@ -63,7 +63,7 @@ export type { Cause, ChangeKind } from './prove/diff/causes.js';
 export type { Turn } from './prove/diff/turn-causes.js';
 export type { CellRow } from './prove/cells/rows.js';
 export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
-export { type Emergent, findEmergent } from './prove/diff/emergent.js';
+export { type Emergent, findEmergent, type ReviewedChange } from './prove/diff/emergent.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
 export type { Removal } from './prove/explain/removals.js';
 export {
@@ -126,7 +126,7 @@ export { costOfTests } from './prove/tests/test-cost.js';
 export { type Hunk, type Patch, type PatchedFile, patchFiles } from './patch/patch-files.js';
 export { acceptedFindings } from './lint/accepted.js';
 export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
-export { type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
+export { type CheckedChange, type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
 export type { CompiledSnapshot } from './snapshot/seal.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';

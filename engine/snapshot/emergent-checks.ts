@@ -16,16 +16,28 @@ export interface EmergentCheck {
   readonly text?: string;
 }
 
+/** What somebody has reviewed, and what it was made from; null if that is the base. */
+export interface CheckedChange {
+  readonly policy: CheckedPolicy;
+  readonly from: CheckedPolicy | null;
+}
+
 /** What `areChecksWeaker` would refuse of the merge, without what it would refuse of a reviewed change in the same way. */
 export function emergentChecks(
   base: CheckedPolicy,
   merged: CheckedPolicy,
-  reviewed: readonly CheckedPolicy[],
+  reviewed: readonly CheckedChange[],
 ): readonly EmergentCheck[] {
-  if ([base, merged, ...reviewed].some(({ set }) => set === null)) return emergentKinds(merged, [base, ...reviewed]);
-  const known = reviewed.map((one) => ({ ofBase: weakenings(base, one), toMerged: weakenings(one, merged) }));
+  const policies = reviewed.map(({ policy }) => policy);
+  const froms = reviewed.map(({ from }) => from ?? base);
+  if ([base, merged, ...policies, ...froms].some(({ set }) => set === null))
+    return emergentKinds(merged, [base, ...policies]);
+  const known = reviewed.map(({ policy, from }) => ({
+    taken: weakenings(from ?? base, policy),
+    toMerged: weakenings(policy, merged),
+  }));
   const found = weakenings(base, merged).filter(
-    (weakening) => !known.some(({ ofBase, toMerged }) => isKnown(weakening, ofBase, toMerged)),
+    (weakening) => !known.some(({ taken, toMerged }) => isKnown(weakening, taken, toMerged)),
   );
   const alike = new Map<string, EmergentCheck>();
   for (const { check } of found) {
@@ -46,16 +58,17 @@ interface Weakening {
 }
 
 /**
- * Whether a reviewed change takes it, too: `ofBase` is what that takes from the base, and `toMerged` is what the merge takes from that.
+ * Whether a reviewed change takes it, too: `taken` is what that takes from what it was made from, and `toMerged` is what the merge takes from that.
  */
 function isKnown(
   { check: { kind, name }, key, weakness }: Weakening,
-  ofBase: readonly Weakening[],
+  taken: readonly Weakening[],
   toMerged: readonly Weakening[],
 ): boolean {
   const isSame = (other: EmergentCheck): boolean => other.kind === kind && other.name === name;
-  if (ofBase.some(({ check }) => isSame(check) && check.change === 'removed')) return true;
-  if (weakness === undefined || weakness.isOneOfSeveral) return ofBase.some((other) => other.key === key);
+  if (taken.some(({ check }) => isSame(check) && check.change === 'removed')) return true;
+  if (weakness === undefined || weakness.isOneOfSeveral) return taken.some((other) => other.key === key);
+  if (!taken.some(({ check }) => isSame(check))) return false;
   // The reviewed change goes at least as far if the merge is no weaker than it.
   const fields = [weakness.field, ANY_FIELD];
   return !toMerged.some(
@@ -104,12 +117,13 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
 function emergentlyAccepted(
   base: CheckedPolicy,
   merged: CheckedPolicy,
-  reviewed: readonly CheckedPolicy[],
+  reviewed: readonly CheckedChange[],
 ): readonly EmergentCheck[] {
   return [...merged.accepted]
     .map(([name, count]) => {
       const before = base.accepted.get(name) ?? 0;
-      const more = reviewed.map(({ accepted }) => Math.max(0, (accepted.get(name) ?? 0) - before));
+      const countIn = ({ accepted }: CheckedPolicy): number => accepted.get(name) ?? 0;
+      const more = reviewed.map(({ policy, from }) => Math.max(0, countIn(policy) - countIn(from ?? base)));
       return { name, count, before, most: more.reduce((sum, one) => sum + one, before) };
     })
     .filter(({ count, most }) => count > most)

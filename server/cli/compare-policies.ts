@@ -40,6 +40,12 @@ export function compareOpened(io: CliIo, old: OpenedPolicy, changed: OpenedPolic
   };
 }
 
+/** What somebody has reviewed, and what it was made from; null if that is the old policy. */
+export interface OpenedChange {
+  readonly opened: OpenedPolicy;
+  readonly from: OpenedPolicy | null;
+}
+
 /** What only the merge of several reviewed changes opens, or makes weaker. */
 export function mergeOf(
   io: CliIo,
@@ -47,16 +53,21 @@ export function mergeOf(
     old,
     changed,
     reviewed,
-  }: { readonly old: OpenedPolicy; readonly changed: OpenedPolicy; readonly reviewed: readonly OpenedPolicy[] },
+  }: { readonly old: OpenedPolicy; readonly changed: OpenedPolicy; readonly reviewed: readonly OpenedChange[] },
 ): NonNullable<Compared['merge']> {
   const progress = startProgress(io);
-  const bytes = [old, changed, ...reviewed].reduce((sum, one) => sum + one.bytes.length, 0);
+  const named = reviewed.flatMap(({ opened, from }) => (from === null ? [opened] : [opened, from]));
+  const bytes = [old, changed, ...named].reduce((sum, one) => sum + one.bytes.length, 0);
   if (bytes >= POLICY_LIMITS.quietBytes) progress.phase('comparing what was reviewed');
-  const policies = reviewed.map(({ policy }) => policy);
+  const policies = reviewed.map(({ opened, from }) => ({ policy: opened.policy, from: from?.policy ?? null }));
+  const checked = reviewed.map(({ opened, from }) => ({
+    policy: sideOf(opened),
+    from: from === null ? null : sideOf(from),
+  }));
   const merge = {
     ...findEmergent(old.policy, changed.policy, policies),
-    checks: emergentChecks(sideOf(old), sideOf(changed), reviewed.map(sideOf)),
-    reviewed: policies.map(({ digest }) => digest),
+    checks: emergentChecks(sideOf(old), sideOf(changed), checked),
+    reviewed: policies.map(({ policy }) => policy.digest),
   };
   progress.done();
   return merge;

@@ -14,7 +14,7 @@ import {
   type Policy,
 } from '../../engine/index.js';
 import { isKept, pathOfSnapshot } from '../audit/snapshots.js';
-import { readVerificationResult } from '../signing/attestation.js';
+import { readVerificationResult, type VerificationResult } from '../signing/attestation.js';
 import { verifyEd25519 } from '../signing/ed25519.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
@@ -52,9 +52,9 @@ export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceF
   bundle.add('snapshot.json', opened.bytes);
   bundle.add('checks.json', checksText(policy));
   await addStatement(io, bundle, { named, policy, flags });
-  await addAttestation(io, bundle, { policy, flags });
+  const attested = await addAttestation(io, bundle, { policy, flags });
   const activations = await findActivations(folder, policy.digest);
-  await addDifference(io, bundle, { opened, folder, flags, activations });
+  await addDifference(io, bundle, { opened, folder, flags, activations, attested });
   await proveActivations(io, bundle, { activations, folder, flags });
   const facts: EvidenceFacts = { policy, version: programVersion(), names: [...files.keys()], missing, activations };
   bundle.add('README.md', evidenceReadme(facts));
@@ -133,19 +133,20 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
   return decodeStatement(parseEnvelope(bytes, shown).payload)?.issued ?? instantOf(0);
 }
 
-async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<void> {
+/** What it states; null if there is none. */
+async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<VerificationResult | null> {
   const { attestation: shown, attestationKeyring, statementKeyring } = flags;
   if (shown === undefined) {
     bundle.missing(
       'the attestation of its tests and guardrails: make one with `bailiwick attest`, name it with --attestation',
     );
-    return;
+    return null;
   }
   const bytes = await bytesOf(io, shown, { optional: false });
   const ring = await ringOf(io, attestationKeyring ?? statementKeyring);
   if (ring === null || bytes === null) {
     bundle.missing('who signed the attestation: name the trusted keys with --attestation-keyring');
-    return;
+    return null;
   }
   const envelope = await asFailure(Promise.resolve().then(() => parseEnvelope(bytes, shown)));
   const { fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
@@ -164,6 +165,7 @@ async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Aske
     });
   bundle.add('attestation.dsse.json', bytes);
   addKeys(bundle, 'attestation-keys', ring);
+  return result;
 }
 
 /** The keys as PEM files, which `openssl` reads, and how many of them must have signed. */
@@ -180,12 +182,13 @@ interface Difference {
   readonly folder: string;
   readonly flags: EvidenceFlags;
   readonly activations: Activations;
+  readonly attested: VerificationResult | null;
 }
 
 async function addDifference(
   io: CliIo,
   bundle: Bundle,
-  { opened, folder, flags, activations }: Difference,
+  { opened, folder, flags, activations, attested }: Difference,
 ): Promise<void> {
   const base = flags.base ?? activations.before;
   if (base === null) return;
@@ -201,6 +204,11 @@ async function addDifference(
   bundle.add('before.json', before.bytes);
   bundle.add('diff.json', [...largeJson(diffJson(report, stated))].join(''));
   bundle.add('diff.txt', renderDiff(report, stated, plain));
+  if (attested === null || attested.compared === before.policy.digest) return;
+  const other = attested.compared === null ? 'with no policy' : `with ${attested.compared}`;
+  bundle.missing(
+    `who signed what it changed: the attestation compares it ${other}, and before.json is ${before.policy.digest}; make one with \`bailiwick attest --base\`, or name the other policy with --base`,
+  );
 }
 
 async function ringOf(io: CliIo, shown: string | undefined): Promise<Keyring | null> {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
-import { groupDigits, type Instant, instantOf, InvariantError, nearest } from '../../engine/index.js';
+import { groupDigits, type Instant, instantOf, InvariantError, nearest, parseInstant } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
 import { parseDuration } from '../config/index.js';
@@ -58,7 +58,12 @@ async function periodOf({ since, until }: UnusedFlags): Promise<UnusedReport['pe
   const now = await instantOption(undefined, '--until');
   const end = until === undefined ? now : await instantOption(until, '--until');
   const long = parseDuration(since);
-  const begin = long.ok ? instantOf(end - long.value) : await instantOption(since, '--since');
+  const begin = long.ok ? instantOf(end - long.value) : parseInstant(since);
+  if (begin === null)
+    throw usage(
+      '`--since` must be a duration such as `90d`, or an RFC 3339 instant with offset',
+      'an instant is written as `2027-01-01T00:00:00Z`',
+    );
   if (begin >= end) throw usage('`--since` must be before `--until`');
   return { since: begin, until: end };
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks a folder that `bailiwick evidence` made, with nothing but Python 3 and openssl. It ends with an error if anything is false."""
+"""Checks a folder that `bailiwick evidence` made, with nothing but Python 3 and openssl. It ends with an error if anything that it checks is false."""
 import base64, glob, hashlib, json, os, re, subprocess, sys, tempfile
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
@@ -69,12 +69,15 @@ def event(name, checkpoint):
 
 digest = hashlib.sha256(read("snapshot.json")).hexdigest()
 print("snapshot sha256:" + digest)
-assert json.loads(read("checks.json"))["snapshot"] == "sha256:" + digest
+policy, checks = json.loads(read("snapshot.json"))["snapshot"], json.loads(read("checks.json"))
+assert checks["snapshot"] == "sha256:" + digest and checks["policy"] == policy["name"], "checks.json is not of this snapshot"
+assert all(checks[name] == policy[name] for name in ("format", "decisions", "checks")), "checks.json is not of this snapshot"
 
 if os.path.exists("statement.dsse.json"):
     said = statement("statement.dsse.json", "statement-keys")
     assert said["predicateType"] == "urn:bailiwick:publication:v1"
     print("published for %(environment)s, generation %(generation)d, until %(expires)s" % said["predicate"])
+is_attested = False
 if os.path.exists("attestation.dsse.json"):
     said = statement("attestation.dsse.json", "attestation-keys")
     assert said["predicateType"] == "https://in-toto.io/attestation/svr/v0.1"
@@ -83,7 +86,10 @@ if os.path.exists("attestation.dsse.json"):
     if compared and os.path.exists("before.json") and compared["snapshot"] == "sha256:" + hashlib.sha256(read("before.json")).hexdigest():
         assert compared["diff"] == hashlib.sha256(read("diff.json")).hexdigest(), "diff.json is not the one that was attested"
         print("diff.json is the difference that was attested")
+        is_attested = True
 if os.path.exists("diff.json"):
+    if not is_attested:
+        print("nobody signed diff.json: compare it with what `bailiwick diff before.json snapshot.json --format json` prints")
     diff = json.loads(read("diff.json"))
     assert diff["new"]["snapshot"] == "sha256:" + digest
     assert diff["old"]["snapshot"] == "sha256:" + hashlib.sha256(read("before.json")).hexdigest()
@@ -105,4 +111,4 @@ for name in sorted(glob.glob("log/*.checkpoint")):
 assert proved <= set(lines)
 if len(proved) < len(lines):
     print("not proved: %d of %d events" % (len(lines) - len(proved), len(lines)))
-print("all that is here is true")
+print("all that was checked is true; README.md and diff.txt are for people, and were not checked")

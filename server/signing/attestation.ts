@@ -97,6 +97,8 @@ export interface VerificationResult {
   readonly verifier: string;
   readonly at: Instant;
   readonly properties: readonly string[];
+  /** The earlier snapshot that it was compared with; null if none is named. */
+  readonly compared: string | null;
 }
 
 /** Null if the bytes are not a statement with an SVR. Verify the signatures before calling this. */
@@ -114,7 +116,13 @@ export function readVerificationResult(payload: Uint8Array): VerificationResult 
     const digest = isObject(one) && isObject(one['digest']) ? one['digest']['sha256'] : null;
     return typeof digest === 'string' && /^[0-9a-f]{64}$/.test(digest) ? [`sha256:${digest}`] : [];
   });
-  return { subjects, verifier: id, at, properties };
+  return { subjects, verifier: id, at, properties, compared: comparedIn(predicate['bailiwick']) };
+}
+
+function comparedIn(found: unknown): string | null {
+  const compared = isObject(found) ? found['compared'] : null;
+  const snapshot = isObject(compared) ? compared['snapshot'] : null;
+  return typeof snapshot === 'string' ? snapshot : null;
 }
 
 function isTexts(value: unknown): value is readonly string[] {

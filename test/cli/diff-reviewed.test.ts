@@ -1,6 +1,9 @@
 // `diff --reviewed`: what only the merge of reviewed changes opens or weakens ends with 7; everything else passes.
 import { describe, expect, it, test } from '@jest/globals';
 import { join } from 'node:path';
+import type { DiffRow } from '../../engine/compiler.js';
+import { type MadeCommit, makeHistory } from '../support/git-history.js';
+import { commit } from '../support/policy-commits.js';
 import { runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -113,5 +116,32 @@ describe('the merge of reviewed changes', () => {
       'error: only one of the policies can come from stdin',
     ]);
     expect((await runCli(['diff', folder, folder, '--reviewed', join(folder, 'none')])).status).toBe(2);
+  });
+});
+
+describe('a reviewed change that was made before the base moved on', () => {
+  const OPEN: Parts = { scopes: 'resource:read, resource:write' };
+  const from = (parts: Parts, parents: readonly number[]): MadeCommit =>
+    commit(
+      Object.fromEntries(Object.entries(filesOf(parts)).map(([name, text]) => [`policies/${name}`, text])),
+      parents,
+    );
+
+  it('has not opened what it held only because it is old', async () => {
+    // Writing was taken away on the main line, Ann joins in a branch that is older, and the merge gives writing back.
+    const made = await makeHistory([
+      from(OPEN, []),
+      from({ ...OPEN, ...JOINED }, [0]),
+      from({}, [0]),
+      from({ ...OPEN, ...JOINED }, [2, 1]),
+    ]);
+    const [, old = '', base = ''] = made.names;
+    const args = ['diff', `${base}:policies`, 'main:policies', '--reviewed', `${old}:policies`, '--format', 'json'];
+    const { status, stdout } = await runCli(args, { cwd: made.path });
+    const { emergent } = JSON.parse(stdout) as { emergent: readonly DiffRow[] };
+    expect([status, emergent.map(({ identities, scopes }) => [identities, scopes])]).toEqual([
+      7,
+      [[['ad:ben'], ['resource:write']]],
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { unzipSync } from 'fflate';
+import { fromRoot } from '../support/root.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
@@ -174,7 +175,10 @@ describe('evidence', () => {
     expect(readme).toContain('## What is missing\n\nNothing.\n');
     expect(readme).toMatch(/event \d+ of the log [0-9a-z]+: gateway\.start by /);
     const [status, said] = python(folder);
-    expect([status, said]).toEqual([0, expect.stringMatching(/1 events lead to it\nall that is here is true\n$/)]);
+    expect([status, said]).toEqual([
+      0,
+      expect.stringMatching(/1 events lead to it\nall that was checked is true; .*\n$/),
+    ]);
     expect(said).toContain('diff.json is the difference that was attested\n');
   });
 
@@ -195,6 +199,27 @@ describe('evidence', () => {
     );
     const never = await run('evidence', 'new.json', ...all(), '--log', await makeLogless(), '-o', 'never.zip');
     expect([never.status, never.stdout]).toEqual([6, expect.stringContaining('missing: when it was in force')]);
+  });
+
+  it('says that nobody signed the difference if the attestation compares with another policy, or with none', async () => {
+    for (const [name, base] of [
+      ['other', ['--base', 'new']],
+      ['none', []],
+    ] as const) {
+      await ok('attest', 'new', ...base, '--key', 'ci.key', '-o', `${name}.svr.json`);
+      const made = await run('evidence', digest(), ...all(), '--attestation', `${name}.svr.json`, '-o', `${name}.zip`);
+      expect([made.status, made.stdout]).toEqual([6, expect.stringContaining('missing: who signed what it changed')]);
+      const [status, said] = python(await unpacked(`${name}.zip`));
+      expect([status, said]).toEqual([0, expect.stringContaining('nobody signed diff.json')]);
+    }
+  });
+
+  it('has no other counts of checks than the snapshot', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'counts.zip');
+    const folder = await unpacked('counts.zip');
+    const path = join(folder, 'checks.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"count": 1', '"count": 2'));
+    expect(python(folder)).toEqual([1, expect.stringContaining('checks.json is not of this snapshot')]);
   });
 
   /** A folder with the snapshots and no log. */
@@ -233,5 +258,46 @@ describe('evidence', () => {
     const folder = await unpacked('tampered.zip');
     appendFileSync(join(folder, 'snapshot.json'), '\n');
     expect(python(folder)[0]).toBe(1);
+  });
+});
+
+describe('the page for auditors in docs/audit.md', () => {
+  const page = readFileSync(fromRoot('docs/audit.md'), 'utf8');
+  const shell = (begin: string): string => {
+    const at = page.indexOf(`$ ${begin}`);
+    return page.slice(at + 2, page.indexOf('\n```', at));
+  };
+  const bash = (text: string): readonly unknown[] => {
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', text], { cwd, encoding: 'utf8' });
+    return [status, stdout + stderr];
+  };
+
+  it('checks the lines that `audit query` printed with jq and sha256sum, and finds one that was changed', async () => {
+    const lines = (await ok('audit', 'query', audit, '--format', 'json')).trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(1);
+    const [first = '', ...others] = lines;
+    // What `--record` adds to a line is no part of its hash.
+    const marked = `${first.slice(0, -1)},"shown":"maybe"}`;
+    writeFileSync(file('readers.jsonl'), `${[marked, ...others].join('\n')}\n`);
+    expect(bash(shell('while read'))).toEqual([0, 'true\n'.repeat(lines.length)]);
+    writeFileSync(file('readers.jsonl'), `${first.replace('"allowed"', '"failed"')}\n`);
+    expect(bash(shell('while read'))).toEqual([0, 'false\n']);
+  });
+
+  it('shows what a signed file is about', () => {
+    const [status, said] = bash(shell('jq -r .payload').replace('q4.dsse.json', 'new.json.dsse.json'));
+    expect([status, said]).toEqual([0, expect.stringContaining(sha256('new.json'))]);
+  });
+
+  it('names verbs and options that there are', async () => {
+    const section = page.slice(page.indexOf('## For an auditor'), page.indexOf('## Settings'));
+    const commands = [...section.matchAll(/`bailiwick ([^`]+)`/g)].map(([, text = '']) => text.split(' '));
+    expect(commands.length).toBeGreaterThan(9);
+    for (const words of commands) {
+      const depth = ['audit', 'review'].includes(words[0] ?? '') ? 2 : 1;
+      const { status, stdout } = await run(...words.slice(0, depth), '--help');
+      expect([words, status]).toEqual([words, 0]);
+      for (const flag of words.filter((word) => word.startsWith('-'))) expect(stdout).toContain(flag);
+    }
   });
 });

@@ -303,3 +303,13 @@ it('knows a person by every identity that any policy of the range names, and no 
   const { status, stderr } = await run(made, 'history', 'main:policies', '--person', 'ana-itto');
   expect([status, stderr]).toEqual([2, expect.stringContaining('ana-ito')]);
 });
+
+it('says so if no right in the range has a scope that only a policy could declare', async () => {
+  const made = await makeHistory([commit(policy({ crew: ['ann'] }), [])]);
+  const mistyped = await run(made, 'history', 'main:policies', '--scope', 'resorce:write', '--scope', 'resource:write');
+  expect([mistyped.status, mistyped.stderr]).toEqual([
+    0,
+    'note: nobody gained or lost `resorce:write` in these commits; check its name, since only a policy can declare it\n',
+  ]);
+  expect((await run(made, 'history', 'main:policies', '--scope', 'resource:write')).stderr).toBe('');
+});

@@ -257,7 +257,10 @@ describe('unused', () => {
     for (const [args, text] of [
       [[snapshot, '--log', log], 'which has no files to take anything out of'],
       [[pol, '--log', join(log, 'none')], 'there is no audit log'],
-      [[pol, '--log', log, '--since', 'yesterday'], '`--since`'],
+      [
+        [pol, '--log', log, '--since', 'yesterday'],
+        '`--since` must be a duration such as `90d`, or an RFC 3339 instant',
+      ],
       [
         [pol, '--log', log, '--since', '2027-01-01T00:00:00Z', '--until', '2026-01-01T00:00:00Z'],
         '`--since` must be before `--until`',

@@ -1,10 +1,10 @@
 // What a merge opens that no reviewed change opened by itself: Ann joins a role in one branch, the role gains a scope in another, and
-// both were reviewed alone. Exact over all cells, as `diff` is: what the merged policy holds, and neither the base nor any reviewed one.
+// both were reviewed alone. Exact over all cells, as `diff` is: what the merged policy holds, the base does not, and no reviewed change opens.
 import { type Policy, preparedOf } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy } from '../../model/group.js';
 import { invariant } from '../../model/invariant.js';
-import { NOTHING, unite, without } from '../../model/timeline.js';
+import { NOTHING, type Timeline, unite, without } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
 import { identityText, principalsOf } from '../cells/identities.js';
@@ -22,15 +22,22 @@ export interface Emergent {
   readonly cells: bigint;
 }
 
-/** One of the policies that were reviewed, with its own numbers over the common nodes. */
-interface Reviewed {
+/** What somebody has reviewed. */
+export interface ReviewedChange {
+  readonly policy: Policy;
+  /** What it was made from; null if that is the base. What was held there already, the change did not open. */
+  readonly from: Policy | null;
+}
+
+/** One of these policies, with its own numbers over the common nodes. */
+interface Side {
   readonly policy: PreparedPolicy;
   readonly rights: Rights;
 }
 
 /** All must be compiled policies. */
-export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Policy[]): Emergent {
-  const others = reviewed.map(prepared);
+export function findEmergent(base: Policy, merged: Policy, reviewed: readonly ReviewedChange[]): Emergent {
+  const others = reviewed.flatMap(({ policy, from }) => [prepared(policy), prepared(from ?? base)]);
   const pair = makePair(prepared(base), prepared(merged), others);
   const sides = others.map((policy) => ({ policy, rights: makeRights(policy, pair.nodes) }));
   const finder = makeCauseFinder(pair);
@@ -48,7 +55,7 @@ export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Po
       const [first = 0] = identities;
       const held = sides.map((side) => holdingsIn(side.rights, principalsIn(pair, side, first), places));
       const walk = { nodes: pair.nodes, places, sides: [after, before, ...held] };
-      const patches = foldRights(walk, 'each', ([now, ...known]) => without(now ?? NOTHING, unite(known)));
+      const patches = foldRights(walk, 'each', ([now, ...known]) => without(now ?? NOTHING, knownOf(known)));
       const findCauses = finder.of(identities);
       visitCarriers(pair.nodes, { holdings: after, patches }, (difference, carriers) => {
         findCauses({ having: 'new', difference, carriers }, rows.add(difference, identities));
@@ -58,6 +65,12 @@ export function findEmergent(base: Policy, merged: Policy, reviewed: readonly Po
   return { rows: rows.finish(), cells: rows.cells() };
 }
 
+/** What the base holds, and what each change opens: what it holds, and what it was made from does not. */
+function knownOf([base = NOTHING, ...held]: readonly Timeline[]): Timeline {
+  const opened = held.flatMap((one, at) => (at % 2 === 0 ? [without(one, held[at + 1] ?? NOTHING)] : []));
+  return unite([base, ...opened]);
+}
+
 function prepared(policy: Policy): PreparedPolicy {
   const found = preparedOf(policy);
   invariant(found !== null, 'only compiled policies have cells');
@@ -65,7 +78,7 @@ function prepared(policy: Policy): PreparedPolicy {
 }
 
 /** What an identity, by its common number, is or is in. */
-function principalsIn({ new: { policy } }: PolicyPair, side: Reviewed, identity: number): Int32Array {
+function principalsIn({ new: { policy } }: PolicyPair, side: Side, identity: number): Int32Array {
   const { providers, identities } = policy.tables;
   const provider = providers[identities.provider[identity] ?? 0] ?? '';
   return principalsOf(side.policy, { provider, subject: identities.subject[identity] ?? '' });

@@ -1,5 +1,6 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
 import { type Command, Option } from 'commander';
+import type { OpenedChange } from '../compare-policies.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport, usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
@@ -73,9 +74,10 @@ async function diff(
   if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
     throw usage('only one of the policies can come from stdin');
   }
-  const [{ openStated }, { compareOpened, mergeOf }, render] = await Promise.all([
+  const [{ openStated }, { compareOpened, mergeOf }, { forkFrom }, render] = await Promise.all([
     import('../open-policy.js'),
     import('../compare-policies.js'),
+    import('../at-policy.js'),
     import('../render/diff.js'),
   ]);
   const old = await openStated(io, paths.old, 'study');
@@ -84,8 +86,11 @@ async function diff(
       throw addReport(error, { old: { snapshot: old.policy.digest, decisions: old.policy.decisions } });
     });
   const opened = await openNext(paths.changed);
-  const reviewed: OpenedPolicy[] = [];
-  for (const path of named ?? []) reviewed.push(await openNext(path));
+  const reviewed: OpenedChange[] = [];
+  for (const path of named ?? []) {
+    const fork = await forkFrom(io, paths.old, path);
+    reviewed.push({ opened: await openNext(path), from: fork === null ? null : await openNext(fork) });
+  }
   const comparison = compareOpened(io, old, opened);
   const { report, givesAccess, isWeaker } = comparison;
   const merge = named === undefined ? undefined : mergeOf(io, { old, changed: opened, reviewed });

@@ -71,9 +71,13 @@ async function history(io: CliIo, range: string, options: Options): Promise<void
     const { steps, theirs } =
       person === undefined ? { steps: opened.steps(), theirs: [] } : await stepsOf(opened, person);
     const identities = named === undefined && person === undefined ? null : new Set([...asked, ...theirs]);
+    const unseen = new Set<string>(scopes);
+    for (const one of engine.SCOPES) unseen.delete(one);
     const tally = render.makeTally();
     const paint = paintFor(io, 'stdout');
     for await (const step of steps) {
+      const all = step.changes ?? NO_CHANGES;
+      for (const row of [...all.gained, ...all.lost]) for (const one of row.scopes) unseen.delete(one);
       const changes =
         step.changes === null ? NO_CHANGES : selectChanges(step.changes, { identities, scopes, namespace: place });
       const isMerge = step.brought.length > 0 && countChanges(changes) > 0;
@@ -91,6 +95,10 @@ async function history(io: CliIo, range: string, options: Options): Promise<void
     }
     progress.done();
     await write(io.stderr, render.missingText(line, 'what the oldest commit here changed is not known'));
+    for (const one of unseen) {
+      const note = `note: nobody gained or lost \`${one}\` in these commits; check its name, since only a policy can declare it\n`;
+      await write(io.stderr, note);
+    }
     if (format === 'text') await write(io.stdout, paint('faint', tally.text(line)));
   });
 }

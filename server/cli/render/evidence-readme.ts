@@ -45,7 +45,7 @@ Gathered by bailiwick ${version}.
 ## What is here
 
 ${rows.join('\n')}
-- check.py: checks all of it, see below
+- check.py: checks it, see below
 
 ## When it was put in force
 
@@ -65,8 +65,9 @@ Everything else, with Python 3 and \`openssl\` and without bailiwick:
 
     python3 check.py
 
-It checks the signatures of the statement and of the attestation, that both are about this snapshot, that the difference is the one that
-was attested, that the head of the log is signed, and that each event leads to that head. It trusts the keys that are in this file. So compare
+It checks the signatures of the statement and of the attestation, that both are about this snapshot, that diff.json is the difference that
+was attested (it says so if nobody attested it), that the head of the log is signed, and that each event leads to that head. It does not check this page
+and diff.txt, which are for people: \`bailiwick diff before.json snapshot.json\` prints diff.txt again. It trusts the keys that are in this file. So compare
 them with those that you got from somebody you trust, for example with
 
     openssl pkey -pubin -in <key>.pem -outform DER | tail -c 32 | sha256sum

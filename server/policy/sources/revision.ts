@@ -48,6 +48,32 @@ export async function openRevision({ revision, path }: RevisionPath, standing: S
   });
 }
 
+/** Where the second revision left the first one: the newest commit that both have. Null if they have none, as in a shallow clone. */
+export async function forkOf(
+  [first, second]: readonly [string, string],
+  standing: Standing,
+): Promise<string | null | PolicyFault> {
+  return inCheckout('', standing, async ({ run, top }) => {
+    const names: string[] = [];
+    for (const revision of [first, second]) {
+      const name = await commitNamed(run, revision);
+      if (name === null) return noRevision(top, revision);
+      names.push(name);
+    }
+    const { ok, output } = await git(run, 'merge-base', ...names);
+    return ok ? output.toString('utf8').trim() : null;
+  });
+}
+
+/** Whether a commit has something at the path. */
+export async function isAtRevision({ revision, path }: RevisionPath, standing: Standing): Promise<boolean> {
+  const found = await inCheckout(path, standing, async ({ run, inside }) => {
+    const { ok } = await git(run, 'cat-file', '-e', `${revision}:${inside}`);
+    return ok;
+  });
+  return found === true;
+}
+
 export interface InCheckout {
   readonly run: GitRun;
   /** The folder of the checkout. */

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import {
   acceptedFindings,
   areChecksWeaker,
+  type CheckedChange,
   type CheckedPolicy,
   diffChecks,
   type DiffRow,
@@ -96,7 +97,11 @@ const mergeOf = (any: fc.Arbitrary<PolicySet>): fc.Arbitrary<Merge> =>
     }));
 
 const emergentOf = ({ base, merged, reviewed }: Merge): ReturnType<typeof findEmergent> =>
-  findEmergent(load(base), load(merged), reviewed.map(load));
+  findEmergent(
+    load(base),
+    load(merged),
+    reviewed.map((one) => ({ policy: load(one), from: null })),
+  );
 
 describe('what only a merge opens', () => {
   it('is exactly what the merge holds, and neither the base nor a reviewed change', () => {
@@ -112,6 +117,26 @@ describe('what only a merge opens', () => {
       testRuns({ usual: 50, deep: 400 }),
     );
     expect(Math.min(outcomes.none, outcomes.some)).toBeGreaterThan(8);
+  });
+
+  it('counts what a change opens beyond what it was made from, however old that is', () => {
+    let staleOnes = 0;
+    fc.assert(
+      fc.property(mergeOf(windowedWorld), changeLike(windowedWorld), ({ base, merged }, change) => {
+        // The base moved on after the change was made from `fork`.
+        const fork = change(base);
+        const reviewed = { ...fork, grants: fork.grants.slice(1) };
+        const { rows } = findEmergent(load(base), load(merged), [{ policy: load(reviewed), from: load(fork) }]);
+        const [known, before, held] = [base, fork, reviewed].map((set) => cellsHeld(set, UNIVERSE, TIMES));
+        const expected = [...cellsHeld(merged, UNIVERSE, TIMES)].filter(
+          (cell) => known?.has(cell) === false && (held?.has(cell) === false || before?.has(cell) === true),
+        );
+        expect([...cellsOf(rows)].sort()).toEqual(expected.sort());
+        if (expected.some((cell) => held?.has(cell) === true)) staleOnes += 1;
+      }),
+      testRuns({ usual: 50, deep: 400 }),
+    );
+    expect(staleOnes).toBeGreaterThan(0);
   });
 
   it('is counted in cells of all of the policies', () => {
@@ -137,7 +162,7 @@ describe('what only a merge opens', () => {
       fc.property(mergeOf(windowedWorld), ({ base, merged }) => {
         const [from, to] = [load(base), load(merged)];
         expect(findEmergent(from, to, []).rows).toEqual(diffPolicies(from, to).gained);
-        expect(findEmergent(from, to, [to])).toEqual({ rows: [], cells: 0n });
+        expect(findEmergent(from, to, [{ policy: to, from: null }])).toEqual({ rows: [], cells: 0n });
       }),
       testRuns({ usual: 30, deep: 100 }),
     );
@@ -262,6 +287,8 @@ const guardedMerge: fc.Arbitrary<Merge> = fc
     };
   });
 
+const changeOf = (set: PolicySet): CheckedChange => ({ policy: checkedOf(set), from: null });
+
 function checkedOf(set: PolicySet): CheckedPolicy {
   const { digest, checks } = load(set);
   return { digest, checks, set, accepted: acceptedFindings(new Map()) };
@@ -272,7 +299,7 @@ describe('what only a merge weakens', () => {
     const outcomes = { past: 0, told: 0, nothing: 0 };
     fc.assert(
       fc.property(guardedMerge, ({ base, merged, reviewed }) => {
-        const found = emergentChecks(checkedOf(base), checkedOf(merged), reviewed.map(checkedOf));
+        const found = emergentChecks(checkedOf(base), checkedOf(merged), reviewed.map(changeOf));
         const [before, after] = [forbiddenBy(base), forbiddenBy(merged)];
         const alone = reviewed.map(forbiddenBy);
         // Whoever left the policy holds nothing.
@@ -294,7 +321,7 @@ describe('what only a merge weakens', () => {
       fc.property(guardedMerge, ({ base, merged, reviewed }) => {
         const [from, to] = [checkedOf(base), checkedOf(merged)];
         expect(emergentChecks(from, to, []).length > 0).toBe(areChecksWeaker(diffChecks(from, to)));
-        expect(emergentChecks(from, to, [...reviewed.map(checkedOf), to])).toEqual([]);
+        expect(emergentChecks(from, to, [...reviewed.map(changeOf), { policy: to, from: null }])).toEqual([]);
       }),
       testRuns({ usual: 60, deep: 200 }),
     );
