@@ -60,7 +60,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   hostname: {
     right: ['db.example.org', 'localhost', 'a', '1.2.3', `${'a'.repeat(63)}.b`],
-    wrong: ['', '.', 'a.', '.a', 'a..b', '-a', 'a-', 'a_b', `${'a'.repeat(64)}.b`, `${'a.'.repeat(127)}`, 'ä.example'],
+    wrong: ['', '.', 'a.', '.a', 'a..b', '-a', 'a-', 'a_b', `${'a'.repeat(64)}.b`, 'a.'.repeat(127), 'ä.example'],
   },
   ipv4: { right: ['192.0.2.1', '0.0.0.0'], wrong: ['256.0.0.1', '1.2.3', '01.2.3.4', '1.2.3.4/8', ''] },
   ipv6: {
@@ -137,7 +137,7 @@ describe.each(Object.entries(TEXTS))('%s', (name, { right, wrong }) => {
   // The longest text of a record is a megabyte, so a check that tries it again from each place would take hours.
   it('is checked in a time linear in the text', () => {
     const pieces = [
-      ...'a1-.:/%@?#[]{}~+"\\, ',
+      ...'a1-.:/%@?#[]{}~+"\\, '.split(''),
       '%41',
       '1-',
       'a.',
