@@ -37,7 +37,8 @@ const LIST = schema({
     type: 'object',
     examples: [{ size: 50 }],
     properties: {
-      size: { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.pageSize },
+      // Its limits are checked with the names and values, so that they hide no mistakes of those.
+      size: { type: 'integer' },
       after: { type: ['string', 'null'] },
     },
     additionalProperties: false,
@@ -97,6 +98,14 @@ const QUERY_SCHEMAS = Object.freeze({
 export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
 export type AggregateEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
 
+const PAGE_DOCUMENT = Object.freeze({
+  ...LIST.page,
+  properties: {
+    ...LIST.page.properties,
+    size: { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.pageSize },
+  },
+});
+
 /** The same including the conditions, for editors and the API's description. */
 export const QUERY_DOCUMENTS = Object.freeze({
   query: withConditions(QUERY_SCHEMAS.query),
@@ -107,7 +116,11 @@ export const QUERY_DOCUMENTS = Object.freeze({
 function withConditions(whole: ObjectSchema): JsonSchema {
   return Object.freeze({
     ...whole,
-    properties: { ...whole.properties, where: { $ref: '#/$defs/group' } },
+    properties: {
+      ...whole.properties,
+      ...(whole.properties?.['page'] === undefined ? {} : { page: PAGE_DOCUMENT }),
+      where: { $ref: '#/$defs/group' },
+    },
     ...WHERE_SCHEMA,
   });
 }

@@ -39,6 +39,8 @@ export function toShapeFault(error: ErrorObject, place: readonly string[]): Shap
       return { place: here, message: 'must not be empty' };
     case 'maxLength':
       return { place: here, message: `must have at most ${String(parameters['limit'])} characters` };
+    case 'minItems':
+      return { place: here, message: `must have at least ${elementsText(parameters['limit'])}` };
     case 'maxItems':
       return { place: here, message: `must have at most ${String(parameters['limit'])} elements` };
     default:
@@ -73,6 +75,10 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 function kindText(types: unknown): string {
   const kinds = (Array.isArray(types) ? types : [types]).map((type) => KINDS.get(String(type)) ?? String(type));
   return `must be ${kinds.join(' or ')}`;
+}
+
+function elementsText(limit: unknown): string {
+  return limit === 1 ? '1 element' : `${String(limit)} elements`;
 }
 
 function keysText(limit: unknown): string {

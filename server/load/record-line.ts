@@ -6,7 +6,7 @@ import { FIRST_STORED, storedPath } from '../db/tables.js';
 import { parseStrictJson, pointerTo } from '../json.js';
 import { contentFault, contentOf, type RecordContent, type Reference, referencesOf } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
-import { readTemplate } from '../templates/template-schema.js';
+import { newTemplateFaults, readTemplate } from '../templates/template-schema.js';
 import type { DigestCounter } from './digest-counter.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { deriveId, nameDigest } from './record-id.js';
@@ -83,11 +83,10 @@ export function readRecordLine({ number, bytes }: DatasetText, { count, schemas 
   const content = readContent(shape.line, path.path);
   if ('message' in content) return refuse('request.schema', content.pointer, content.message);
   const schema = schemas === 'checked' ? (shape.line.schema ?? null) : null;
-  const template = schema === null ? null : readTemplate(schema);
-  if (template?.ok === false) {
-    const [first] = template.faults;
-    const more = template.faults.length === 1 ? '' : `, and ${String(template.faults.length - 1)} more`;
-    return refuse('record.invalid', `/schema${first?.pointer ?? ''}`, `${first?.message ?? 'cannot be used'}${more}`);
+  const [first, ...others] = schema === null ? [] : newTemplateFaults(readTemplate(schema));
+  if (first !== undefined) {
+    const more = others.length === 0 ? '' : `, and ${String(others.length)} more`;
+    return refuse('record.invalid', `/schema${first.pointer}`, `${first.message}${more}`);
   }
   return { ok: true, row: { line: number, bytes: bytes.length, ...content, ...identify(shape.line, content, count) } };
 }

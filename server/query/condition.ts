@@ -309,7 +309,7 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
 const WANTED = Object.freeze({
   text: 'must be a string',
   number: 'must be a number',
-  instant: 'must be an instant with at most milliseconds, like 2027-01-01T00:00:00.000Z',
+  instant: 'must be an instant with at most three digits after the second, like 2027-01-01T00:00:00.000Z',
   any: 'must be a number, a string or a boolean',
 });
 

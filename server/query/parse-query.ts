@@ -20,6 +20,7 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
   const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
   const orderBy = readOrder(envelope, faults);
   const select = readSelect(envelope, faults);
+  const size = readPageSize(envelope, faults);
   throwIfAny(faults);
   const includeArchived = envelope.includeArchived ?? false;
   return {
@@ -29,7 +30,7 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
     where,
     orderBy,
     select,
-    page: { size: envelope.page?.size ?? QUERY_LIMITS.defaultPageSize, after: envelope.page?.after ?? null },
+    page: { size, after: envelope.page?.after ?? null },
     includeArchived,
     digest: hash(
       'sha256',
@@ -98,6 +99,14 @@ function readNamespace(text: string, faults: Faults): NamespacePath {
 /** Process runs are read in their own namespace unless the query names another reach (docs/meaning.md "Visibility"). */
 export function defaultReach(family: string): Reach {
   return family === 'process-run' ? 'exact' : 'lineage';
+}
+
+function readPageSize({ page }: QueryEnvelope, faults: Faults): number {
+  const size = page?.size ?? QUERY_LIMITS.defaultPageSize;
+  if (size >= 0 && size <= QUERY_LIMITS.pageSize) return size;
+  const limit = size < 0 ? 'at least 0' : `at most ${String(QUERY_LIMITS.pageSize)}`;
+  faults.add(['page', 'size'], 'query.limit', `must be ${limit}`);
+  return 0;
 }
 
 function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): readonly SortKey[] {

@@ -2,11 +2,11 @@
 // run. `load` and commands both judge with this.
 import type { Family } from '../../engine/index.js';
 import type { ShapeFault } from '../api/shape-fault.js';
-import { type SchemaFault, type TemplateResult, TOO_LARGE } from './template-schema.js';
+import { newTemplateFaults, type SchemaFault, type TemplateResult, TOO_LARGE } from './template-schema.js';
 
 export type Verdict =
   | { readonly kind: 'right' }
-  /** The stored schema is one that would be refused today. */
+  /** A stored schema that cannot be used, or a new one that is refused. */
   | { readonly kind: 'unusable'; readonly faults: readonly SchemaFault[] }
   /** At least one fault, with places in the judged part. */
   | { readonly kind: 'wrong'; readonly faults: readonly ShapeFault[] };
@@ -26,13 +26,17 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
 }
 
 /**
- * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, only the
- * schema is judged.
+ * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, the
+ * schema is judged as that of a new template.
  */
 export function judgePart(template: TemplateResult | null, value: Value | null): Verdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', faults: template.faults };
-  return value === null ? RIGHT : verdictOf(template.template.check(value.value));
+  if (value === null) {
+    const faults = newTemplateFaults(template);
+    return faults.length === 0 ? RIGHT : { kind: 'unusable', faults };
+  }
+  return verdictOf(template.template.check(value.value));
 }
 
 /** Like `judgePart`, but null if that could hold up other requests. So it is if there is no template yet. */

@@ -4,6 +4,7 @@
 import { isObject, pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { patternSize } from './pattern-size.js';
+import { wordFault } from './schema-words.js';
 
 export interface SchemaFault {
   /** A JSON pointer (RFC 6901) into the schema. */
@@ -85,6 +86,8 @@ interface Reading {
   readonly references: { readonly from: Node; readonly target: string }[];
   /** Mistakes of single words. Whoever is past a limit is refused at once. */
   readonly faults: SchemaFault[];
+  /** Unknown words and formats. */
+  readonly words: SchemaFault[];
   readonly patternsAt: PatternAt[];
   /** The number of schemas and of the keywords in them. */
   parts: number;
@@ -105,12 +108,15 @@ export interface SchemaSize {
   readonly patterns: number;
   readonly patternParts: number;
   readonly patternsAt: readonly PatternAt[];
+  /** Words and formats that only a template of an older release may have. */
+  readonly words: readonly SchemaFault[];
 }
 
 export interface RefusedSchema {
   readonly ok: false;
   /** At least one. */
   readonly faults: readonly SchemaFault[];
+  readonly words: readonly SchemaFault[];
   /** Those whose size is known to be small enough to compile them. */
   readonly patternsAt: readonly PatternAt[];
   /** Whether a limit is exceeded: then nothing else is looked for. */
@@ -130,19 +136,20 @@ class Refused extends Error {
 export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | RefusedSchema {
   try {
     const counts = { parts: 0, patterns: 0, patternParts: 0 };
-    const lists = { references: [], faults: [], patternsAt: [] };
+    const lists = { references: [], faults: [], words: [], patternsAt: [] };
     const reading: Reading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
     const root = read(schema, '', reading);
     for (const { from, target } of reading.references) {
       const found = resolve(from, target, reading);
       if (found !== null) from.here.push(found);
     }
-    const { faults, parts, patterns, patternParts, patternsAt } = reading;
-    if (faults.length > 0) return { ok: false, faults, patternsAt, isTooLarge: false };
+    const { faults, words, parts, patterns, patternParts, patternsAt } = reading;
+    if (faults.length > 0) return { ok: false, faults, words, patternsAt, isTooLarge: false };
     const cost = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
-    return { ok: true, cost, parts, patterns, patternParts, patternsAt };
+    return { ok: true, cost, parts, patterns, patternParts, patternsAt, words };
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, faults: [error.fault], patternsAt: [], isTooLarge: true };
+    if (error instanceof Refused)
+      return { ok: false, faults: [error.fault], words: [], patternsAt: [], isTooLarge: true };
     throw error;
   }
 }
@@ -165,6 +172,9 @@ function readKeyword(
   if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
   const why = REFUSED.get(name);
   if (why !== undefined) note(reading, at, why);
+  // A `format` is no part of its own: a schema, which is one, has one at most.
+  const unknown = reading.words.length < TEMPLATE_LIMITS.faults ? wordFault(name, value) : null;
+  if (unknown !== null) reading.words.push({ pointer: shownPointer(at), message: unknown });
   if (name === '$schema' && (typeof value !== 'string' || !DRAFT.test(value))) {
     note(reading, at, 'must be https://json-schema.org/draft/2020-12/schema, or be left out');
   }

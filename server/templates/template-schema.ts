@@ -6,6 +6,7 @@ import { compareTexts } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { pointerTo } from '../json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
+import { formatOf } from './formats.js';
 import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';
 import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
@@ -18,6 +19,11 @@ export interface Template {
   readonly checkSoon: (value: unknown) => readonly ShapeFault[] | null;
   /** The bytes that it holds, at most. */
   readonly bytes: number;
+  /**
+   * Words and formats for which a new template is refused. One that is stored with them judges as it did before there
+   * was that rule: unknown words and all formats check nothing.
+   */
+  readonly unknown: readonly SchemaFault[];
 }
 
 export type TemplateResult =
@@ -42,16 +48,21 @@ export function readTemplate(schema: object): TemplateResult {
   const size = sizeOf(schema);
   if (!size.ok && size.isTooLarge) return { ok: false, faults: size.faults };
   const faults = [...(size.ok ? [] : size.faults), ...shapeFaults(schema)];
-  if (!size.ok || faults.length > 0) return refuseAll([...faults, ...patternFaults(size.patternsAt)]);
+  if (!size.ok || faults.length > 0) return refuseAll([...faults, ...patternFaults(size.patternsAt), ...size.words]);
   try {
     return { ok: true, template: compile(schema, { ...size, characters }) };
   } catch (error) {
-    if (error instanceof PatternError) return refuseAll(patternFaults(size.patternsAt));
+    if (error instanceof PatternError) return refuseAll([...patternFaults(size.patternsAt), ...size.words]);
     if (!(error instanceof Error)) throw error;
     // A keyword that ajv knows but does not accept in this form. The message may quote the schema, which belongs to its
     // author anyway.
     return refuse('', `cannot be used: ${error.message}`);
   }
+}
+
+/** Why a new template is refused: its faults as a stored one, and its unknown words. Empty if it is not. */
+export function newTemplateFaults(result: TemplateResult): readonly SchemaFault[] {
+  return result.ok ? sorted(result.template.unknown) : result.faults;
 }
 
 interface Sizes extends SchemaSize {
@@ -90,6 +101,7 @@ function compile(schema: object, sizes: Sizes): Template {
       heldBytes.character * sizes.characters +
       heldBytes.patternPart * sizes.patternParts +
       (sizes.patterns === 0 ? 0 : patternCache),
+    unknown: sizes.words,
   };
 }
 
@@ -99,8 +111,9 @@ function workOf(value: unknown): number {
 
 type Check = (value: unknown, work: number) => readonly ShapeFault[];
 
-function makeCheck(schema: object, { characters }: Sizes, pattern: MakePattern): Check {
-  const first = makeAjv('first', pattern).compile(schema);
+function makeCheck(schema: object, { characters, words }: Sizes, pattern: MakePattern): Check {
+  const formats = words.length === 0 ? 'asserted' : 'notes';
+  const first = makeAjv({ faults: 'first', formats, pattern }).compile(schema);
   let all: ValidateFunction | null = null;
   return (value, work) => {
     if (work > TEMPLATE_LIMITS.checks) return TOO_LARGE;
@@ -109,7 +122,7 @@ function makeCheck(schema: object, { characters }: Sizes, pattern: MakePattern):
       const parts = countParts(value);
       const isLarge = parts * characters > TEMPLATE_LIMITS.workWithAllFaults;
       if (isLarge || parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
-      all ??= makeAjv('all', pattern).compile(schema);
+      all ??= makeAjv({ faults: 'all', formats, pattern }).compile(schema);
       all(value);
       return faultsOf(all);
     } catch (error) {
@@ -148,11 +161,17 @@ const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, allErro
 
 type MakePattern = (pattern: string) => Pattern;
 
+interface AjvKind {
+  readonly faults: 'first' | 'all';
+  readonly formats: 'asserted' | 'notes';
+  readonly pattern: MakePattern;
+}
+
 /** Makes an instance for one schema, because an instance keeps everything that it has compiled. */
-function makeAjv(faults: 'first' | 'all', pattern: MakePattern): Ajv2020 {
+function makeAjv({ faults, formats, pattern }: AjvKind): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: faults === 'all',
-    // Unknown keywords are the author's annotations, as the standard says.
+    // Unknown keywords check nothing: they are notes, or older than the rule against them.
     strict: false,
     meta: false,
     validateSchema: false,
@@ -190,6 +209,20 @@ function makeAjv(faults: 'first' | 'all', pattern: MakePattern): Ajv2020 {
     error: { message: 'must not have the same element twice' },
     validate: (wanted: boolean, list: readonly unknown[]) => !wanted || isUnique(list),
   });
+  // The library's own table has patterns that backtrack.
+  if (formats === 'notes') return ajv;
+  ajv.removeKeyword('format');
+  ajv.addKeyword({
+    keyword: 'format',
+    type: 'string',
+    schemaType: 'string',
+    error: { message: ({ schema }) => `must be ${formatOf(String(schema))?.meaning ?? 'of a known format'}` },
+    compile: (name: string) => {
+      const format = formatOf(name);
+      if (format === null) throw new TypeError('a format that is not known');
+      return format.test;
+    },
+  });
   return ajv;
 }
 
@@ -210,9 +243,13 @@ function refuse(pointer: string, message: string): TemplateResult {
 }
 
 function refuseAll(found: readonly SchemaFault[]): TemplateResult {
+  return { ok: false, faults: sorted(found) };
+}
+
+function sorted(found: readonly SchemaFault[]): readonly SchemaFault[] {
   const byPlace = new Map(found.toReversed().map((fault) => [fault.pointer, fault]));
   const faults = [...byPlace.values()].sort((a, b) => compareTexts(a.pointer, b.pointer));
-  return { ok: false, faults: faults.slice(0, TEMPLATE_LIMITS.faults) };
+  return faults.slice(0, TEMPLATE_LIMITS.faults);
 }
 
 function patternFaults(patterns: readonly PatternAt[]): readonly SchemaFault[] {

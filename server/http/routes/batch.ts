@@ -7,13 +7,13 @@ import type { Executor, Shown } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
-import { ApiProblem } from '../../problem.js';
+import { QUERY_LIMITS } from '../../limits/queries.js';
+import { ApiProblem, type ProblemError } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
-import { misshapen } from '../message.js';
 import { checkTarget } from '../request-head.js';
 import { readNamedHeaders, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
-import { isObject } from '../../json.js';
+import { isObject, pointerTo } from '../../json.js';
 
 const BODY: BodyInput<BatchBody> = {
   types: ['application/json'],
@@ -83,15 +83,28 @@ interface Reading {
   readonly idOf: (index: number) => string | null;
 }
 
+/** Reads all commands. Throws one problem with the mistakes of all of them; its code and command are those of the first. */
 function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: Reading): readonly Command[] {
   const named = new Map<string, string>();
-  return commands.map((command, index) =>
-    ofPlace(index, () => {
-      const newId = idOf(index) ?? newRecordId(at);
-      const read = readCommand(command, { routes, named, newId });
-      return numbered(index, read);
-    }),
-  );
+  const problems: ApiProblem[] = [];
+  const read = commands.flatMap((command, index) => {
+    const newId = idOf(index) ?? newRecordId(at);
+    try {
+      return [ofPlace(index, () => numbered(index, readCommand(command, { routes, named, newId, index })))];
+    } catch (error) {
+      if (!(error instanceof ApiProblem)) throw error;
+      problems.push(error);
+      return [];
+    } finally {
+      // Also of a command that is refused, so that those which refer to it are not blamed.
+      if (command.as !== undefined && !named.has(command.as)) named.set(command.as, newId);
+    }
+  });
+  const [first] = problems;
+  if (first === undefined) return read;
+  const errors = problems.flatMap(({ detail }) => detail.errors ?? []);
+  if (errors.length === 0) throw first;
+  throw new ApiProblem(first.code, { ...first.detail, errors: errors.slice(0, QUERY_LIMITS.errors) });
 }
 
 const MATCH_MISSING = {
@@ -105,49 +118,84 @@ interface ReadingOne {
   /** The ids that earlier commands make, by the names that they were given. */
   readonly named: Map<string, string>;
   readonly newId: string;
+  readonly index: number;
 }
 
-function readCommand(command: BatchCommand, { routes, named, newId }: ReadingOne): Command {
+function readCommand(command: BatchCommand, { routes, named, newId, index }: ReadingOne): Command {
+  const wrong = (member: 'path' | 'as', message: string): ApiProblem => {
+    const pointer = `/commands/${String(index)}/${member}`;
+    return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
+  };
   checkTarget(command.path);
   readQuery(command.path);
-  const path = command.path.replace(/(?<=\/)\$([^/]+)/, (whole, name: string) => named.get(name) ?? whole);
+  const path = command.path.replace(/(?<=\/)\$([^/]+)/, (_, name: string) => {
+    const id = named.get(name);
+    if (id === undefined) throw wrong('path', unnamedText(name));
+    return id;
+  });
   const route = routes.find(({ method, partOf }) => method === command.method && partOf(path) !== null);
-  if (route === undefined) throw misshapen('is no write that can stand in a batch');
+  if (route === undefined) throw wrong('path', 'is not a write that a batch accepts');
   const isMade = route.header === 'idempotency-key';
   if (command.as !== undefined) {
-    if (!isMade) throw misshapen('only a command that makes a record with an id can name it');
-    if (named.has(command.as)) throw misshapen('an earlier command has the same name');
+    if (!isMade) throw wrong('as', 'only a command that makes a record with an id can name it');
+    if (named.has(command.as)) throw wrong('as', 'an earlier command has the same name');
   }
   const sent = new Map(command.ifMatch === undefined ? [] : [['if-match', command.ifMatch] as const]);
   const needsMatch = route.header === 'if-match';
   if (needsMatch && command.ifMatch === undefined)
     throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
   const ifMatch = needsMatch ? (readNamedHeaders(sent, ['if-match']).get('if-match') ?? '') : '';
-  const body = route.readBody(withIds(command.body ?? {}, named));
-  const read = route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId });
-  if (command.as !== undefined) named.set(command.as, newId);
-  return read;
+  const body = readBody(route, command.body ?? {}, named);
+  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId });
 }
 
-/** The body with ids in place of names. Any other text stays as it is, and is refused later because it is not an id. */
-function withIds(body: Json, named: ReadonlyMap<string, string>): Json {
-  const idOf = (text: unknown): unknown =>
-    typeof text === 'string' && text.startsWith('$') ? (named.get(text.slice(1)) ?? text) : text;
+const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;
+
+const LONGEST_NAME = 128;
+
+/** The body with ids in place of names, in the shape of the route. Names that no command has are reported with the rest. */
+function readBody(
+  route: CommandRoute,
+  body: Json,
+  named: ReadonlyMap<string, string>,
+): ReturnType<CommandRoute['readBody']> {
+  const errors: ProblemError[] = [];
+  const whole = withIds(body, (text, pointer) => {
+    if (typeof text !== 'string' || !text.startsWith('$')) return text;
+    const name = text.slice(1);
+    const id = named.get(name);
+    if (id === undefined) errors.push({ pointer, code: 'request.schema', message: unnamedText(name) });
+    // Any id, so that only the name is reported, and not that it is no id.
+    return id ?? NO_ID;
+  });
+  if (errors.length === 0) return route.readBody(whole);
+  try {
+    route.readBody(whole);
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    errors.push(...(error.detail.errors ?? []));
+  }
+  throw new ApiProblem('request.schema', { errors: errors.slice(0, QUERY_LIMITS.errors) });
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Changes each part of the body that may hold an id of an earlier command. */
+function withIds(body: Json, idOf: (text: unknown, pointer: string) => unknown): Json {
   const { template, slots, resources } = body;
+  const slotOf = (slot: unknown, index: number): unknown =>
+    isObject(slot) && 'template' in slot
+      ? { ...slot, template: idOf(slot['template'], `/slots/${String(index)}/template`) }
+      : slot;
+  const used = isObject(resources)
+    ? Object.entries(resources).map(([name, id]) => [name, idOf(id, pointerTo('/resources', name))])
+    : null;
   return {
     ...body,
-    ...(template === undefined ? {} : { template: idOf(template) }),
-    ...(Array.isArray(slots) ? { slots: slots.map((slot: unknown) => withMember(slot, 'template', idOf)) } : {}),
-    ...(isObject(resources) ? { resources: mapMembers(resources, idOf) } : {}),
+    ...(template === undefined ? {} : { template: idOf(template, '/template') }),
+    ...(Array.isArray(slots) ? { slots: slots.map(slotOf) } : {}),
+    ...(used === null ? {} : { resources: Object.fromEntries(used) }),
   };
-}
-
-function withMember(value: unknown, name: string, change: (member: unknown) => unknown): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? { ...value, [name]: change(value[name]) } : value;
-}
-
-function mapMembers(value: Json, change: (member: unknown) => unknown): Json {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]));
 }
 
 /** A command with refusals that say which command of the batch they are about. */

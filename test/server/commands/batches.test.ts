@@ -110,7 +110,7 @@ describeOnStores('a batch', (store) => {
           { ...good, as: undefined },
           { method: 'POST', path: '/api/v1/resources/$r/archive', ifMatch: '"1"' },
         ],
-        '404 record.not_found',
+        '400 request.schema',
         1,
       ],
       [[put('/labs'), good, put('/none/x'), good], '400 request.schema', 3],
@@ -149,6 +149,33 @@ describeOnStores('a batch', (store) => {
       [expect.objectContaining({ pointer: '/commands/1/body/template' })],
     ]);
     expect(await stored()).toEqual(before);
+  });
+
+  it('is refused with the mistakes of all of its commands, each at its place', async () => {
+    const refused = await batch([
+      { method: 'PATCH', path: '/api/v1/resources/$nope', body: {}, ifMatch: '"1"' },
+      post('resources', { namespace: '/labs' }, 'sample'),
+      post('resources', { namespace: '/labs', name: 'r', template: '$later', nmae: 1 }),
+      post('process-runs', { namespace: '/labs', resources: { a: '$sample', b: '$gone' } }),
+      { method: 'POST', path: '/api/v1/nothing', body: {} },
+      post('resources', { namespace: '/labs', name: 'r' }, 'later'),
+      post('resources', { namespace: '/labs', name: 'r' }, 'later'),
+    ]);
+    expect([codeOf(refused), refused.json['command']]).toEqual(['400 request.schema', 0]);
+    const errors = refused.json['errors'] as readonly { readonly pointer: string; readonly message: string }[];
+    expect(errors.map(({ pointer, message }) => `${pointer} ${message}`)).toEqual([
+      '/commands/0/path no earlier command is named `nope`',
+      '/commands/1/body/name is required',
+      '/commands/2/body/template no earlier command is named `later`',
+      '/commands/2/body/nmae is not known here; did you mean `name`?',
+      '/commands/3/body/resources/b no earlier command is named `gone`',
+      '/commands/4/path is not a write that a batch accepts',
+      '/commands/6/as an earlier command has the same name',
+    ]);
+    const empty = await batch([]);
+    expect(empty.json['errors']).toEqual([
+      { pointer: '/commands', code: 'request.schema', message: 'must have at least 1 element' },
+    ]);
   });
 
   it('I15: holds 1 to 100 commands, each of them allowed', async () => {

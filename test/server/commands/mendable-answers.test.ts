@@ -61,8 +61,7 @@ describeOnStores('a refused write', (store) => {
   it('that names what is fixed says so, and asks about what looks like a misspelling', async () => {
     const body = { namespace: '/a', template: id, schema: {}, revision: 3, nmae: 'z', colour: 1 };
     expect(errorsOf(await send(`PATCH /api/v1/resources/${id}`, { body, ifMatch: 1 }))).toEqual([
-      '/namespace is fixed when the record is made, so a change cannot name it',
-      '/template is fixed when the record is made, so a change cannot name it',
+      '/namespace is changed by moving the record, not by a change',
       '/schema is fixed when the record is made, so a change cannot name it',
       '/revision is set by the gateway, so a change cannot name it',
       '/nmae is not known here; did you mean `name`?',

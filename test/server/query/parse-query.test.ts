@@ -323,6 +323,17 @@ describe('a query is refused', () => {
       'query.too_complex',
       ['query.too_complex /select'],
     ],
+    [
+      'with a page size of 501 and other mistakes, of which none hides another',
+      { ...base, page: { size: 501 }, where: { nmae: { eq: 'x' }, createdAt: { gt: 'yesterday' } }, select: ['bar'] },
+      'query.unknown_field',
+      [
+        'query.unknown_field /where/nmae',
+        'query.type_mismatch /where/createdAt/gt',
+        'query.unknown_field /select/0',
+        'query.limit /page/size',
+      ],
+    ],
     ['with a page size of 501', { ...base, page: { size: 501 } }, 'query.limit', ['query.limit /page/size']],
     [
       'with a page size that is no whole number',

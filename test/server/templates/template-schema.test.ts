@@ -1,13 +1,13 @@
 // Schemas of templates: which values they accept, which schemas are refused, and that no schema causes much work.
 import { describe, expect, it, test } from '@jest/globals';
-import { readTemplate } from '../../../server/templates/template-schema.js';
+import { newTemplateFaults, readTemplate } from '../../../server/templates/template-schema.js';
 import { stopCpu } from '../../support/cpu-time.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 function faultOf(schema: Json): string | null {
-  const result = readTemplate(schema);
-  return result.ok ? null : result.faults.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
+  const faults = newTemplateFaults(readTemplate(schema));
+  return faults.length === 0 ? null : faults.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
 }
 
 function checked(schema: Json, value: unknown): readonly string[] {
@@ -23,8 +23,9 @@ describe('a schema is accepted with', () => {
     ['nothing in it', {}],
     ['the draft named', { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }],
     ['an id of its own', { $id: 'https://example.org/x', $defs: { a: {} }, properties: { a: { $ref: '#/$defs/a' } } }],
-    ['words that are notes', { title: 'x', unit: 'mm', 'x-note': 1 }],
-    ['a format, which is a note', { properties: { a: { format: 'date-time' } } }],
+    ['words that are notes', { title: 'x', 'x-unit': 'mm', $comment: 'x', examples: [{ unit: 'mm' }] }],
+    ['a format', { properties: { a: { format: 'date-time' } } }],
+    ['members and definitions that are called like no word', { properties: { unit: {} }, $defs: { emial: {} } }],
     ['recursion', list],
     ['two ways of recursion that no value can take at once', { properties: { a: { $ref: '#' }, b: { $ref: '#' } } }],
     ['an anchor', { $defs: { a: { $anchor: 'leaf' } }, properties: { x: { $ref: '#leaf' } } }],
@@ -97,6 +98,25 @@ describe('a schema is refused with', () => {
       ]),
       /more than 500 checks/,
     ],
+    [
+      'a word that is misspelt',
+      { propertees: { a: {} } },
+      /^\/propertees: is not a keyword of JSON Schema \(2020-12\); did you mean `properties`\?/,
+    ],
+    [
+      'a word that nothing is like',
+      { properties: { a: { unit: 'mm' } } },
+      /^\/properties\/a\/unit: .*begin with `x-`$/,
+    ],
+    [
+      'a word of an older draft',
+      { additionalItems: false },
+      /^\/additionalItems: .*: use `items` beside `prefixItems`$/,
+    ],
+    ['a format that is misspelt', { format: 'emial' }, /^\/format: is not a format .*; did you mean `email`\?$/],
+    ['a format of OpenAPI', { format: 'int32' }, /^\/format: .*the known formats are date, time, date-time,/],
+    ['a format that is a number', { format: 3 }, /^\/format: must be a string/],
+    ['a word in a definition that nothing refers to', { $defs: { a: { lenght: 1 } } }, /^\/\$defs\/a\/lenght: /],
     // What ajv would do all the same: answer with a promise, follow what is not measured, let null pass.
     ['a word of ajv that makes every value right', { $async: true, required: ['a'] }, /^\/\$async: is not supported/],
     ['a word of an older draft', { dependencies: { a: { $ref: '#' } } }, /^\/dependencies: .*dependentRequired/],
@@ -142,9 +162,12 @@ test('all mistakes of a schema are said together, each at its place', () => {
       v: { pattern: '(' },
       u: { patternProperties: { '(?<=x)': { $ref: '#/nowhere' }, '[a': { $ref: 'other.json', required: 'name' } } },
       t: { $dynamicRef: '#x', items: { type: [] }, additionalProperties: 3 },
+      s: { format: 'emial', requird: ['x'] },
     },
   });
   expect(faults?.split('\n')).toEqual([
+    '/properties/s/format: is not a format that templates know; did you mean `email`?',
+    '/properties/s/requird: is not a keyword of JSON Schema (2020-12); did you mean `required`?',
     '/properties/t/$dynamicRef: is not supported: use `$ref`',
     '/properties/t/additionalProperties: must be an object or true or false, as JSON Schema (2020-12) requires',
     '/properties/t/items/type: must be one of array, boolean, integer, null, number, object, string, as JSON Schema (2020-12) requires',
@@ -159,6 +182,39 @@ test('all mistakes of a schema are said together, each at its place', () => {
     '/properties/z/pattern: has a pattern that is not supported: no look-around, no back-reference',
     '/type: must be one of array, boolean, integer, null, number, object, string, as JSON Schema (2020-12) requires',
   ]);
+});
+
+test('a thousand unknown words are said soon, with a short list', () => {
+  const words = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`requirde${String(i)}`, i]));
+  const cpu = stopCpu();
+  expect(faultOf({ ...words, [`x${'y'.repeat(100_000)}`]: 1 })?.split('\n')).toHaveLength(32);
+  expect(cpu()).toBeLessThan(1_000);
+});
+
+describe('a format', () => {
+  const dated = { properties: { taken: { type: 'string', format: 'date-time' } } };
+
+  it('is asserted of strings, with the others of its mistakes', () => {
+    const schema = { properties: { ...dated.properties, n: { type: 'number' }, mail: { format: 'email' } } };
+    expect(checked(schema, { taken: 'yesterday', n: 'x', mail: 7 })).toEqual([
+      '/taken must be a date and time with its offset, like 2027-01-31T09:30:00Z',
+      '/n must be a number',
+    ]);
+    expect(checked(schema, { taken: '2027-01-31T09:30:00Z', mail: 'a@b' })).toEqual([]);
+  });
+
+  it('decides between alternatives', () => {
+    expect(checked({ oneOf: [{ format: 'ipv4' }, { format: 'ipv6' }] }, '::1')).toEqual([]);
+    expect(checked({ not: { format: 'ipv4' } }, '192.0.2.1')).toHaveLength(1);
+  });
+
+  it.each([
+    ['another word', { ...dated, unit: 'mm' }],
+    ['another format', { properties: { ...dated.properties, a: { format: 'int32' } } }],
+  ])('checks nothing in a stored template with an unknown word: %s', (_, schema) => {
+    expect(checked(schema, { taken: 'yesterday', a: 'x' })).toEqual([]);
+    expect(checked(schema, { taken: 3 })).toEqual(['/taken must be a string']);
+  });
 });
 
 test('a schema with thousands of mistakes is refused soon, with a short list', () => {
