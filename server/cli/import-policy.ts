@@ -4,7 +4,9 @@ import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { formatIdentity, isName } from '../../engine/index.js';
 import { ForeignFault, type ForeignFile, type ImportedPolicy, type Question } from '../import/imported-policy.js';
+import { importCasbin } from '../import/casbin/import-casbin.js';
 import { importKubernetes } from '../import/kubernetes/import-kubernetes.js';
+import { importOpenFga } from '../import/openfga/import-openfga.js';
 import { type Proof, proveImport } from '../import/prove-import.js';
 import { type PolicyFiles, writePolicy } from '../import/write-policy.js';
 import { IMPORT_LIMITS } from '../limits/command-line.js';
@@ -19,7 +21,7 @@ import { paintFor } from './render/terminal.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
-export type ImportKind = 'kubernetes';
+export type ImportKind = 'kubernetes' | 'casbin' | 'openfga';
 
 export interface ImportFlags {
   readonly output: string;
@@ -30,6 +32,8 @@ export interface ImportFlags {
 
 const IMPORTERS: Readonly<Record<ImportKind, (files: readonly ForeignFile[]) => ImportedPolicy>> = {
   kubernetes: importKubernetes,
+  casbin: importCasbin,
+  openfga: importOpenFga,
 };
 
 export async function importPolicy(

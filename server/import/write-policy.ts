@@ -10,20 +10,19 @@ export type PolicyFiles = ReadonlyMap<string, string>;
 const FREE_TEXT = 900;
 
 export function writePolicy(name: string, policy: ImportedPolicy): PolicyFiles {
+  const families = policy.families.map(({ name: family, description, actions }) => [
+    family,
+    { description: cut(description), ...(actions.length === 0 ? {} : { actions }) },
+  ]);
   const header = {
     bailiwick: 1,
     name,
     providers: Object.fromEntries(policy.providers.map((one) => [one.name, { description: one.description }])),
-    families: Object.fromEntries(
-      policy.families.map(({ name: family, description, actions }) => [
-        family,
-        { description: cut(description), ...(actions.length === 0 ? {} : { actions }) },
-      ]),
-    ),
+    ...(families.length === 0 ? {} : { families: Object.fromEntries(families) }),
   };
   const roles = policy.roles.map(({ name: role, description, members }) => [
     role,
-    { description: cut(description), ...(members.length === 0 ? {} : { members: members.map(memberOf) }) },
+    { description: cut(description), ...(members.length === 0 ? {} : { members: membersOf(members) }) },
   ]);
   const grants = policy.grants.map(({ id, to, namespace, scopes, inherit, reason }) => ({
     id,
@@ -37,14 +36,15 @@ export function writePolicy(name: string, policy: ImportedPolicy): PolicyFiles {
     ...(roles.length === 0 ? {} : { roles: Object.fromEntries(roles) }),
     ...(grants.length === 0 ? {} : { grants }),
   };
-  return new Map([
-    ['policy.yaml', laidOut('policy.yaml', header)],
-    ['imported.yaml', laidOut('imported.yaml', sections)],
-  ]);
+  const files = new Map([['policy.yaml', laidOut('policy.yaml', header)]]);
+  if (Object.keys(sections).length > 0) files.set('imported.yaml', laidOut('imported.yaml', sections));
+  return files;
 }
 
-function memberOf(member: ImportedMember): object | string {
-  return 'role' in member ? { role: member.role } : formatIdentity(member.identity);
+/** Sources may name a member twice; a policy names each once. */
+function membersOf(members: readonly ImportedMember[]): readonly (object | string)[] {
+  const texts = members.map((one) => ('role' in one ? { role: one.role } : formatIdentity(one.identity)));
+  return [...new Map(texts.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 function laidOut(path: string, value: object): string {
