@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { formatIdentity, isName } from '../../engine/index.js';
 import { ForeignFault, type ForeignFile, type ImportedPolicy, type Question } from '../import/imported-policy.js';
 import { importCasbin } from '../import/casbin/import-casbin.js';
+import { importGithub } from '../import/github/import-github.js';
 import { importKubernetes } from '../import/kubernetes/import-kubernetes.js';
 import { importOpenFga } from '../import/openfga/import-openfga.js';
 import { type Proof, proveImport } from '../import/prove-import.js';
@@ -21,7 +22,7 @@ import { paintFor } from './render/terminal.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
-export type ImportKind = 'kubernetes' | 'casbin' | 'openfga';
+export type ImportKind = 'kubernetes' | 'github' | 'casbin' | 'openfga';
 
 export interface ImportFlags {
   readonly output: string;
@@ -32,6 +33,7 @@ export interface ImportFlags {
 
 const IMPORTERS: Readonly<Record<ImportKind, (files: readonly ForeignFile[]) => ImportedPolicy>> = {
   kubernetes: importKubernetes,
+  github: importGithub,
   casbin: importCasbin,
   openfga: importOpenFga,
 };
@@ -44,7 +46,8 @@ export async function importPolicy(
   const folder = pathOf(io, flags.output);
   if (existsSync(folder)) throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
   const name = flags.name ?? basename(folder).toLowerCase();
-  if (!isName(name)) throw usage(`\`${name}\` cannot be the name of a policy`, 'give one with `--name`');
+  const typed: unknown = name;
+  if (!isName(typed)) throw usage(`\`${name}\` cannot be the name of a policy`, 'give one with `--name`');
   const sources = await readSources(io, files);
   const imported = importedBy(kind, sources);
   if (imported.rules === 0)

@@ -30,7 +30,7 @@ export function readDocuments({ path: file, text }: ForeignFile): readonly Forei
         if (isNode(node) && node.range) return lineAt(node.range[0]);
       }
       const { contents } = document;
-      return lineAt(isMap(contents) && contents.range ? contents.range[0] : document.range[0]);
+      return lineAt(isMap(contents) ? contents.range[0] : document.range[0]);
     };
     found.push({ value, placeOf });
   }

@@ -10,7 +10,7 @@ export type PolicyFiles = ReadonlyMap<string, string>;
 const FREE_TEXT = 900;
 
 export function writePolicy(name: string, policy: ImportedPolicy): PolicyFiles {
-  const families = policy.families.map(({ name: family, description, actions }) => [
+  const families = policy.families.map(({ name: family, description, actions }): [string, object] => [
     family,
     { description: cut(description), ...(actions.length === 0 ? {} : { actions }) },
   ]);
@@ -20,7 +20,7 @@ export function writePolicy(name: string, policy: ImportedPolicy): PolicyFiles {
     providers: Object.fromEntries(policy.providers.map((one) => [one.name, { description: one.description }])),
     ...(families.length === 0 ? {} : { families: Object.fromEntries(families) }),
   };
-  const roles = policy.roles.map(({ name: role, description, members }) => [
+  const roles = policy.roles.map(({ name: role, description, members }): [string, object] => [
     role,
     { description: cut(description), ...(members.length === 0 ? {} : { members: membersOf(members) }) },
   ]);

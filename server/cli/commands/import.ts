@@ -5,7 +5,7 @@ import type { ImportFlags, ImportKind } from '../import-policy.js';
 import type { CliIo } from '../io.js';
 import { formatOption, requiredOption, withExamples, withJson } from '../options.js';
 
-const KINDS: readonly ImportKind[] = ['kubernetes', 'casbin', 'openfga'];
+const KINDS: readonly ImportKind[] = ['kubernetes', 'github', 'casbin', 'openfga'];
 
 export function defineImport(command: Command, io: CliIo): void {
   command
