@@ -20,7 +20,6 @@ export const PEER_VERBS: ReadonlyMap<string, string> = new Map([
   ['can', 'decide'],
   ['who', 'who-can'],
   ['show', 'inspect'],
-  ['import', 'load'],
   ['bundle', 'compile'],
   ['authorize', 'decide'],
   ['simulate', 'explain'],

@@ -16,6 +16,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/init.js')).defineInit,
       ],
       [
+        'import',
+        'make a policy of the rules of another tool, prove that both decide alike, and list what it cannot say',
+        async () => (await import('./commands/import.js')).defineImport,
+      ],
+      [
         'check',
         'read and lint a policy folder, run its tests and guardrails; write nothing',
         async () => (await import('./commands/check.js')).defineCheck,

@@ -37,3 +37,11 @@ export const REVIEW_LIMITS = Object.freeze({
 export const CONFIG_LIMITS = Object.freeze({
   fileBytes: 1024 * 1024,
 });
+
+/** Limits of `import`. */
+export const IMPORT_LIMITS = Object.freeze({
+  /** Bytes of all files together. */
+  bytes: 64 * 1024 * 1024,
+  /** Questions that both sides answer; a million takes a few seconds. */
+  questions: 5_000_000,
+});

@@ -24,6 +24,7 @@ const OTHER_VERBS = [
   'find',
   'help',
   'history',
+  'import',
   'keys',
   'load',
   'lsp',

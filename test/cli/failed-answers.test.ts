@@ -114,6 +114,8 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['inspect', 'none'], 2, NOTHING],
   [['inspect', 'damaged.json'], 8, DAMAGED],
   [['init', 'policy'], 2, NOTHING],
+  [['import', 'kubernetes', 'none.yaml', '-o', 'new'], 2, NOTHING],
+  [['import', 'nonsense', 'none.yaml', '-o', 'new'], 2, NOTHING],
   [['keygen', '-o', 'key'], 6, NOTHING],
   [['keygen', '-o', 'none/key'], 2, NOTHING],
   [['sign', 's.json', '--key', 'none', ...SIGN], 2, NOTHING],

@@ -1,0 +1,148 @@
+// What `import` does: it reads the files, makes a policy of their rules, proves that both decide alike, and only then writes it.
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { formatIdentity, isName } from '../../engine/index.js';
+import { ForeignFault, type ForeignFile, type ImportedPolicy, type Question } from '../import/imported-policy.js';
+import { importCasbin } from '../import/casbin/import-casbin.js';
+import { importGithub } from '../import/github/import-github.js';
+import { importKubernetes } from '../import/kubernetes/import-kubernetes.js';
+import { importOpenFga } from '../import/openfga/import-openfga.js';
+import { type Proof, proveImport } from '../import/prove-import.js';
+import { type PolicyFiles, writePolicy } from '../import/write-policy.js';
+import { IMPORT_LIMITS } from '../limits/command-line.js';
+import { readNamedFile } from '../signing/named-file.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import { fileFailure, writeWhole } from './files.js';
+import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
+import type { Format } from './options.js';
+import { placeText, renderDisagreements, renderImport } from './render/import.js';
+import { paintFor } from './render/terminal.js';
+import { count } from './render/text.js';
+import { asFailure } from './statement-flags.js';
+
+export type ImportKind = 'kubernetes' | 'github' | 'casbin' | 'openfga';
+
+export interface ImportFlags {
+  readonly output: string;
+  readonly name?: string;
+  readonly exitCode?: true;
+  readonly format: Format;
+}
+
+const IMPORTERS: Readonly<Record<ImportKind, (files: readonly ForeignFile[]) => ImportedPolicy>> = {
+  kubernetes: importKubernetes,
+  github: importGithub,
+  casbin: importCasbin,
+  openfga: importOpenFga,
+};
+
+export async function importPolicy(
+  io: CliIo,
+  { kind, files }: { readonly kind: ImportKind; readonly files: readonly string[] },
+  flags: ImportFlags,
+): Promise<void> {
+  const folder = pathOf(io, flags.output);
+  if (existsSync(folder)) throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
+  const name = flags.name ?? basename(folder).toLowerCase();
+  const typed: unknown = name;
+  if (!isName(typed)) throw usage(`\`${name}\` cannot be the name of a policy`, 'give one with `--name`');
+  const sources = await readSources(io, files);
+  const imported = importedBy(kind, sources);
+  if (imported.rules === 0)
+    throw new CliFailure(EXIT.usage, { code: 'import.empty', message: `the files have no rules of the kind ${kind}` });
+  if (imported.questionCount > IMPORT_LIMITS.questions) throw tooMany(imported.questionCount);
+  const written = writePolicy(name, imported);
+  const proof = proveImport(written, imported);
+  if (proof.kind === 'invalid') {
+    const text = proof.diagnostics.map(({ code, message }) => `  ${code} ${message}`).join('\n');
+    const failure = { code: 'policy.invalid', message: 'the rules make no valid policy' };
+    throw new CliFailure(EXIT.policyInvalid, failure, { text, report: { diagnostics: proof.diagnostics } });
+  }
+  if (proof.disagreements > 0) throw disagreement(imported, proof);
+  await writeFolder(folder, written, flags.output);
+  if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
+  if (flags.format === 'text') {
+    await write(io.stdout, renderImport({ imported, proof, folder: flags.output }, paintFor(io, 'stdout')));
+    return;
+  }
+  const { families, roles, grants, rules, unsaid, notes } = imported;
+  await writeLargeJson(io, [
+    ['ok', true],
+    ['kind', kind],
+    ['policy', name],
+    ['snapshot', proof.policy.digest],
+    ['folder', flags.output],
+    ['files', [...written.keys()]],
+    ['counts', { rules, families: families.length, roles: roles.length, grants: grants.length }],
+    ['unsaid', unsaid],
+    ['notes', notes],
+    ['proof', { questions: proof.questions, agreed: proof.questions, allowed: proof.allowed }],
+  ]);
+}
+
+async function readSources(io: CliIo, paths: readonly string[]): Promise<readonly ForeignFile[]> {
+  const sources: ForeignFile[] = [];
+  let bytes = 0;
+  for (const path of paths) {
+    const named = { path: pathOf(io, path), shown: path };
+    const file = await asFailure(readNamedFile(named, IMPORT_LIMITS.bytes - bytes));
+    bytes += file.bytes.length;
+    sources.push({ path, text: decoded(file.bytes, path) });
+  }
+  return sources;
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: `\`${path}\` is not UTF-8` }, { cause });
+  }
+}
+
+function importedBy(kind: ImportKind, sources: readonly ForeignFile[]): ImportedPolicy {
+  try {
+    return IMPORTERS[kind](sources);
+  } catch (error) {
+    if (!(error instanceof ForeignFault)) throw error;
+    const { place, message } = error;
+    const text = place === null ? message : `${placeText(place)} ${message}`;
+    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: text }, { report: { place } });
+  }
+}
+
+function tooMany(questions: number): CliFailure {
+  const message = `the proof would take ${count(questions, 'question')}, and ${count(IMPORT_LIMITS.questions, 'question')} is the limit`;
+  return new CliFailure(EXIT.usage, { code: 'import.too_large', message }, { help: 'import fewer files at a time' });
+}
+
+function disagreement(imported: ImportedPolicy, proof: Extract<Proof, { readonly kind: 'compared' }>): CliFailure {
+  const { disagreements, questions, examples } = proof;
+  const agreed = questions - disagreements;
+  const message = `the policy would decide ${count(disagreements, 'question')} of ${count(questions, 'question')} otherwise than its source; nothing was written`;
+  const report = {
+    unsaid: imported.unsaid,
+    proof: { questions, agreed, allowed: proof.allowed },
+    disagreements: examples.map((one) => ({ ...one, question: one.text, ...answersOf(one) })),
+  };
+  const help = 'a rule below that is not said takes something away: change the source so that it does not need to';
+  const text = renderDisagreements(imported, proof);
+  return new CliFailure(EXIT.differences, { code: 'import.disagrees', message }, { help, text, report });
+}
+
+function answersOf({ allowed, identities }: Question): object {
+  const [source, policy] = allowed ? ['allow', 'deny'] : ['deny', 'allow'];
+  return { text: undefined, allowed: undefined, identities: identities.map(formatIdentity), source, policy };
+}
+
+async function writeFolder(folder: string, files: PolicyFiles, shown: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw fileFailure(error, shown);
+  }
+  for (const [path, text] of files)
+    await writeWhole(join(folder, path), Buffer.from(text), { shown: join(shown, path), protectedFiles: [] });
+}

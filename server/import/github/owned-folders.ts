@@ -1,0 +1,79 @@
+// What of a CODEOWNERS file grants can say. In CODEOWNERS the last line that matches decides alone, while grants add up and hold below their
+// namespace. So a line is left out if a later one decides about files in it that no path names, and a grant stays at its folder if a folder below has
+// other owners.
+import type { Unsaid } from '../imported-policy.js';
+import type { CodeOwners, OwnerLine } from './read-code-owners.js';
+
+export interface OwnedFolder {
+  readonly folder: string;
+  readonly line: OwnerLine;
+  /** Whether its owners also own every folder below it. */
+  readonly inherit: boolean;
+}
+
+export interface OwnedFolders {
+  readonly folders: readonly OwnedFolder[];
+  readonly unsaid: readonly Unsaid[];
+}
+
+export function ownedFolders({ lines }: CodeOwners): OwnedFolders {
+  const unsaid = new Map<OwnerLine, string>();
+  for (const [i, line] of lines.entries()) {
+    if (line.folder === null) {
+      unsaid.set(line, 'the pattern is for files by their names, and a namespace is one folder or one file');
+      continue;
+    }
+    const { folder } = line;
+    const thief = lines
+      .slice(i + 1)
+      .find((later) => later.folder === null && meets(later, folder) && changes(later, line));
+    if (thief !== undefined)
+      unsaid.set(line, `line ${String(thief.line)} decides about files in it that no path names`);
+  }
+  const named = [...new Set(lines.flatMap(({ folder }) => (folder === null ? [] : [folder])))];
+  const decided = named.flatMap((folder) => {
+    const line = lines.findLast((one) => one.folder !== null && isBelow(folder, one.folder));
+    return line === undefined ? [] : [{ folder, line }];
+  });
+  const narrowed = new Map<OwnerLine, string>();
+  const folders = decided
+    .filter(({ line }) => !unsaid.has(line))
+    .map(({ folder, line }) => {
+      const other = decided.find((below) => isBelow(below.folder, folder) && !isPart(line, below.line));
+      if (other !== undefined) {
+        const at = folder === '' ? 'the top folder' : `\`${folder}\``;
+        const who = `line ${String(other.line.line)} gives \`${other.folder}\` to others`;
+        narrowed.set(line, `it holds at ${at} itself, not in folders below that no line names: ${who}`);
+      }
+      return { folder, line, inherit: other === undefined };
+    });
+  const findings = [...unsaid, ...narrowed].map(([{ file, line, text }, why]) => ({ file, line, rule: text, why }));
+  return { folders, unsaid: findings };
+}
+
+function isBelow(folder: string, above: string): boolean {
+  return above === '' || folder === above || folder.startsWith(`${above}/`);
+}
+
+/** Whether all owners of a line are owners of the other. */
+function isPart({ owners }: OwnerLine, other: OwnerLine): boolean {
+  return owners.every((owner) => other.owners.includes(owner));
+}
+
+/**
+ * Whether a later pattern may matter to what an earlier line says. If it only gives more, and only for files of certain names, then what the
+ * earlier line gives remains true.
+ */
+function changes(later: OwnerLine, line: OwnerLine): boolean {
+  const last = later.pattern.split('/').at(-1) ?? '';
+  const isOfNames = /[*?]/.test(last) && /[^*?]/.test(last);
+  return !isPart(line, later) || (!isOfNames && !isPart(later, line));
+}
+
+/** Whether a pattern may match a file in the folder. */
+function meets({ pattern }: OwnerLine, folder: string): boolean {
+  const body = pattern.replace(/^\//, '');
+  if (!pattern.startsWith('/') && !body.replace(/\/$/, '').includes('/')) return true;
+  const fixed = body.replace(/[^/]*[*?\\].*$/, '').replace(/\/$/, '');
+  return isBelow(fixed, folder) || isBelow(folder, fixed);
+}

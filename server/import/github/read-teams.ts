@@ -1,0 +1,90 @@
+// Teams of a GitHub organization as its GraphQL API answers (docs/importing.md has the query).
+import { ForeignFault, type ForeignFile, type Place, type Unsaid } from '../imported-policy.js';
+import { type Fields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
+
+/** The permissions of GitHub, each with all before it. */
+export const LEVELS = ['read', 'triage', 'write', 'maintain', 'admin'] as const;
+export type Level = (typeof LEVELS)[number];
+
+export interface Team {
+  readonly place: Place;
+  readonly slug: string;
+  readonly parent: string | null;
+  /** Logins, in lower case as GitHub compares them. */
+  readonly members: readonly string[];
+  readonly repositories: readonly { readonly place: Place; readonly name: string; readonly level: Level }[];
+}
+
+export interface Organization {
+  readonly login: string;
+  readonly teams: readonly Team[];
+  readonly unsaid: readonly Unsaid[];
+}
+
+type Path = readonly (string | number)[];
+type PlaceOf = (path: Path) => Place;
+
+/** Throws `ForeignFault`. */
+export function readTeams(file: ForeignFile): Organization {
+  const [document] = readDocuments(file);
+  if (document === undefined) throw new ForeignFault({ file: file.path, line: 1 }, 'is empty');
+  const { value, placeOf } = document;
+  const top: Path = isFields(value) && isFields(value['data']) ? ['data', 'organization'] : ['organization'];
+  const organization = top.reduce<unknown>((at, key) => (isFields(at) ? at[String(key)] : undefined), value);
+  if (!isFields(organization)) throw new ForeignFault(placeOf([]), 'has no `organization`');
+  const login = textOf(organization['login'], placeOf(top), '`login`').toLowerCase();
+  const unsaid: Unsaid[] = [];
+  const pages = (holder: unknown, path: Path, what: string): void => {
+    const info = isFields(holder) ? holder['pageInfo'] : undefined;
+    if (isFields(info) && info['hasNextPage'] === true)
+      unsaid.push({
+        ...placeOf(path),
+        rule: what,
+        why: 'the list goes on in further pages, which the file does not have',
+      });
+  };
+  const { teams } = organization;
+  const path = [...top, 'teams'];
+  pages(teams, path, `teams of ${login}`);
+  const nodes = listOf(isFields(teams) ? teams['nodes'] : undefined, placeOf(path), '`teams.nodes`');
+  return {
+    login,
+    teams: nodes.map((node, i) => readTeam(node, [...path, 'nodes', i], { placeOf, pages })),
+    unsaid,
+  };
+}
+
+interface Reading {
+  readonly placeOf: PlaceOf;
+  readonly pages: (holder: unknown, path: Path, what: string) => void;
+}
+
+function readTeam(node: unknown, path: Path, { placeOf, pages }: Reading): Team {
+  const place = placeOf(path);
+  if (!isFields(node)) throw new ForeignFault(place, 'a team must be an object');
+  const slug = textOf(node['slug'], place, '`slug`').toLowerCase();
+  const parent = isFields(node['parentTeam']) ? textOf(node['parentTeam']['slug'], place, '`parentTeam.slug`') : null;
+  pages(node['members'], [...path, 'members'], `members of ${slug}`);
+  pages(node['repositories'], [...path, 'repositories'], `repositories of ${slug}`);
+  const inside = (key: string, list: string): readonly (readonly [Fields, Place])[] => {
+    const holder = node[key];
+    const items = listOf(isFields(holder) ? holder[list] : undefined, place, `\`${key}.${list}\``);
+    return items.map((item, i) => {
+      const at = placeOf([...path, key, list, i]);
+      if (!isFields(item)) throw new ForeignFault(at, `\`${key}.${list}\` must have objects`);
+      return [item, at] as const;
+    });
+  };
+  return {
+    place,
+    slug,
+    parent: parent?.toLowerCase() ?? null,
+    members: inside('members', 'nodes').map(([item, at]) => textOf(item['login'], at, '`login`').toLowerCase()),
+    repositories: inside('repositories', 'edges').map(([item, at]) => {
+      const level = LEVELS.find((one) => one === textOf(item['permission'], at, '`permission`').toLowerCase());
+      if (level === undefined) throw new ForeignFault(at, `\`permission\` must be one of ${LEVELS.join(', ')}`);
+      const repository = isFields(item['node']) ? item['node']['name'] : undefined;
+      return { place: at, name: textOf(repository, at, '`node.name`').toLowerCase(), level };
+    }),
+  };
+}
