@@ -9,14 +9,6 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 const target = join(root, 'dist/server/console');
 
-/** In a browser SHA-256 is a library's: the platform's own answers later, and the engine never waits. */
-const hashInBrowser = {
-  name: 'hash-in-browser',
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /^node:crypto$/ }, () => ({ path: join(here, 'build/crypto.ts') }));
-  },
-};
-
 async function bundle(entry) {
   const { outputFiles } = await build({
     entryPoints: [join(here, entry)],
@@ -27,10 +19,8 @@ async function bundle(entry) {
     target: 'es2023',
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [hashInBrowser],
     // No file of the engine or of the page does anything by being loaded, but for the entries.
     treeShaking: true,
-    banner: { js: 'globalThis.SharedArrayBuffer??=ArrayBuffer;' },
   });
   return outputFiles[0].text;
 }

@@ -21,10 +21,6 @@ export interface Line {
   readonly kind: string;
 }
 
-export function isOpened({ all, but }: Opened, key: string): boolean {
-  return all !== but.includes(key);
-}
-
 export function toggled(opened: Opened, key: string): Opened {
   const { all, but } = opened;
   return { all, but: but.includes(key) ? but.filter((one) => one !== key) : [...but, key] };
