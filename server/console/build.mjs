@@ -1,6 +1,6 @@
 // Makes the pages: one file each, that opens from disk, loads nothing and sends nothing (docs/playground.md).
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -64,9 +64,16 @@ const [engine, playground, report] = await Promise.all(
   ['worker/main.ts', 'page/playground.ts', 'page/report.ts'].map((entry) => bundle(entry)),
 );
 mkdirSync(target, { recursive: true });
+
+/** What is there already is left alone: somebody may be reading it. */
+function put(name, page) {
+  const file = join(target, name);
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== page) writeFileSync(file, page);
+}
+
 const examples = [{ name: 'A research facility (shipped)', files: filesOf(join(root, 'policies')) }];
-writeFileSync(
-  join(target, 'playground.html'),
+put(
+  'playground.html',
   pageOf({
     title: 'Bailiwick playground',
     script: playground,
@@ -77,8 +84,8 @@ writeFileSync(
     ],
   }),
 );
-writeFileSync(
-  join(target, 'report.html'),
+put(
+  'report.html',
   pageOf({
     title: 'Bailiwick: what changes',
     script: report,

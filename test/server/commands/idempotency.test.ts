@@ -281,6 +281,7 @@ describeOnStores('a request', (store) => {
     await send(`POST /api/v1/resources/${String(json['id'])}/archive`, { ifMatch: 1 });
     expect((await events(json['id'])).slice(1)).toEqual([
       { ...done, kind: 'query', operation: 'resource.read', status: 200 },
+      { ...done, kind: 'command', operation: 'resource.copy', status: 201 },
       { ...done, kind: 'command', operation: 'resource.archive', status: 200 },
     ]);
   });

@@ -59,7 +59,7 @@ describeOnStores('versions of templates', (store) => {
       expect.objectContaining({
         operation: 'resource-template.version',
         access: { destination: '/labs', family: 'resource-template', source: '/labs' },
-        records: [id],
+        records: [id, crystal],
         outcome: 'allowed',
       }),
     ]);

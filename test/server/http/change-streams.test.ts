@@ -177,7 +177,7 @@ describe('a stream of changes', () => {
     expect(others.status).toBe(200);
     expect((await call(open.port, { method: 'GET', path: '/api/v1/changes', key: ada })).status).toBe(200);
     streams[0]?.close();
-    for (let status = 0; status !== 200; ) {
+    for (let status = 0; status !== 200;) {
       const next = await openStream(open.port, { key: ada });
       ({ status } = next);
       next.close();

@@ -277,7 +277,7 @@ describe('GET of a namespace by its path', () => {
 
 describe('both', () => {
   const ALLOWED = [
-    [`/resources/${idOf('a1')}`, 'GET, HEAD, PATCH'],
+    [`/resources/${idOf('a1')}`, 'GET, HEAD, PATCH, DELETE'],
     ['/namespaces/labs/optics', 'GET, HEAD, PUT, PATCH'],
     ['/namespaces/labs/optics/archive', 'POST, GET, HEAD, PUT, PATCH'],
   ] as const;

@@ -256,7 +256,8 @@ describe('what nobody may see', () => {
       told.push(
         series
           .filter(
-            ({ name }) => name.startsWith('bailiwick_') && !/connections|waiting|age_seconds|timestamp/.test(name),
+            ({ name }) =>
+              name.startsWith('bailiwick_') && !/connections|waiting|age_seconds|lag_seconds|timestamp/.test(name),
           )
           .flatMap(({ samples }) => samples)
           // How long something took is no number of records.
