@@ -407,6 +407,7 @@ async function callOf<Actor>(
     upload,
     gone: incoming.gone,
     pin: () => (exchange.active ??= pinFresh(services, at)),
+    latest: () => services.policies.state().active.policy,
     judged: (judged, times) => {
       exchange.judged = judged;
       exchange.decided = times ?? null;

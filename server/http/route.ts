@@ -118,6 +118,8 @@ export interface Call<Actor> {
   readonly gone: AbortSignal;
   /** Pins the policy in force. Every later call gives the same one. */
   readonly pin: () => Active;
+  /** The policy that was activated last, however old that is: for its words, and never for a decision. */
+  readonly latest: () => Policy;
   /**
    * Notes what the policy is asked, before anything is done about it: the audit log gets it, however the request ends.
    */

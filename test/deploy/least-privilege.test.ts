@@ -136,7 +136,6 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     'ALTER TABLE bailiwick.records DISABLE TRIGGER ALL',
     'DROP TABLE bailiwick.records',
     'TRUNCATE bailiwick.records',
-    'DELETE FROM bailiwick.records',
     'DELETE FROM bailiwick.api_keys',
     'DELETE FROM bailiwick.activations',
     'UPDATE bailiwick.activations SET reason = reason',

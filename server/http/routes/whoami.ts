@@ -9,5 +9,5 @@ export const whoami = selfRoute({
   operationId: 'whoami',
   summary: 'Show the actor that the credential stands for',
   output: { 200: { type: 'application/json', schema: ACTOR_SCHEMA } },
-  answer: ({ actor, pin }) => ({ status: 200, json: JSON.stringify(describeActor(actor, pin().policy)) }),
+  answer: ({ actor, latest }) => ({ status: 200, json: JSON.stringify(describeActor(actor, latest())) }),
 });

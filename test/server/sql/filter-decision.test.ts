@@ -129,9 +129,11 @@ describe.each(Object.entries(KINDS))('in a database of %s', (name, { database, c
           const may = mayIn(policy, actor, at);
           const family = familyOf(scope);
           const action = scope.slice(family.length + 1);
-          const isBelow = reach === 'subtree' && family !== 'process-run';
           const visible = idsWhere((path) => {
-            if (isBelow) return canonical(path) && isWithin(path, context) && may(scope, path, path);
+            if (reach === 'subtree') return canonical(path) && isWithin(path, context) && may(scope, path, path);
+            // Each namespace is the context of its own runs.
+            if (family === 'process-run' && reach === 'lineage')
+              return canonical(path) && isWithin(context, path) && may(scope, path, path);
             return (reach === 'lineage' || path === context) && may(scope, context, path);
           });
           await expectIds(visibility(policy, { actor, request: { family, action, context, reach }, at }), visible);
