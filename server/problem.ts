@@ -217,7 +217,7 @@ const KINDS = kindsOf({
   },
   'request.precondition_required': {
     status: 428,
-    title: 'The request needs an `If-Match` header with the ETag of the record',
+    title: 'The request needs an If-Match header with the ETag of the record',
     help: 'Read the record, and send the value of its `ETag` as `If-Match`, with its quotes. In a batch, this is the member `ifMatch` of the command.',
   },
   'snapshot.invalid': {
