@@ -139,6 +139,7 @@ async function answerOf(
     headers: named,
     gone,
     pin: () => active,
+    latest: () => active.policy,
     judged: () => undefined,
     toldHeld: () => undefined,
     told: () => undefined,
