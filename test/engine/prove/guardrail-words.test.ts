@@ -75,9 +75,9 @@ it('diff says how a guardrail changed in the words of the policy, and which chan
     const [old, now] = [was, is].map((rule) => policyIn(`guardrails:\n  - { id: g, ${rule} }\n`));
     return old === undefined || now === undefined ? null : guardrailChanges(old, now);
   };
-  expect(changed('expires: { providers: [okta], within: 90d }', 'expires: { providers: [okta], within: 36h }')).toMatchObject(
-    [{ id: 'g', weaker: false, changes: ['within 90d → 36h'] }],
-  );
+  expect(
+    changed('expires: { providers: [okta], within: 90d }', 'expires: { providers: [okta], within: 36h }'),
+  ).toMatchObject([{ id: 'g', weaker: false, changes: ['within 90d → 36h'] }]);
   const sides = (more: string): string => `separate: [resource:write, process-run:write${more}]`;
   expect(changed(sides(''), sides(', namespace:write'))).toMatchObject([{ weaker: false }]);
   expect(changed(sides(', namespace:write'), sides(''))).toMatchObject([{ weaker: true }]);
@@ -101,7 +101,9 @@ it('`except` grows when a member loses its window: that is weaker, and another d
         'guardrails:\n  - { id: g, never: { scopes: [resource:write], under: /, except: { roles: [leads] } } }\n',
     );
   const [some, always] = [policyWith('{ identity: "okta:w", expires: 2027-01-01T00:00:00Z }'), policyWith('"okta:w"')];
-  expect(guardrailChanges(some, always)).toMatchObject([{ id: 'g', weaker: true, changes: ['`except` gained okta:w'] }]);
+  expect(guardrailChanges(some, always)).toMatchObject([
+    { id: 'g', weaker: true, changes: ['`except` gained okta:w'] },
+  ]);
   expect(guardrailChanges(always, some)).toMatchObject([{ id: 'g', weaker: false, changes: ['`except` lost okta:w'] }]);
   expect(guardrailChanges(some, some)).toEqual([]);
   expect(digestChecks(some).guardrails.digest).not.toBe(digestChecks(always).guardrails.digest);

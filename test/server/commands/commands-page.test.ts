@@ -47,7 +47,9 @@ it('shows requests that are done, one after the other, and a batch that is done 
     if (answer.status === 201) id = String(answer.json['id']);
   }
   expect(statuses).toEqual([201, 201, 201, 201, 200, 201, 200]);
-  const batch = [...TEXT.matchAll(/^```json\n(.*?)^```$/gms)].map(([, block = '']) => block).find((block) => block.includes('"commands"'));
+  const batch = [...TEXT.matchAll(/^```json\n(.*?)^```$/gms)]
+    .map(([, block = '']) => block)
+    .find((block) => block.includes('"commands"'));
   const done = await doors.send('ada', 'POST /api/v1/batch', { body: batch });
   expect([done.status, (done.json['results'] as readonly unknown[]).length]).toEqual([200, 3]);
 });
