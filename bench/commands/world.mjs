@@ -2,7 +2,7 @@
 // the same thing.
 import { threadId } from 'node:worker_threads';
 import { compilePolicy } from '../../dist/engine/compiler.js';
-import { ALL_SCOPES, instantOf, loadSnapshot, ROOT } from '../../dist/engine/index.js';
+import { instantOf, loadSnapshot, ROOT, SCOPES, scopeSetOf } from '../../dist/engine/index.js';
 import { newRecordId } from '../../dist/server/commands/record-id.js';
 import { loadDataset } from '../../dist/server/load/load-dataset.js';
 import { tidyStore } from '../../dist/server/load/tidy-store.js';
@@ -31,7 +31,7 @@ export function makePolicy() {
         id: 'all',
         principal: { kind: 'identity', identity: ADA },
         namespace: ROOT,
-        scopes: ALL_SCOPES,
+        scopes: scopeSetOf(SCOPES),
         inherit: true,
         notBefore: null,
         expires: null,
