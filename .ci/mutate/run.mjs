@@ -28,9 +28,15 @@ const chosen = Object.keys(SHARDS).flatMap((shard) =>
 );
 if (chosen.length === 0)
   throw new Error(`nothing to mutate: name one of ${Object.keys(SHARDS).join(', ')}, or a file of it`);
-for (const { shard, file } of chosen) {
-  if (Date.now() >= end) console.log(`${file}: not run, out of time; run it again to go on`);
-  else await mutate(shard, file);
+// As a run of jest does: the PostgreSQL that tests take databases of, and the folder of what is temporary.
+await (await import(`${ROOT}/dist/test/support/global-setup.js`)).default();
+try {
+  for (const { shard, file } of chosen) {
+    if (Date.now() >= end) console.log(`${file}: not run, out of time; run it again to go on`);
+    else await mutate(shard, file);
+  }
+} finally {
+  await (await import(`${ROOT}/dist/test/support/global-teardown.js`)).default();
 }
 tell();
 

@@ -1,5 +1,5 @@
-// What is mutated, and the files of tests that must notice: those that run in one process, without PostgreSQL and without
-// children, the quick ones that notice most first.
+// What is mutated, and the files of tests that must notice: those that start no child processes, the quick ones that
+// notice most first.
 const DECISIONS = [
   'engine/conformance',
   'engine/delegation',
