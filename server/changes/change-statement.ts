@@ -66,7 +66,7 @@ export function settledStatement(lag: number): Fragment {
     SELECT s.lo::text AS head, CASE WHEN s.lo = h.floor THEN h.floor_mark
         ELSE (SELECT c.mark FROM changes AS c WHERE int8send(c.position) = int8send(s.lo)) END AS mark,
       ${NOW}::text AS now, FALSE AS pending
-    FROM search AS s CROSS JOIN changes_head AS h WHERE s.lo >= s.hi`;
+    FROM search AS s CROSS JOIN changes_head AS h WHERE s.lo >= s.hi AND h.one = ${true}::boolean`;
 }
 
 /** With more roots than this, it is first found out how far each has to be read. */

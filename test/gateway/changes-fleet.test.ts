@@ -69,7 +69,7 @@ withPostgres('a fleet that shows one feed', () => {
     };
     const start = (await read(0, '', 500)).next;
     const written: string[] = [];
-    let isOver = false;
+    const over = new AbortController();
     const writer = async (number: number): Promise<void> => {
       for (let i = 0; i < WRITES; i += 1) {
         const namespace = i % 3 === 0 ? '/b' : '/a';
@@ -95,12 +95,12 @@ withPostgres('a fleet that shows one feed', () => {
       }
     };
     const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => writer(number))).finally(() => {
-      isOver = true;
+      over.abort();
     });
     const seen: string[] = [];
     let after = start;
     for (let turn = 0, isLast = false; !isLast || seen.length < written.length; turn += 1) {
-      isLast = isOver;
+      isLast = over.signal.aborted;
       const page = await read(turn, after, 1 + (turn % 5));
       if (isLast && page.ids.length === 0) break;
       seen.push(...page.ids);

@@ -125,9 +125,9 @@ withPostgres('the feed beside a replica', () => {
     await sleep(LAG + 100);
     let cursor = (await read(view, null)).next;
     const [written, seen]: [string[], string[]] = [[], []];
-    let isOver = false;
+    const over = new AbortController();
     const toggle = (async (): Promise<void> => {
-      for (let turn = 0; !isOver; turn += 1) {
+      for (let turn = 0; !over.signal.aborted; turn += 1) {
         await runSql(replica.url, `SELECT pg_wal_replay_${turn % 2 === 0 ? 'pause' : 'resume'}()`);
         await sleep(turn % 3 === 0 ? LAG + 500 : 300);
       }
@@ -138,9 +138,11 @@ withPostgres('the feed beside a replica', () => {
         await sleep(40);
       }
     })();
-    const isDone = write.then(() => (isOver = true));
+    const isDone = write.finally(() => {
+      over.abort();
+    });
     for (let isLast = false; !isLast;) {
-      isLast = isOver;
+      isLast = over.signal.aborted;
       const page = await read(view, cursor);
       seen.push(...ids(page.items));
       cursor = page.next;
