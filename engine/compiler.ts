@@ -80,7 +80,7 @@ export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from '
 export type { NearestMiss } from './prove/tests/nearest-miss.js';
 export { coverGrants, coveredPercent, type GrantCoverage } from './prove/tests/coverage.js';
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/tests/policy-tests.js';
-export { type GrantRow, type PolicyRows, policyRows } from './prove/ask/policy-rows.js';
+export { type GrantRow, type PolicyRows, policyRows, type PrincipalRow } from './prove/ask/policy-rows.js';
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask/what-can.js';
 export {
   type Access,
