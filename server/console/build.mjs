@@ -43,7 +43,8 @@ function pageOf({ title, script, parts }) {
 <link rel="icon" href="data:,">
 <style>${styles}</style>
 <body>
-<div id="page"><noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
+<div id="page"><header><h1>${title}</h1><span class="faint">Opening…</span></header>
+<noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
 ${parts.join('\n')}
 <script>${script}</script>
 </body>

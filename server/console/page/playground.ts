@@ -276,7 +276,8 @@ function examplesIn(own: string, shipped: string): readonly Example[] {
 }
 
 const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined)
+if (root !== null && root !== undefined) {
+  root.replaceChildren();
   render(
     html`<${Playground}
       script=${script?.textContent ?? ''}
@@ -284,3 +285,4 @@ if (root !== null && root !== undefined)
     />`,
     root,
   );
+}

@@ -105,5 +105,7 @@ function Report({ written }: { readonly written: Written }): VNode {
 }
 
 const [data, root] = [document.getElementById('report'), document.getElementById('page')];
-if (data !== null && root !== null)
+if (data !== null && root !== null) {
+  root.replaceChildren();
   render(html`<${Report} written=${JSON.parse(data.textContent) as Written} />`, root);
+}

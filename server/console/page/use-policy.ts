@@ -60,11 +60,10 @@ export function usePolicy(script: string, at: number): PolicyState {
   const read = async (kind: 'open' | 'edit', files: readonly TextFile[]): Promise<void> => {
     const own = (reads.current += 1);
     if (kind === 'open') setKnown(({ version }) => ({ ...NOTHING, version }));
-    // What is shown first is answered first.
-    const answer = engine.ask({ kind, files, at });
-    void prove(files, own);
-    const checked = await answer;
+    // What is shown first is answered first: a machine with few cores would do both slowly.
+    const checked = await engine.ask({ kind, files, at });
     if (own !== reads.current) return;
+    void prove(files, own);
     if (checked.kind !== 'checked') {
       if (checked.kind === 'refused') setKnown((before) => ({ ...before, fault: checked.message }));
       return;
