@@ -160,6 +160,8 @@ export interface PolicyReading {
   readonly policy: PolicySet | null;
   /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
   readonly sources: ReadonlyMap<string, string>;
+  /** By path, the names that a file declares and uses, as far as it could be read. Made on first use; for editors. */
+  readonly names: () => ReadonlyMap<string, readonly NamePlace[]>;
   /** Facts about each file that lint needs. */
   readonly outlines: readonly FileOutline[];
 }
@@ -200,12 +202,18 @@ export function readPolicy(
     sink.add({ code: 'POLICY_MISSING', file: HEADER_FILE, message: `the folder has no \`${HEADER_FILE}\``, help });
   }
   const policy = linkPolicy(documents, limits, sink);
-  return { diagnostics: sink.diagnostics(), policy, sources, outlines: documents.map(outlineOf) };
+  const names = (): ReadonlyMap<string, readonly NamePlace[]> =>
+    new Map(documents.map((document) => [document.file, namesIn(document)]));
+  return { diagnostics: sink.diagnostics(), policy, sources, names, outlines: documents.map(outlineOf) };
 }
 
-/** The names that one file declares and uses, as far as it can be read. For editors; `readPolicy` finds its mistakes. */
-export function namesInFile(file: SourceFile): readonly NamePlace[] {
-  return namesOf(readDocument(file, { limits: ENGINE_LIMITS, sink: makeSink(ENGINE_LIMITS) }).document);
+/** By document: one that is remembered has the same names in each version of the policy. */
+const knownNames = new WeakMap<PolicyDocument, readonly NamePlace[]>();
+
+function namesIn(document: PolicyDocument): readonly NamePlace[] {
+  const names = knownNames.get(document) ?? namesOf(document);
+  knownNames.set(document, names);
+  return names;
 }
 
 function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): FileOutline {
