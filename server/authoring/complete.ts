@@ -36,8 +36,16 @@ export function choicesAt(known: Known, { file, text, place }: Typing): readonly
   const spot = { before, path: keysAbove(lines, place.line, before) };
   const value = /^\s*(?:-\s+)?(?:\{\s*)?(?:.*[,{]\s*)?([A-Za-z]+):\s+\[?[^{}]*$/.exec(before);
   const key = value?.[1] ?? (/^\s*-\s+\S*$/.test(before) ? (spot.path.at(-1) ?? '') : null);
-  return key === null ? keysAt(file, spot) : valuesOf(known, key);
+  if (key === null) return keysAt(file, spot);
+  // A policy may have 100,000 names, which nobody reads.
+  const typed = /[^\s,[\]{}"']*$/.exec(before)?.[0] ?? '';
+  return valuesOf(known, key)
+    .filter((choice) => choice.text.includes(typed))
+    .slice(0, MOST_CHOICES);
 }
+
+/** Where there are so many, there may be more. */
+export const MOST_CHOICES = 500;
 
 /** The keys of less indentation above a line, from the outside in. */
 function keysAbove(lines: readonly string[], line: number, before: string): readonly string[] {

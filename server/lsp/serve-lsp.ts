@@ -22,7 +22,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { NamePlace } from '../../engine/compiler.js';
 import { type Instant, instantOf, InvariantError } from '../../engine/index.js';
 import { aboutName, membersOf, type Opened, type SaidLine } from '../authoring/about.js';
-import { choicesAt, nameAt as nameIn } from '../authoring/complete.js';
+import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete.js';
 import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
 
 export interface LspInput {
@@ -150,10 +150,12 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     if (folder === null || document === undefined) return [];
     const file = pathIn(folder.path, fileURLToPath(textDocument.uri));
     const { names } = await check(folder).read;
-    return choicesAt({ names, opened: folder.good }, { file, text: document.getText(), place: position }).map(({ text, about, kind }) => ({
+    const choices = choicesAt({ names, opened: folder.good }, { file, text: document.getText(), place: position });
+    const items = choices.map(({ text, about, kind }) => ({
       ...{ label: text, detail: about, kind: ITEM_KINDS[kind] },
       ...(kind === 'key' ? { insertText: `${text}: ` } : {}),
     }));
+    return choices.length < MOST_CHOICES ? items : { isIncomplete: true, items };
   });
   connection.onHover(async (asked) => {
     const found = await nameAt(asked, 'decided');

@@ -8,6 +8,8 @@ import {
   rememberingReader,
 } from '../../../engine/compiler.js';
 import { formatIdentity, type Instant, instantOf } from '../../../engine/index.js';
+import { aboutName } from '../../authoring/about.js';
+import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
 import { answerApply, answerExplain, answerWhatCan, answerWhoCan, refused } from './answers.js';
@@ -32,12 +34,14 @@ export function makeDesk(onProgress: Progress): Desk {
   let compared: { readonly report: DiffReport; readonly with: OpenPolicy } | null = null;
   const pictures = new Map<Subject, { readonly picture: Picture; readonly at: Instant | null }>();
 
+  let names: Reading['names'] = () => new Map();
   const reader = rememberingReader();
   const onPhase = (doing: string): void => {
     onProgress(doing, 0);
   };
   const read = (ask: Extract<Ask, { readonly kind: 'open' | 'edit' }>): Checked => {
     const reading = openFiles(ask.files, reader, onPhase);
+    names = reading.names;
     if (reading.open !== null) {
       now = reading.open;
       compared = null;
@@ -80,6 +84,8 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
+    if (ask.kind === 'complete')
+      return { kind: 'choices', choices: choicesAt({ names: names(), opened: now }, ask) };
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
       case 'view': {
@@ -104,6 +110,10 @@ export function makeDesk(onProgress: Progress): Desk {
         return answerWhatCan(now, ask);
       case 'explain':
         return answerExplain(now, ask.question);
+      case 'about': {
+        const name = nameAt(names().get(ask.file) ?? [], ask.place);
+        return { kind: 'said', said: name === null ? null : aboutName(now, name, instantOf(ask.at)) };
+      }
       case 'apply':
         return answerApply(now, ask);
       case 'diff': {
@@ -156,7 +166,7 @@ function changedCast(open: OpenPolicy, identities: readonly string[]): Cast {
   };
 }
 
-function toChecked({ diagnostics, open }: Reading): Checked {
+function toChecked({ diagnostics, open }: Pick<Reading, 'diagnostics' | 'open'>): Checked {
   return { diagnostics, facts: open === null ? null : factsOf(open) };
 }
 

@@ -34,6 +34,7 @@ export interface OpenPolicy {
 
 export interface Reading {
   readonly diagnostics: readonly Diagnostic[];
+  readonly names: PolicyReading['names'];
   /** Null if a mistake is an error. */
   readonly open: OpenPolicy | null;
 }
@@ -54,13 +55,13 @@ export function sourcesOf(files: readonly TextFile[]): readonly SourceFile[] {
 
 export function openFiles(files: readonly TextFile[], reader: DocumentReader, onPhase: Phase): Reading {
   onPhase('reading');
-  const { policy: set, diagnostics, sources } = readFiles(files, reader);
-  if (set === null) return { diagnostics, open: null };
+  const { policy: set, diagnostics, names, sources } = readFiles(files, reader);
+  if (set === null) return { diagnostics, names, open: null };
   onPhase('numbering');
   const policy = draftPolicy(set);
   // Past a limit: the other worker says which.
-  if (policy === null) return { diagnostics, open: null };
-  return { diagnostics, open: { set, policy, sources, files, map: makeAccessMap(policy) } };
+  if (policy === null) return { diagnostics, names, open: null };
+  return { diagnostics, names, open: { set, policy, sources, files, map: makeAccessMap(policy) } };
 }
 
 export interface Proving {

@@ -15,6 +15,8 @@ import type {
   TakingChange,
 } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
+import type { SaidLine } from '../../authoring/about.js';
+import type { Choice, Typing } from '../../authoring/complete.js';
 import type { CellCount, Frame, Shown, View } from '../map/picture.js';
 
 export interface TextFile {
@@ -43,6 +45,9 @@ export type Ask =
   | { readonly kind: 'prove'; readonly files: readonly TextFile[]; readonly at: number }
   /** An edit that `explain` proposed, written into the files as they were read last. */
   | { readonly kind: 'apply'; readonly change: Change | TakingChange }
+  /** What may be written at a place of a file, and what is known of the name there. */
+  | { readonly kind: 'complete'; readonly file: string; readonly text: string; readonly place: Typing['place'] }
+  | { readonly kind: 'about'; readonly file: string; readonly place: Typing['place']; readonly at: number }
   | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
   | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
@@ -156,6 +161,8 @@ export type Answer =
   | { readonly kind: 'checked'; readonly checked: Checked }
   | { readonly kind: 'proved'; readonly diagnostics: readonly Diagnostic[]; readonly proofs: Proofs | null }
   | { readonly kind: 'applied'; readonly files: readonly EditedFile[] }
+  | { readonly kind: 'choices'; readonly choices: readonly Choice[] }
+  | { readonly kind: 'said'; readonly said: readonly SaidLine[] | null }
   | { readonly kind: 'size'; readonly size: Size }
   | { readonly kind: 'shown'; readonly shown: Shown }
   /** Null while its column is being counted. */
