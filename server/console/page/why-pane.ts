@@ -6,6 +6,7 @@ import { grantText } from './causes.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
 import { WhoList } from './person-pane.js';
+import { TextField } from './text-field.js';
 import { countText, grouped, instantText, plain } from './words.js';
 
 export interface WhyPaneProps {
@@ -63,22 +64,26 @@ export function WhyPane(props: WhyPaneProps): VNode {
   }, [engine, version, at, who, scope, namespace]);
   const field =
     (name: keyof WhyQuestion) =>
-    (event: Event): void => {
-      onQuestion({ ...question, [name]: fieldValue(event).trim() });
+    (value: string): void => {
+      onQuestion({ ...question, [name]: value });
     };
   return html`<div class="panel">
     <div class="bar">
-      <label>May <input list="who" value=${who} placeholder="a person or an identity" onChange=${field('who')} /></label
+      <label>May <${TextField} list="who" value=${who} placeholder="a person or an identity" onValue=${field('who')} /></label
       ><${WhoList} facts=${facts} />
       <label
         >do
-        <select value=${scope} onChange=${field('scope')}>
+        <select
+          value=${scope}
+          onChange=${(event: Event) => {
+            field('scope')(fieldValue(event));
+          }}
+        >
           ${facts.scopes.map((one) => html`<option key=${one}>${one}</option>`)}
         </select></label
       >
       <label
-        >at <input list="where" value=${namespace} placeholder="/labs/optics" onChange=${field('namespace')}
-      /></label>
+        >at <${TextField} list="where" value=${namespace} placeholder="/labs/optics" onValue=${field('namespace')} /></label>
       <datalist id="where">
         ${facts.namespaces.slice(0, 2000).map((path) => html`<option key=${path} value=${path}></option>`)}
       </datalist>
