@@ -76,8 +76,7 @@ export function makeFolderChecker(folder: string): FolderChecker {
   const readFiles = async (open: ReadonlyMap<string, string>, at: Instant): Promise<PolicyReading> => {
     if (disk === null || Math.abs(at - disk.at) > DISK_FOR) disk = { read: readFolder(folder), at };
     const onDisk = await disk.read;
-    const { files, diagnostics, unread } =
-      onDisk.kind === 'read' ? onDisk : { files: [], diagnostics: [], unread: [] };
+    const { files, diagnostics, unread } = onDisk.kind === 'read' ? onDisk : { files: [], diagnostics: [], unread: [] };
     const known = new Map(files.map((file) => [file.path, file]));
     for (const [path, text] of open) known.set(path, { path, bytes: Buffer.from(text) });
     const missing = unread.filter((path) => !known.has(path)).map((path) => ({ path, bytes: null }));

@@ -104,10 +104,13 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     later(folder);
   };
   /** The name at a place, and the folder that it is in. */
-  const nameAt = async (asked: {
-    readonly textDocument: { readonly uri: string };
-    readonly position: { readonly line: number; readonly character: number };
-  }, until: 'read' | 'decided' = 'read'): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
+  const nameAt = async (
+    asked: {
+      readonly textDocument: { readonly uri: string };
+      readonly position: { readonly line: number; readonly character: number };
+    },
+    until: 'read' | 'decided' = 'read',
+  ): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
     const folder = await folderOf(asked.textDocument.uri);
     if (folder === null) return null;
     const checked = await check(folder)[until];
@@ -242,12 +245,7 @@ const LONG = 100;
 const PAUSE = 600;
 
 /** A later change of the texts ends it after the step that it is in. */
-function startRun(
-  connection: Connection,
-  folder: Folder,
-  open: ReadonlyMap<string, string>,
-  now: () => number,
-): Run {
+function startRun(connection: Connection, folder: Folder, open: ReadonlyMap<string, string>, now: () => number): Run {
   const steps = folder.checker.check(open, instantOf(now()));
   const isCurrent = (): boolean => folder.run === run;
   let last: CheckedFolder | null = null;
@@ -315,7 +313,9 @@ function lensText(
 
 function markdown(lines: readonly SaidLine[]): string {
   const written = ({ kind, text }: SaidLine[number]): string =>
-    kind === 'text' ? text.replaceAll(/[\\`*_{}[\]<>()#+!|]/g, (character) => `\\${character}`) : `\`${text.replaceAll('`', "'")}\``;
+    kind === 'text'
+      ? text.replaceAll(/[\\`*_{}[\]<>()#+!|]/g, (character) => `\\${character}`)
+      : `\`${text.replaceAll('`', "'")}\``;
   return lines
     .map((parts) => parts.map((part) => (part.kind === 'strong' ? `**${written(part)}**` : written(part))).join(''))
     .join('  \n');

@@ -61,16 +61,22 @@ const PATIENCE = 120_000;
     expect(painted).toBeLessThan(1000);
   });
 
-  it('shows the first cells while the rest is counted and checked', async () => {
-    await page.locator('.across .head', { hasText: 'badge:p000000' }).waitFor();
-    expect(await page.locator('.seal').textContent()).toContain('computing the digest');
-    await page.getByRole('button', { name: 'Open rows' }).click();
-    await page.locator('.corner', { hasText: /^189,\d+ lines, 99,\d+ columns$/ }).waitFor();
-  }, PATIENCE);
+  it(
+    'shows the first cells while the rest is counted and checked',
+    async () => {
+      await page.locator('.across .head', { hasText: 'badge:p000000' }).waitFor();
+      expect(await page.locator('.seal').textContent()).toContain('computing the digest');
+      await page.getByRole('button', { name: 'Open rows' }).click();
+      await page.locator('.corner', { hasText: /^189,\d+ lines, 99,\d+ columns$/ }).waitFor();
+    },
+    PATIENCE,
+  );
 
-  it('scrolls for less than 16 milliseconds of its main thread a frame', async () => {
-    const before = await busy();
-    await page.evaluate(`new Promise((resolve) => {
+  it(
+    'scrolls for less than 16 milliseconds of its main thread a frame',
+    async () => {
+      const before = await busy();
+      await page.evaluate(`new Promise((resolve) => {
       const box = document.querySelector('.cells');
       const step = (left) => {
         box.scrollTop += 180;
@@ -80,20 +86,32 @@ const PATIENCE = 120_000;
       };
       step(${String(FRAMES)});
     })`);
-    expect(((await busy()) - before) / FRAMES).toBeLessThan(16);
-  }, PATIENCE);
+      expect(((await busy()) - before) / FRAMES).toBeLessThan(16);
+    },
+    PATIENCE,
+  );
 
-  it('says who may, why, and takes it away', async () => {
-    await page.getByRole('tab', { name: 'Why' }).click();
-    await page.getByRole('tabpanel').locator('select').selectOption('namespace:write');
-    await page.getByLabel('at', { exact: true }).fill('/site-0000');
-    await page.keyboard.press('Tab');
-    await page.getByRole('tabpanel').locator('li button').first().click();
-    await page.getByRole('heading', { name: 'Allowed' }).waitFor();
-    await page.getByRole('button', { name: /^Apply: / }).first().click();
-    await page.getByRole('heading', { name: 'Denied' }).waitFor();
-    await page.getByRole('region', { name: 'Your edits' }).getByText(/^0 cells gained, [\d,]+ cells lost$/).waitFor();
-    await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
-    expect(faults).toEqual([]);
-  }, 2 * PATIENCE);
+  it(
+    'says who may, why, and takes it away',
+    async () => {
+      await page.getByRole('tab', { name: 'Why' }).click();
+      await page.getByRole('tabpanel').locator('select').selectOption('namespace:write');
+      await page.getByLabel('at', { exact: true }).fill('/site-0000');
+      await page.keyboard.press('Tab');
+      await page.getByRole('tabpanel').locator('li button').first().click();
+      await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+      await page
+        .getByRole('button', { name: /^Apply: / })
+        .first()
+        .click();
+      await page.getByRole('heading', { name: 'Denied' }).waitFor();
+      await page
+        .getByRole('region', { name: 'Your edits' })
+        .getByText(/^0 cells gained, [\d,]+ cells lost$/)
+        .waitFor();
+      await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
+      expect(faults).toEqual([]);
+    },
+    2 * PATIENCE,
+  );
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { makeIo } from '../support/cli-io.js';
@@ -42,6 +43,17 @@ test('a page has one script, by its hash, and nothing from elsewhere', async () 
   }
   const report = await readFile(join(folder, 'report.html'));
   expect(report.length).toBeLessThan(400_000);
+});
+
+test('the pages are as large as the README says', async () => {
+  const readme = await readFile(fromRoot('README.md'), 'utf8');
+  for (const name of ['playground', 'report']) {
+    const [, whole, packed] = new RegExp(`\`${name}\\.html\` of ([\\d,]+) kB \\((\\d+) kB`).exec(readme) ?? [];
+    const page = await readFile(fromRoot(`dist/server/console/${name}.html`));
+    const isNear = (said: string | undefined, bytes: number): boolean =>
+      Math.abs(bytes / 1000 / Number(said?.replace(',', '')) - 1) < 0.05;
+    expect([name, isNear(whole, page.length), isNear(packed, gzipSync(page).length)]).toEqual([name, true, true]);
+  }
 });
 
 test('a text of the policy cannot leave its place in the page', async () => {
@@ -221,7 +233,9 @@ test('a text of the policy cannot leave its place in the page', async () => {
     const role = page.locator('.cm-line', { hasText: 'amx-leads:' }).locator('span', { hasText: 'amx-leads' }).first();
     await role.hover();
     await page.locator('.cm-tooltip .about').waitFor();
-    expect(await page.locator('.cm-tooltip .about').textContent()).toMatch(/^role amx-leads.*3 identities: badge:b-11240/);
+    expect(await page.locator('.cm-tooltip .about').textContent()).toMatch(
+      /^role amx-leads.*3 identities: badge:b-11240/,
+    );
     await page.getByRole('textbox', { name: 'Text of roles/staff.yaml' }).focus();
     expect(await page.locator('.cm-content:focus').count()).toBe(1);
     await page.keyboard.press('Tab');

@@ -26,7 +26,12 @@ const LOOK = EditorView.theme({
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
   '&.cm-focused .cm-cursor, .cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--faint)', border: '0' },
-  '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', border: '1px solid var(--line)', maxWidth: '60ch' },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--panel)',
+    color: 'var(--ink)',
+    border: '1px solid var(--line)',
+    maxWidth: '60ch',
+  },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
     backgroundColor: 'var(--accent)',
     color: 'var(--paper)',
@@ -145,7 +150,10 @@ const open: OpenEditor = (parent, host) => {
 };
 
 /** The part in which two texts differ. */
-function changeOf(before: string, text: string): { readonly from: number; readonly to: number; readonly insert: string } {
+function changeOf(
+  before: string,
+  text: string,
+): { readonly from: number; readonly to: number; readonly insert: string } {
   let from = 0;
   while (from < before.length && from < text.length && before[from] === text[from]) from += 1;
   let end = 0;

@@ -33,6 +33,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
   const field = useRef<HTMLTextAreaElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const parent = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<FileEditor | null>(null);
   const file = files.find(({ path }) => path === spot.file) ?? files[0];
   const text = file?.text ?? '';
@@ -57,6 +58,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
     editor.mark(diagnostics);
   }, [editor, file, diagnostics]);
   useEffect(() => {
+    list.current?.querySelector('[aria-pressed=true]')?.scrollIntoView({ block: 'nearest' });
     if (editor !== null && spot.line > 0) editor.goTo(spot.line);
     const area = field.current;
     if (area === null || spot.line < 1) return;
@@ -69,7 +71,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
     // Only when a place was chosen, not while its text is edited.
   }, [spot, editor]);
   return html`<section class="left" aria-label="Files of the policy">
-    <div class="files" role="group" aria-label="Files">
+    <div class="files" role="group" ref=${list} aria-label="Files">
       ${files.map(
         ({ path }) =>
           html`<button
@@ -87,20 +89,23 @@ export function FilesPane(props: FilesPaneProps): VNode {
     </div>
     <div class="editor" ref=${parent} hidden=${editor === null}></div>
     <p class="hint faint" hidden=${editor === null}>Ctrl+Space completes; Tab leaves the editor.</p>
-    ${editor === null && html`<div class="editor" ref=${box}>
-      <pre aria-hidden="true">${Array.from({ length: lines }, (_, i) => i + 1).join('\n')}</pre>
-      <textarea
-        ref=${field}
-        spellcheck="false"
-        autocapitalize="off"
-        rows=${lines + 1}
-        aria-label=${`Text of ${file?.path ?? ''}`}
-        value=${text}
-        onInput=${(event: Event) => {
-          if (file !== undefined) onText({ path: file.path, text: fieldValue(event) });
-        }}
-      ></textarea>
-    </div>`}
+    ${
+      editor === null &&
+      html`<div class="editor" ref=${box}>
+        <pre aria-hidden="true">${Array.from({ length: lines }, (_, i) => i + 1).join('\n')}</pre>
+        <textarea
+          ref=${field}
+          spellcheck="false"
+          autocapitalize="off"
+          rows=${lines + 1}
+          aria-label=${`Text of ${file?.path ?? ''}`}
+          value=${text}
+          onInput=${(event: Event) => {
+            if (file !== undefined) onText({ path: file.path, text: fieldValue(event) });
+          }}
+        ></textarea>
+      </div>`
+    }
     <ul class="found" aria-label="Findings" aria-live="polite">
       ${diagnostics.length === 0 && html`<li class="good">No mistakes.</li>`}
       ${diagnostics.slice(0, LISTED).map(

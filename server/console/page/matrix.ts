@@ -61,8 +61,7 @@ export function Matrix(props: MatrixProps): VNode {
     const [left, top] = [box.scrollLeft, box.scrollTop];
     paint({ context, width, height, left, top, palette: paletteOf(box), scopes: drawn, active: at }, shown);
     if (rows.current !== null) rows.current.style.transform = `translateY(${-top}px)`;
-    if (columns.current !== null)
-      columns.current.style.transform = `translateX(${-left}px)`;
+    if (columns.current !== null) columns.current.style.transform = `translateX(${-left}px)`;
   }, []);
 
   /** Asks for what the screen shows and some more around it, one question at a time. */

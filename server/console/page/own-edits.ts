@@ -27,10 +27,9 @@ export function OwnEdits({
   const patches = useMemo(() => unifiedPatch(opened.files, draft.files), [opened, draft]);
   if (patches.length === 0) return null;
   const patch = patches.map((one) => one.patch).join('');
-  return html`<section class="own" aria-label="Your edits">
-    <h2>Your edits in ${countText(patches.length, 'file')}</h2>
-    <div class="bar">
-      ${compared !== null && html`<span><span class="gained">${grouped(compared.cells.gained)} cells gained</span>, <span class="lost">${grouped(compared.cells.lost)} cells lost</span></span>`}
+  const heading = `Your edits in ${countText(patches.length, 'file')}`;
+  const inside = html`<div class="bar">
+      ${onShow !== null && compared !== null && html`<span><span class="gained">${grouped(compared.cells.gained)} cells gained</span>, <span class="lost">${grouped(compared.cells.lost)} cells lost</span></span>`}
       ${onShow !== null && html`<button type="button" onClick=${onShow}>Show who gains and loses</button>`}
       <button type="button" disabled=${done.length === 0} onClick=${onUndo}>Undo the last edit</button>
       <${CopyButton} text=${patch} what="Copy the patch" />
@@ -47,7 +46,17 @@ export function OwnEdits({
     <p class="faint">
       To commit it: save the patch, then <code>git apply policy.patch</code> in the folder of the policy.
     </p>
-    ${patches.map((one) => html`<${Patch} key=${one.path} of=${one} />`)}
+    ${patches.map((one) => html`<${Patch} key=${one.path} of=${one} />`)}`;
+  return html`<section class="own" aria-label="Your edits">
+    ${
+      onShow === null
+        ? html`<details>
+            <summary>${heading}: the patch to commit</summary>
+            ${inside}
+          </details>`
+        : html`<h2>${heading}</h2>
+            ${inside}`
+    }
   </section>`;
 }
 

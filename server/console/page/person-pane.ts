@@ -46,7 +46,8 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
     <div class="bar">
       <label
         >Person or identity
-        <${TextField} list="who" value=${who} placeholder="orcid:0000-0002-1825-0097" onValue=${onWho} /></label>
+        <${TextField} list="who" value=${who} placeholder="orcid:0000-0002-1825-0097" onValue=${onWho}
+      /></label>
       <${WhoList} facts=${facts} />
       <span class="faint">at ${instantText(at)}</span>
     </div>

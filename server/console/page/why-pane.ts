@@ -69,7 +69,9 @@ export function WhyPane(props: WhyPaneProps): VNode {
     };
   return html`<div class="panel">
     <div class="bar">
-      <label>May <${TextField} list="who" value=${who} placeholder="a person or an identity" onValue=${field('who')} /></label
+      <label
+        >May
+        <${TextField} list="who" value=${who} placeholder="a person or an identity" onValue=${field('who')} /></label
       ><${WhoList} facts=${facts} />
       <label
         >do
@@ -83,7 +85,8 @@ export function WhyPane(props: WhyPaneProps): VNode {
         </select></label
       >
       <label
-        >at <${TextField} list="where" value=${namespace} placeholder="/labs/optics" onValue=${field('namespace')} /></label>
+        >at <${TextField} list="where" value=${namespace} placeholder="/labs/optics" onValue=${field('namespace')}
+      /></label>
       <datalist id="where">
         ${facts.namespaces.slice(0, 2000).map((path) => html`<option key=${path} value=${path}></option>`)}
       </datalist>

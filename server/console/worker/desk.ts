@@ -84,8 +84,7 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
-    if (ask.kind === 'complete')
-      return { kind: 'choices', choices: choicesAt({ names: names(), opened: now }, ask) };
+    if (ask.kind === 'complete') return { kind: 'choices', choices: choicesAt({ names: names(), opened: now }, ask) };
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
       case 'view': {
