@@ -242,6 +242,42 @@ test('a text of the policy cannot leave its place in the page', async () => {
     expect(await page.locator('.cm-content:focus').count()).toBe(0);
   }, 60_000);
 
+  it('keeps the line ends of a file', async () => {
+    await open('playground.html');
+    const files = [
+      { path: 'policy.yaml', text: 'bailiwick: 1\r\nname: small\r\nproviders: { badge: {} }\r\n' },
+      {
+        path: 'grants.yaml',
+        text: 'grants:\r\n  - { id: one, identity: badge:a, namespace: /labs, scopes: [resource:read] }\r\n',
+      },
+    ];
+    await page.getByLabel('Open a shared file').setInputFiles({
+      ...{ name: 'small.json', mimeType: 'application/json' },
+      buffer: Buffer.from(JSON.stringify({ name: 'small', files })),
+    });
+    await page.locator('.across .head', { hasText: 'badge:a' }).waitFor();
+    await page.getByRole('button', { name: 'grants.yaml' }).click();
+    const text = page.getByRole('textbox', { name: 'Text of grants.yaml' });
+    await text.focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# the end');
+    await tab('Why');
+    await page.getByLabel('May', { exact: true }).fill('badge:a');
+    await page.getByLabel('at', { exact: true }).fill('/labs');
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: /^Apply: let grant `one` carry/ }).click();
+    await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+    expect(await text.textContent()).toContain('scopes: [resource:*]');
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Share as a file' }).click(),
+    ]);
+    const shared = JSON.parse(await readFile(await download.path(), 'utf8')) as { files: { text: string }[] };
+    expect(shared.files.map((file) => file.text)).toEqual([files[0]?.text, `${files[1]?.text ?? ''}# the end`]);
+  }, 60_000);
+
   it('has the report of a change, with the digests of both policies', async () => {
     await open('report.html');
     const { stdout, io } = makeIo({ cwd: folder });

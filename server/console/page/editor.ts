@@ -5,7 +5,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
-import { EditorState, type Extension, Transaction } from '@codemirror/state';
+import { EditorState, type Extension, Text, Transaction } from '@codemirror/state';
 import { EditorView, hoverTooltip, keymap, lineNumbers, type Tooltip } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { Diagnostic, Position } from '../../../engine/compiler.js';
@@ -158,7 +158,7 @@ function changeOf(
   while (from < before.length && from < text.length && before[from] === text[from]) from += 1;
   let end = 0;
   while (end < Math.min(before.length, text.length) - from && before.at(-1 - end) === text.at(-1 - end)) end += 1;
-  return { from, to: before.length - end, insert: text.slice(from, text.length - end) };
+  return { from, to: before.length - end, insert: Text.of(text.slice(from, text.length - end).split('\n')) };
 }
 
 Object.assign(globalThis, { openEditor: open });
