@@ -150,10 +150,7 @@ const open: OpenEditor = (parent, host) => {
 };
 
 /** The part in which two texts differ. */
-function changeOf(
-  before: string,
-  text: string,
-): { readonly from: number; readonly to: number; readonly insert: string } {
+function changeOf(before: string, text: string): { readonly from: number; readonly to: number; readonly insert: Text } {
   let from = 0;
   while (from < before.length && from < text.length && before[from] === text[from]) from += 1;
   let end = 0;
