@@ -51,6 +51,11 @@ export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   return report;
 }
 
+/** The same of drafts, which have no digests yet. */
+export function diffDrafts(old: Policy, changed: Policy): DiffReport {
+  return comparePolicies(prepared(old), prepared(changed));
+}
+
 function prepared(policy: Policy): PreparedPolicy {
   const tables = preparedOf(policy);
   invariant(tables !== null, 'only compiled policies have cells');
