@@ -23,11 +23,14 @@ export function compile(policy) {
   return compiled.snapshot.bytes;
 }
 
-function toPolicySet({ roles, grants }) {
+function toPolicySet({ families = [], roles, grants }) {
   const place = null;
   const member = (identity) => ({ kind: 'identity', identity, place });
   return {
     name: 'bench',
+    exclusive: [],
+    folders: [],
+    families,
     providers: [],
     people: [],
     roles: roles.map(({ name, identities, roles: inner }) => ({
