@@ -5,7 +5,7 @@ import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { readsFromBelow, SCOPES } from '../model/scope.js';
+import { readsFromBelow, type RecordScope, SCOPES } from '../model/scope.js';
 import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
@@ -45,7 +45,7 @@ export function judgeAccess(
   ASKED.scopes = recordBitOf(scope);
   ASKED.word = 0;
   if (ASKED.scopes === 0 && !askOwn(asker, scope)) return 'unknown_scope';
-  const verdict = judgeTarget(asker, path, at);
+  const verdict = judgeTarget(asker, { scope, path }, at);
   if (verdict !== 'allow') return verdict;
   return isRelated(scope, context, path) ? 'allow' : 'target_relationship';
 }
@@ -60,17 +60,21 @@ function askOwn({ own }: Asker, scope: string): boolean {
 }
 
 /** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */
-function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVerdict {
+function judgeTarget(
+  asker: Asker,
+  { scope, path }: { readonly scope: string; readonly path: NamespacePath },
+  at: Instant,
+): AccessVerdict {
   const { ground } = asker;
   requireTime(at);
   ASKED.at = at;
   if (asker.excluded !== null) return 'exclusive';
-  if (!passesRestriction(asker, target)) return 'restriction';
+  if (!passesRestriction(asker, path)) return 'restriction';
   if (ground !== UNRESTRICTED) {
-    ASKED.place = placeOf(ground, target, TARGET);
+    ASKED.place = placeOf(ground, path, TARGET);
     if (!isHeld(asker)) return 'no_matching_grant';
   }
-  return carries(asker, ASKED) ? 'allow' : 'credential_scope';
+  return carries(asker, scope, ASKED) ? 'allow' : 'credential_scope';
 }
 
 function isHeld(asker: Asker): boolean {
@@ -94,20 +98,20 @@ export function judgeCreation(asker: Asker, namespace: string, at: Instant): Acc
   return parent === null ? 'canonicalize' : judgeOwn(asker, { scope: NAMESPACE_WRITE, path: parent }, at);
 }
 
-const NAMESPACE_WRITE = recordBitOf('namespace:write');
-export const SOURCE_READ = recordBitOf('resource:read');
-export const DESTINATION_WRITE = recordBitOf('resource:write');
+const NAMESPACE_WRITE = 'namespace:write';
+export const SOURCE_READ = 'resource:read';
+export const DESTINATION_WRITE = 'resource:write';
 
 /** Judges an access with the target as its context, so step 6 always passes. */
 export function judgeOwn(
   asker: Asker,
-  own: { readonly scope: number; readonly path: string },
+  own: { readonly scope: RecordScope; readonly path: string },
   at: Instant,
 ): AccessVerdict {
-  ASKED.scopes = own.scope;
+  ASKED.scopes = recordBitOf(own.scope);
   ASKED.word = 0;
   const path = scanNamespace(own.path, TARGET);
-  return path === null ? 'canonicalize' : judgeTarget(asker, path, at);
+  return path === null ? 'canonicalize' : judgeTarget(asker, { scope: own.scope, path }, at);
 }
 
 /** All scopes that pass steps 2 to 5 at a path, as bits of one word of a set. */

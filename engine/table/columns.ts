@@ -9,7 +9,7 @@ import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { type Kept, makeKept } from './kept.js';
 import { indexOwn } from './scope-numbers.js';
-import type { SetColumn } from './steps.js';
+import type { MeantColumn } from './steps.js';
 
 /** The lengths of the columns. With these and the buffer, the table can be read. */
 export interface TableSizes {
@@ -176,8 +176,8 @@ const EMPTY = new ArrayBuffer(0);
 /** The columns of one loaded policy, with its few texts and what recent answers contained. */
 export interface DecisionTable extends TableColumns {
   /** Of runs and of the list, in the form that searches take. */
-  readonly runSets: SetColumn;
-  readonly listSets: SetColumn;
+  readonly runSets: MeantColumn;
+  readonly listSets: MeantColumn;
   /** The bits of scopes of declared families. */
   readonly ownIndex: ReadonlyMap<string, number>;
   readonly starts: TableStarts;
@@ -193,8 +193,8 @@ export function openTable(
   const rows = columns.rows.length / ROW.words;
   return {
     ...columns,
-    runSets: { words: columns.runs, upper: columns.runUpper },
-    listSets: { words: columns.listNode, upper: columns.listUpper },
+    runSets: { words: columns.runs, upper: columns.runUpper, sets: columns.sets },
+    listSets: { words: columns.listNode, upper: columns.listUpper, sets: columns.sets },
     ownIndex: indexOwn(texts.ownScopes),
     starts,
     texts,
