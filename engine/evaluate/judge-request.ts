@@ -10,7 +10,7 @@ import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
-import { WORD_BITS } from '../table/scope-numbers.js';
+import { findBit, WORD_BITS } from '../table/scope-numbers.js';
 import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
@@ -42,21 +42,10 @@ export function judgeAccess(
   const context =
     request.context === undefined || request.context === target ? path : scanNamespace(request.context, OTHER);
   if (path === null || context === null) return 'canonicalize';
-  ASKED.scopes = recordBitOf(scope);
-  ASKED.word = 0;
-  if (ASKED.scopes === 0 && !askOwn(asker, scope)) return 'unknown_scope';
+  if (!findBit(ASKED, scope, asker.own)) return 'unknown_scope';
   const verdict = judgeTarget(asker, { scope, path }, at);
   if (verdict !== 'allow') return verdict;
   return isRelated(scope, context, path) ? 'allow' : 'target_relationship';
-}
-
-/** False if the policy declares no such scope. */
-function askOwn({ own }: Asker, scope: string): boolean {
-  const at = own.get(scope);
-  if (at === undefined) return false;
-  ASKED.scopes = 1 << (at % WORD_BITS);
-  ASKED.word = at < WORD_BITS ? 0 : 1;
-  return true;
 }
 
 /** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */
@@ -138,7 +127,7 @@ export function judgeScopes(
 
 /** The bits of a word that stand for scopes of the policy. */
 function knownIn({ own }: Asker, word: number): number {
-  const count = Math.min(Math.max(SCOPES.length + own.size - word * WORD_BITS, 0), WORD_BITS);
+  const count = Math.min(Math.max(SCOPES.length + own.names.length - word * WORD_BITS, 0), WORD_BITS);
   return count === WORD_BITS ? -1 : (1 << count) - 1;
 }
 

@@ -11,6 +11,7 @@ import { type DecisionTable, EXCLUSIVE } from '../table/columns.js';
 import { holdingsOf, identityOf, recordOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { NO_SCOPES } from '../model/scope-set.js';
+import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
 import { bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
 import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
@@ -43,7 +44,7 @@ export interface Asker {
   low: number;
   high: number;
   /** The places of scopes of declared families among these bits. */
-  own: ReadonlyMap<string, number>;
+  own: OwnScopes;
   /** The scopes of an actor as typed, read only if a decision gets to them; null if `low` and `high` have them. */
   typedScopes: readonly string[] | null;
   restrictions: readonly NamespacePath[] | null;
@@ -90,7 +91,7 @@ const ASKER: Asker = {
   merged: null,
   low: 0,
   high: 0,
-  own: new Map<string, number>(),
+  own: indexOwn([]),
   typedScopes: null,
   restrictions: null,
 };

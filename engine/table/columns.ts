@@ -8,7 +8,7 @@
 import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { type Kept, makeKept } from './kept.js';
-import { indexOwn } from './scope-numbers.js';
+import { indexOwn, type OwnScopes } from './own-scopes.js';
 import type { MeantColumn } from './steps.js';
 
 /** The lengths of the columns. With these and the buffer, the table can be read. */
@@ -178,8 +178,7 @@ export interface DecisionTable extends TableColumns {
   /** Of runs and of the list, in the form that searches take. */
   readonly runSets: MeantColumn;
   readonly listSets: MeantColumn;
-  /** The bits of scopes of declared families. */
-  readonly ownIndex: ReadonlyMap<string, number>;
+  readonly ownScopes: OwnScopes;
   readonly starts: TableStarts;
   readonly texts: TableTexts;
   readonly refs: Kept<GrantRef>;
@@ -195,7 +194,7 @@ export function openTable(
     ...columns,
     runSets: { words: columns.runs, upper: columns.runUpper, sets: columns.sets },
     listSets: { words: columns.listNode, upper: columns.listUpper, sets: columns.sets },
-    ownIndex: indexOwn(texts.ownScopes),
+    ownScopes: indexOwn(texts.ownScopes),
     starts,
     texts,
     refs: makeKept(columns.grantFile.length),
