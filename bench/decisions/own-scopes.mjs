@@ -29,7 +29,21 @@ function familiesOf(grants) {
 /** A grant at the root is about all sets of words. */
 function renamed(scopes, namespace) {
   if (namespace !== '/') return scopes.map(renameFor(namespace));
-  return Array.from({ length: SETS }, (_, set) => scopes.map(renameTo(set))).flat();
+  return everySet((set) => scopes.map(renameTo(set))).flat();
+}
+
+/** What a kept credential carries: scopes of all sets of words, so that somebody is one actor whatever the targets. */
+export function keptScopes(scopes) {
+  return scopes.flatMap((scope) => everySet((set) => renameTo(set)(scope.replace(/-\d:/, ':'))));
+}
+
+/** Names a credential by the scopes that it carries of one set of words. */
+export function keyOfScopes(scopes) {
+  return scopes.join().replaceAll(/-\d:/g, ':');
+}
+
+function everySet(make) {
+  return Array.from({ length: SETS }, (_, set) => make(set));
 }
 
 function renameFor(path) {

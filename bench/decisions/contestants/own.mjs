@@ -13,6 +13,7 @@ import {
   scopeSetOf,
 } from '../../../dist/engine/index.js';
 import { compilePolicy } from '../../../dist/engine/compiler.js';
+import { keptScopes, keyOfScopes } from '../own-scopes.mjs';
 
 const AT = parseInstant('2027-01-01T00:00:00Z');
 
@@ -82,13 +83,13 @@ const loadResolved = (isAllowed) => (bytes) => {
   const policy = open(bytes);
   const actors = new Map();
   const shape = ({ actor, identities, scopes, restrictions, scope, target }) => {
-    const credential = `${actor} ${scopes.join()} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
+    const credential = `${actor} ${keyOfScopes(scopes)} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
     let resolved = actors.get(credential);
     if (resolved === undefined) {
       resolved = resolveActor(policy, {
         kind: 'request',
         identities,
-        credentialScopes: scopeSetOf(scopes),
+        credentialScopes: scopeSetOf(keptScopes(scopes)),
         namespaceRestrictions: restrictions?.map((path) => canonicalize(path).path) ?? null,
       });
       actors.set(credential, resolved);
