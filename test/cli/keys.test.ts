@@ -172,7 +172,7 @@ describe('the scopes of one key', () => {
       );
       expect([ran.status, ran.json()['scopes']]).toEqual([0, ['resource:read', 'ticket:close']]);
     }
-    expect(String((await keys('list')).stdout)).toContain('resource:read,ticket:close');
+    expect((await keys('list')).stdout).toContain('resource:read,ticket:close');
   });
 
   it('are taken as they are where there is no policy to ask', async () => {
