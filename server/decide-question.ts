@@ -72,9 +72,14 @@ function decodeScopes(value: unknown, scopes: readonly ScopeName[]): readonly st
   if (value === undefined) return null;
   return list(value, '/actor/credentialScopes').map((item, i) => {
     const scope = scopes.find((known) => known === item);
-    if (scope === undefined) throw fault(pointerTo('/actor/credentialScopes', i), 'is not a scope');
+    if (scope === undefined) throw fault(pointerTo('/actor/credentialScopes', i), notAScope(item, scopes));
     return scope;
   });
+}
+
+function notAScope(item: unknown, scopes: readonly ScopeName[]): string {
+  const meant = typeof item === 'string' ? nearest(item, scopes) : null;
+  return meant === null ? 'is not a scope' : `is not a scope; did you mean \`${meant}\`?`;
 }
 
 function decodeRequest(value: unknown): RawRequest {

@@ -113,6 +113,21 @@ describe('the policies of the pages', () => {
     expect(out).toBe(printed);
     expect(readFileSync(fromRoot('README.md'), 'utf8')).toContain(`decisions ${printed.trim()}`);
   });
+
+  it('in docs/check-it-yourself.md with families has the digest that its script prints', async () => {
+    const text = page('check-it-yourself.md').split('### Families of your own')[1] ?? '';
+    const [script = ''] = blocks(text, 'js');
+    const [printed = ''] = blocks(text, 'text');
+    for (const file of blocks(text, 'yaml')) {
+      const path = join(folder, /^# (\S+)$/m.exec(file)?.[1] ?? 'unnamed');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, file);
+    }
+    writeFileSync(join(folder, 'families.mjs'), script);
+    expect(execFileSync(process.execPath, [join(folder, 'families.mjs')], { encoding: 'utf8' })).toBe(printed);
+    const { stdout } = await runCli(['compile', 'desk', '-o', 'desk.json'], { cwd: folder });
+    expect(stdout).toContain(`decisions ${printed}`);
+  });
 });
 
 test('docs/serving.md finds the process of a gateway, however it was started', () => {

@@ -300,8 +300,8 @@ describe('the service of the page on embedding', () => {
 
   it('lists what somebody may read, and what they may approve', async () => {
     const [german, regional] = [
-      { id: 1, namespace: '/companies/emea/de/', amount: 120, state: 'paid' },
-      { id: 2, namespace: '/companies/emea/', amount: 7, state: 'entered' },
+      { id: 1, namespace: '/companies/emea/de', amount: 120, state: 'paid' },
+      { id: 2, namespace: '/companies/emea', amount: 7, state: 'entered' },
     ];
     expect(await ask('okta-group:auditors', 'GET', '/invoices')).toEqual([200, [german, regional]]);
     expect(await ask('okta:e-1030', 'GET', '/invoices?may=approve')).toEqual([200, [german]]);

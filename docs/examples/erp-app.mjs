@@ -1,6 +1,7 @@
 // An ERP of one table. Whoever may do what with an invoice stands in the policy; which invoices there are stands in the table.
 import express from 'express';
 import { ALL_SCOPES, canonicalize, decide, instantOf, visibility } from 'bailiwick';
+import { visibleWhere } from 'bailiwick/sql/pg';
 
 /** `policy` is loaded by `loadSnapshot`. `identitiesOf` gives the identities of whoever signed in, with all groups. */
 export function makeApp({ policy, db, identitiesOf, now = Date.now }) {
@@ -19,17 +20,6 @@ export function makeApp({ policy, db, identitiesOf, now = Date.now }) {
     return decide(policy, { actor, request, at });
   };
 
-  // Paths are kept with a slash at the end, so that a subtree is one range of texts: /companies/emea/ up to /companies/emea0.
-  const whereVisible = (seen) => {
-    if (seen.kind === 'all') return { sql: 'true', values: [] };
-    const values = [];
-    const put = (text) => `$${values.push(text)}`;
-    const key = (path) => (path === '/' ? path : `${path}/`);
-    const exact = seen.exact.map((path) => `namespace = ${put(key(path))}`);
-    const below = seen.subtrees.map((path) => `(namespace >= ${put(key(path))} and namespace < ${put(`${path}0`)})`);
-    return { sql: [...exact, ...below].join(' or '), values };
-  };
-
   app.get('/invoices', async ({ query: { at: place = '/', may = 'read' } }, response) => {
     const { actor, at } = response.locals;
     const context = canonicalize(place);
@@ -37,11 +27,9 @@ export function makeApp({ policy, db, identitiesOf, now = Date.now }) {
     const request = { family: 'invoice', action: may, context: context.path, reach: 'subtree' };
     const seen = visibility(policy, { actor, request, at });
     if (seen.kind === 'none') return response.status(403).json({ step: seen.step });
-    const { sql, values } = whereVisible(seen);
-    const found = await db.query(
-      `select id, namespace, amount, state from invoices where (${sql}) order by id`,
-      values,
-    );
+    // The database gives rows that may be seen, and no others.
+    const { text, values } = visibleWhere(seen, 'namespace');
+    const found = await db.query(`select id, namespace, amount, state from invoices where ${text} order by id`, values);
     response.json(found.rows);
   });
 
@@ -51,7 +39,7 @@ export function makeApp({ policy, db, identitiesOf, now = Date.now }) {
     const { decision, step } = judge(response, 'write', place.path);
     if (decision === 'deny') return response.status(403).json({ step });
     const made = await db.query('insert into invoices (namespace, amount) values ($1, $2) returning id', [
-      `${place.path}/`,
+      place.path,
       amount,
     ]);
     response.status(201).json(made.rows[0]);
@@ -63,7 +51,7 @@ export function makeApp({ policy, db, identitiesOf, now = Date.now }) {
     const found = /^\d{1,9}$/.test(id)
       ? await db.query('select namespace from invoices where id = $1', [id])
       : { rows: [] };
-    const namespace = found.rows[0]?.namespace.slice(0, -1);
+    const namespace = found.rows[0]?.namespace;
     if (
       !Object.hasOwn(step, action) ||
       namespace === undefined ||

@@ -24,7 +24,7 @@ export function findGrants(policy: Policy, principals: Int32Array, { target, sco
   const marks = makeMarks();
   const path = scanNamespace(target, marks);
   invariant(path !== null, 'a namespace is a path');
-  const bit = bitOf(scope, table.ownIndex);
+  const bit = bitOf(scope, table.ownScopes);
   const search = { wanted: { place: placeOf(table, path, marks), ...bit, at }, rows: [] };
   for (const principal of principals) addGrants(table, table.runStart[principal] ?? 0, search);
   return search.rows.sort((a, b) => a - b);

@@ -36,7 +36,7 @@ export function heldScopesAs(actor: ResolvedActor, place: Place): readonly HeldS
 }
 
 function heldBy(asker: Asker, { namespace, at }: Place): readonly HeldScope[] {
-  const isLong = RECORD_SCOPES.length + asker.own.size > WORD_BITS;
+  const isLong = RECORD_SCOPES.length + asker.own.names.length > WORD_BITS;
   const held = [
     judgeScopes(asker, namespace, { at, word: 0 }),
     isLong ? judgeScopes(asker, namespace, { at, word: 1 }) : 0,
@@ -54,6 +54,6 @@ const RECORD_SCOPES = scopeNames(RECORD_SCOPE_SET);
 
 /** All scopes that the policy knows, sorted. */
 function scopesOf({ own }: Asker): readonly ScopeName[] {
-  if (own.size === 0) return RECORD_SCOPES;
-  return [...RECORD_SCOPES, ...[...own.keys()].filter(isScopeName)].sort(compareTexts);
+  if (own.names.length === 0) return RECORD_SCOPES;
+  return [...RECORD_SCOPES, ...own.names.filter(isScopeName)].sort(compareTexts);
 }

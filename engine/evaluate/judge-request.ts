@@ -5,12 +5,12 @@ import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { readsFromBelow, SCOPES } from '../model/scope.js';
+import { readsFromBelow, type RecordScope, SCOPES } from '../model/scope.js';
 import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
-import { WORD_BITS } from '../table/scope-numbers.js';
+import { findBit, WORD_BITS } from '../table/scope-numbers.js';
 import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
@@ -42,35 +42,28 @@ export function judgeAccess(
   const context =
     request.context === undefined || request.context === target ? path : scanNamespace(request.context, OTHER);
   if (path === null || context === null) return 'canonicalize';
-  ASKED.scopes = recordBitOf(scope);
-  ASKED.word = 0;
-  if (ASKED.scopes === 0 && !askOwn(asker, scope)) return 'unknown_scope';
-  const verdict = judgeTarget(asker, path, at);
+  if (!findBit(ASKED, scope, asker.own)) return 'unknown_scope';
+  const verdict = judgeTarget(asker, { scope, path }, at);
   if (verdict !== 'allow') return verdict;
   return isRelated(scope, context, path) ? 'allow' : 'target_relationship';
 }
 
-/** False if the policy declares no such scope. */
-function askOwn({ own }: Asker, scope: string): boolean {
-  const at = own.get(scope);
-  if (at === undefined) return false;
-  ASKED.scopes = 1 << (at % WORD_BITS);
-  ASKED.word = at < WORD_BITS ? 0 : 1;
-  return true;
-}
-
 /** Steps 2 to 5 at a path that was just scanned, for an actor whose identities may be combined. */
-function judgeTarget(asker: Asker, target: NamespacePath, at: Instant): AccessVerdict {
+function judgeTarget(
+  asker: Asker,
+  { scope, path }: { readonly scope: string; readonly path: NamespacePath },
+  at: Instant,
+): AccessVerdict {
   const { ground } = asker;
   requireTime(at);
   ASKED.at = at;
   if (asker.excluded !== null) return 'exclusive';
-  if (!passesRestriction(asker, target)) return 'restriction';
+  if (!passesRestriction(asker, path)) return 'restriction';
   if (ground !== UNRESTRICTED) {
-    ASKED.place = placeOf(ground, target, TARGET);
+    ASKED.place = placeOf(ground, path, TARGET);
     if (!isHeld(asker)) return 'no_matching_grant';
   }
-  return carries(asker, ASKED) ? 'allow' : 'credential_scope';
+  return carries(asker, scope, ASKED) ? 'allow' : 'credential_scope';
 }
 
 function isHeld(asker: Asker): boolean {
@@ -94,20 +87,20 @@ export function judgeCreation(asker: Asker, namespace: string, at: Instant): Acc
   return parent === null ? 'canonicalize' : judgeOwn(asker, { scope: NAMESPACE_WRITE, path: parent }, at);
 }
 
-const NAMESPACE_WRITE = recordBitOf('namespace:write');
-export const SOURCE_READ = recordBitOf('resource:read');
-export const DESTINATION_WRITE = recordBitOf('resource:write');
+const NAMESPACE_WRITE = 'namespace:write';
+export const SOURCE_READ = 'resource:read';
+export const DESTINATION_WRITE = 'resource:write';
 
 /** Judges an access with the target as its context, so step 6 always passes. */
 export function judgeOwn(
   asker: Asker,
-  own: { readonly scope: number; readonly path: string },
+  own: { readonly scope: RecordScope; readonly path: string },
   at: Instant,
 ): AccessVerdict {
-  ASKED.scopes = own.scope;
+  ASKED.scopes = recordBitOf(own.scope);
   ASKED.word = 0;
   const path = scanNamespace(own.path, TARGET);
-  return path === null ? 'canonicalize' : judgeTarget(asker, path, at);
+  return path === null ? 'canonicalize' : judgeTarget(asker, { scope: own.scope, path }, at);
 }
 
 /** All scopes that pass steps 2 to 5 at a path, as bits of one word of a set. */
@@ -134,7 +127,7 @@ export function judgeScopes(
 
 /** The bits of a word that stand for scopes of the policy. */
 function knownIn({ own }: Asker, word: number): number {
-  const count = Math.min(Math.max(SCOPES.length + own.size - word * WORD_BITS, 0), WORD_BITS);
+  const count = Math.min(Math.max(SCOPES.length + own.names.length - word * WORD_BITS, 0), WORD_BITS);
   return count === WORD_BITS ? -1 : (1 << count) - 1;
 }
 

@@ -6,7 +6,7 @@ import type { SnapshotCounts } from '../model/tables.js';
 import { type OwnFamily, vocabularyOf } from '../model/vocabulary.js';
 import { type BuiltTable, openBuilt } from '../table/build.js';
 import type { DecisionTable } from '../table/columns.js';
-import { indexOwn } from '../table/scope-numbers.js';
+import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
 import { type LoadedTables, preparePolicy, type PreparedPolicy } from './prepare.js';
 
 declare const brand: unique symbol;
@@ -45,7 +45,7 @@ export type Ground = DecisionTable | typeof UNRESTRICTED;
 export interface Basis {
   readonly ground: Ground;
   /** The places of scopes of declared families among the bits of a set. */
-  readonly own: ReadonlyMap<string, number>;
+  readonly own: OwnScopes;
 }
 
 // Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an

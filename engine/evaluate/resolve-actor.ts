@@ -10,8 +10,9 @@ import { ALL_SCOPES, carriesAll, type CarriedScopes } from '../model/vocabulary.
 import { type DecisionTable, EXCLUSIVE } from '../table/columns.js';
 import { holdingsOf, identityOf, recordOf } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
-import { NO_SCOPES, recordBitOf } from '../model/scope-set.js';
-import { bitOf, bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
+import { NO_SCOPES } from '../model/scope-set.js';
+import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
+import { bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
 import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
 import { basisOf, type Ground, type Policy, UNRESTRICTED } from './policy.js';
@@ -43,7 +44,7 @@ export interface Asker {
   low: number;
   high: number;
   /** The places of scopes of declared families among these bits. */
-  own: ReadonlyMap<string, number>;
+  own: OwnScopes;
   /** The scopes of an actor as typed, read only if a decision gets to them; null if `low` and `high` have them. */
   typedScopes: readonly string[] | null;
   restrictions: readonly NamespacePath[] | null;
@@ -90,7 +91,7 @@ const ASKER: Asker = {
   merged: null,
   low: 0,
   high: 0,
-  own: new Map<string, number>(),
+  own: indexOwn([]),
   typedScopes: null,
   restrictions: null,
 };
@@ -208,18 +209,10 @@ export function passesRestriction({ local, restrictions }: Asker, target: Namesp
   return false;
 }
 
-/** Step 5: the credential carries the scope. */
-export function carries({ local, low, high, own, typedScopes }: Asker, { scopes, word }: ScopeBit): boolean {
+/** Step 5: the credential carries the scope, which is one that the policy knows. */
+export function carries({ local, low, high, typedScopes }: Asker, scope: string, { scopes, word }: ScopeBit): boolean {
   if (local) return true;
   if (typedScopes === null) return ((word === 0 ? low : high) & scopes) !== 0;
-  for (const text of typedScopes) {
-    const record = recordBitOf(text);
-    if (record !== 0) {
-      if (word === 0 && (record & scopes) !== 0) return true;
-    } else if (own.size > 0) {
-      const typed = bitOf(text, own);
-      if (typed.word === word && (typed.scopes & scopes) !== 0) return true;
-    }
-  }
+  for (const typed of typedScopes) if (typed === scope) return true;
   return false;
 }

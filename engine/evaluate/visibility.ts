@@ -11,8 +11,8 @@ import { scopeOf } from '../model/scope.js';
 import { type DecisionTable, GRANT, INHERITED, ROW } from '../table/columns.js';
 import { firstEntry, isInForce, isInheritedAt, listEnd } from '../table/judge.js';
 import { pathOf, placeOfRow, rowOf } from '../table/locate.js';
-import { bitOf, type ScopeBit, wordOf } from '../table/scope-numbers.js';
-import { SET_BITS, setAt } from '../table/steps.js';
+import { bitOf, type ScopeBit } from '../table/scope-numbers.js';
+import { bitsAt, SET_BITS } from '../table/steps.js';
 import { refuseReach } from './caller.js';
 import { type AccessVerdict, judgeAccess } from './judge-request.js';
 import { type Policy, UNRESTRICTED } from './policy.js';
@@ -59,7 +59,7 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
     return { kind: 'none', step: atContext };
   // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
   const bit = bitOf(scope, asker.own);
-  const isCarried = carries(asker, bit);
+  const isCarried = carries(asker, scope, bit);
   const found: Found = { exact: [], subtrees: [] };
   const { reach } = request;
   switch (reach) {
@@ -142,7 +142,7 @@ function addGrantsWithin(
   { row, scopes, word, at }: Within,
   found: Found,
 ): void {
-  const { list, listNode, listSets, nodeRow, rows, runs, sets } = table;
+  const { list, listNode, listSets, nodeRow, rows, runs } = table;
   const end = rows[ROW.words * row + ROW.end] ?? 0;
   const first = firstFrom(nodeRow.length, (node) => (nodeRow[node] ?? 0) >= row);
   // An opening is encoded as twice the row of its namespace, plus one if it counts only there. Sorting thus puts inherited openings
@@ -153,7 +153,7 @@ function addGrantsWithin(
     for (let entry = firstEntry(table, run, first); entry < to; entry += 1) {
       const namespace = nodeRow[(listNode[entry] ?? 0) >>> SET_BITS] ?? 0;
       if (namespace >= end) break;
-      if ((wordOf(sets, setAt(listSets, entry), word) & scopes) === 0 || !isInForce(table, entry, at)) continue;
+      if ((bitsAt(listSets, entry, word) & scopes) === 0 || !isInForce(table, entry, at)) continue;
       openings.push(namespace * 2 + (((list[GRANT.words * entry + GRANT.end] ?? 0) & INHERITED) === 0 ? 1 : 0));
     }
   }

@@ -72,7 +72,7 @@ function scopeHelp(scope: string, { families }: Vocabulary): string {
   }
   if (isOwnScope(scope) && action !== '')
     return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${name}: ${actionsHelp(action)} }\` would`;
-  return 'a scope is `<family>:read` or `<family>:write`, a pattern `<family>:*`, `*:read` or `*:write`';
+  return 'a scope is `<family>:read`, `<family>:write` or another action of a declared family; a pattern is `<family>:*`, `*:read` or `*:write`';
 }
 
 function actionsHelp(action: string): string {

@@ -1,17 +1,13 @@
 // The grants that an answer cites: their rows from the table, and one frozen reference for each.
 import type { GrantRef } from '../model/decision.js';
 import { type DecisionTable, GRANT } from './columns.js';
-import { grantOf, lastGrant, mayBeHeld, nextGrant, type Wanted } from './judge.js';
+import { grantOf, isHeldAt, lastGrant, mayBeHeld, nextGrant, type Wanted } from './judge.js';
 import { keep, keptOf } from './kept.js';
-import { wordOf } from './scope-numbers.js';
-import { heldAt } from './steps.js';
 
 /** Adds the rows of those grants of the principal that are wanted. */
 export function addGrants(table: DecisionTable, run: number, { wanted, rows }: Search): void {
-  const { list, runSets, sets } = table;
-  const { place, scopes, word } = wanted;
-  const isHeld = (wordOf(sets, heldAt(runSets, run + 1, place), word) & scopes) !== 0;
-  if (!isHeld && !mayBeHeld(runSets, sets, { head: run + 1, wanted })) return;
+  const { list, runSets } = table;
+  if (!isHeldAt(runSets, run + 1, wanted) && !mayBeHeld(runSets, run + 1, wanted)) return;
   let entry = nextGrant(table, wanted, lastGrant(table, run, wanted.place));
   while (entry >= 0) {
     rows.push(grantOf(table, entry));

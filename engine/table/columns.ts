@@ -8,8 +8,8 @@
 import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
 import { type Kept, makeKept } from './kept.js';
-import { indexOwn } from './scope-numbers.js';
-import type { SetColumn } from './steps.js';
+import { indexOwn, type OwnScopes } from './own-scopes.js';
+import type { MeantColumn } from './steps.js';
 
 /** The lengths of the columns. With these and the buffer, the table can be read. */
 export interface TableSizes {
@@ -176,10 +176,9 @@ const EMPTY = new ArrayBuffer(0);
 /** The columns of one loaded policy, with its few texts and what recent answers contained. */
 export interface DecisionTable extends TableColumns {
   /** Of runs and of the list, in the form that searches take. */
-  readonly runSets: SetColumn;
-  readonly listSets: SetColumn;
-  /** The bits of scopes of declared families. */
-  readonly ownIndex: ReadonlyMap<string, number>;
+  readonly runSets: MeantColumn;
+  readonly listSets: MeantColumn;
+  readonly ownScopes: OwnScopes;
   readonly starts: TableStarts;
   readonly texts: TableTexts;
   readonly refs: Kept<GrantRef>;
@@ -193,9 +192,9 @@ export function openTable(
   const rows = columns.rows.length / ROW.words;
   return {
     ...columns,
-    runSets: { words: columns.runs, upper: columns.runUpper },
-    listSets: { words: columns.listNode, upper: columns.listUpper },
-    ownIndex: indexOwn(texts.ownScopes),
+    runSets: { words: columns.runs, upper: columns.runUpper, sets: columns.sets },
+    listSets: { words: columns.listNode, upper: columns.listUpper, sets: columns.sets },
+    ownScopes: indexOwn(texts.ownScopes),
     starts,
     texts,
     refs: makeKept(columns.grantFile.length),

@@ -1,8 +1,7 @@
 // Steps 3 and 4 of a decision (docs/meaning.md "Decisions") as the table answers them: is a scope held at a place? This
 // allocates nothing.
 import { type DecisionTable, GRANT, INHERITED, WINDOWED } from './columns.js';
-import { type SetWords, wordOf } from './scope-numbers.js';
-import { heldAt, lastUpTo, SET_BITS, setAt, type SetColumn, stepsEnd, windowedHead } from './steps.js';
+import { bitsAt, lastUpTo, type MeantColumn, SET_BITS, stepFor, stepsEnd, windowedHead } from './steps.js';
 
 /** A question to the table. */
 export interface Wanted {
@@ -16,38 +15,41 @@ export interface Wanted {
 
 /** Whether a grant of the run's principal that is in force carries one of the scopes at the place. */
 export function isHeldBy(table: DecisionTable, run: number, wanted: Wanted): boolean {
-  const { runSets, sets } = table;
-  const { scopes, word } = wanted;
-  if ((wordOf(sets, setAt(runSets, run), word) & scopes) === 0) return false;
-  if ((wordOf(sets, heldAt(runSets, run + 1, wanted.place), word) & scopes) !== 0) return true;
-  return (
-    mayBeHeld(runSets, sets, { head: run + 1, wanted }) &&
-    nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0
-  );
+  const { runSets } = table;
+  if ((bitsAt(runSets, run, wanted.word) & wanted.scopes) === 0) return false;
+  if (isHeldAt(runSets, run + 1, wanted)) return true;
+  return mayBeHeld(runSets, run + 1, wanted) && nextGrant(table, wanted, lastGrant(table, run, wanted.place)) >= 0;
+}
+
+/** Whether one of the scopes is held there by the step function that begins at a head. */
+export function isHeldAt(column: MeantColumn, head: number, wanted: Wanted): boolean {
+  return (heldAt(column, head, wanted) & wanted.scopes) !== 0;
+}
+
+function heldAt(column: MeantColumn, head: number, { place, word }: Wanted): number {
+  const step = stepFor(column.words, head, place);
+  return step === head ? 0 : bitsAt(column, step, word);
 }
 
 /** Whether one of the scopes is held there at some time. Only the grants tell whether that is now. */
-export function mayBeHeld(
-  column: SetColumn,
-  sets: SetWords,
-  { head, wanted }: { head: number; wanted: Wanted },
-): boolean {
+export function mayBeHeld(column: MeantColumn, head: number, wanted: Wanted): boolean {
   const windowed = windowedHead(column.words, head);
-  return windowed >= 0 && (wordOf(sets, heldAt(column, windowed, wanted.place), wanted.word) & wanted.scopes) !== 0;
+  return windowed >= 0 && isHeldAt(column, windowed, wanted);
 }
 
 /** Those of the wanted scopes that grants of the run's principal carry at the place and that are in force. */
-export function heldBy(table: DecisionTable, run: number, { place, scopes, word, at }: Wanted): number {
-  const { list, listSets, runs, runSets, sets } = table;
-  let held = wordOf(sets, heldAt(runSets, run + 1, place), word) & scopes;
+export function heldBy(table: DecisionTable, run: number, wanted: Wanted): number {
+  const { list, listSets, runs, runSets } = table;
+  const { scopes, word } = wanted;
+  let held = heldAt(runSets, run + 1, wanted) & scopes;
   // For scopes that are held at some time, each grant in force accounts for all that it carries.
   const windowed = windowedHead(runs, run + 1);
-  let open = windowed < 0 ? 0 : wordOf(sets, heldAt(runSets, windowed, place), word) & scopes & ~held;
-  let from = open === 0 ? -1 : lastGrant(table, run, place);
+  let open = windowed < 0 ? 0 : heldAt(runSets, windowed, wanted) & scopes & ~held;
+  let from = open === 0 ? -1 : lastGrant(table, run, wanted.place);
   while (open !== 0 && from >= 0) {
-    const entry = nextGrant(table, { place, scopes: open, word, at }, from);
+    const entry = nextGrant(table, { ...wanted, scopes: open }, from);
     if (entry < 0) break;
-    held |= wordOf(sets, setAt(listSets, entry), word) & open;
+    held |= bitsAt(listSets, entry, word) & open;
     open &= ~held;
     from = list[GRANT.words * entry + GRANT.outer] ?? -1;
   }
@@ -71,10 +73,10 @@ export function lastGrant(table: DecisionTable, run: number, place: number): num
 
 /** The first wanted grant in `list`, going outwards from `from`; -1 if there is none. */
 export function nextGrant(table: DecisionTable, { place, scopes, word, at }: Wanted, from: number): number {
-  const { list, listNode, listSets, sets } = table;
+  const { list, listNode, listSets } = table;
   for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
     const end = list[GRANT.words * entry + GRANT.end] ?? 0;
-    if ((wordOf(sets, setAt(listSets, entry), word) & scopes) === 0 || place >> 1 >= end >> 2) continue;
+    if ((bitsAt(listSets, entry, word) & scopes) === 0 || place >> 1 >= end >> 2) continue;
     if ((end & INHERITED) === 0 && place !== 2 * ((listNode[entry] ?? 0) >>> SET_BITS)) continue;
     if (isInForce(table, entry, at)) return entry;
   }

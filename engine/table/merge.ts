@@ -1,24 +1,18 @@
 // What several principals hold together, as one pair of step functions. For an actor that is kept, one search then
 // answers for all of them.
 import type { DecisionTable } from './columns.js';
-import { isHeldBy, mayBeHeld, type Wanted } from './judge.js';
+import { isHeldBy, type Wanted } from './judge.js';
 import { makeSetNumbers, PLAIN, type SetNumbers, type SetWords, wordOf } from './scope-numbers.js';
-import {
-  heldAt,
-  noSteps,
-  putSteps,
-  type SetColumn,
-  type Steps,
-  stepsAt,
-  stepsEnd,
-  unionOfSteps,
-  windowedHead,
-} from './steps.js';
+import { LOW, noSteps, putSteps, type Steps, stepFor, stepsAt, stepsEnd, unionOfSteps, windowedHead } from './steps.js';
 
-/** In the form of `runs` (steps.ts), with numbers of its own for sets: what several hold together may be no set of the table. */
-export interface MergedSteps extends SetColumn {
-  readonly sets: SetWords;
-}
+/**
+ * In the form of `runs` (steps.ts), with numbers of its own for sets, because what several hold together may be no set of the table. The
+ * first word is where the words of these sets begin, or 0 if sets are their own bits. All is in one array, so that it is in few cache lines.
+ */
+export type MergedSteps = Int32Array;
+
+/** Where its step functions begin. */
+const HEAD = 1;
 
 /**
  * The most words that are kept for one actor, which are 4 KiB. Many actors are kept, so an actor with more is judged
@@ -40,15 +34,23 @@ export function mergeSteps({ runs, runSets, sets }: DecisionTable, held: Int32Ar
     if (second >= 0)
       windowed = unionOfSteps(windowed, renumbered(stepsAt(runSets, second), sets, numbers), numbers.union);
   }
-  const column = { words: new Int32Array(count), upper: NO_UPPER };
   // Only sets that are left at the end are few enough.
   const left = sets.length === 0 ? PLAIN : makeSetNumbers();
   const met = numbers.words();
-  const end = putSteps(column, 0, {
-    always: renumbered(always, met, left),
-    windowed: renumbered(windowed, met, left),
-  });
-  return { words: column.words.slice(0, end), upper: NO_UPPER, sets: left.words() };
+  const words = new Int32Array(HEAD + count);
+  const steps = { always: renumbered(always, met, left), windowed: renumbered(windowed, met, left) };
+  const end = putSteps({ words, upper: NO_UPPER }, HEAD, steps);
+  return withSets(words.subarray(0, end), left.words());
+}
+
+function withSets(steps: Int32Array, sets: SetWords): MergedSteps | null {
+  const length = steps.length + sets.length;
+  if (length - HEAD > MOST) return null;
+  const merged = new Int32Array(length);
+  merged.set(steps);
+  merged.set(sets, steps.length);
+  if (sets.length > 0) merged[0] = steps.length;
+  return merged;
 }
 
 function renumbered(steps: Steps, sets: SetWords, { numberOf }: SetNumbers): Steps {
@@ -68,10 +70,19 @@ export interface Held {
 /** Whether one of the principals holds it. */
 export function isHeldByAny(table: DecisionTable, { runs, count, merged }: Held, wanted: Wanted): boolean {
   if (merged !== null) {
-    const { sets } = merged;
-    if ((wordOf(sets, heldAt(merged, 0, wanted.place), wanted.word) & wanted.scopes) !== 0) return true;
-    if (!mayBeHeld(merged, sets, { head: 0, wanted })) return false;
+    if (isHeldTogether(merged, HEAD, wanted)) return true;
+    const windowed = windowedHead(merged, HEAD);
+    if (windowed < 0 || !isHeldTogether(merged, windowed, wanted)) return false;
   }
   for (let i = 0; i < count; i += 1) if (isHeldBy(table, runs[i] ?? 0, wanted)) return true;
   return false;
+}
+
+function isHeldTogether(merged: MergedSteps, head: number, { place, scopes, word }: Wanted): boolean {
+  const step = stepFor(merged, head, place);
+  if (step === head) return false;
+  const set = (merged[step] ?? 0) & LOW;
+  const sets = merged[0] ?? 0;
+  const bits = sets === 0 ? (word === 0 ? set : 0) : (merged[sets + 2 * set + word] ?? 0);
+  return (bits & scopes) !== 0;
 }

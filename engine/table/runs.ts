@@ -4,7 +4,8 @@ import type { RowLists } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 import { NO_SCOPES } from '../model/scope-set.js';
 import { GRANT, INHERITED, WINDOWED } from './columns.js';
-import { bitsOfSet, indexOwn, makeSetNumbers, PLAIN, type SetNumbers, type SetWords } from './scope-numbers.js';
+import { indexOwn } from './own-scopes.js';
+import { bitsOfSet, makeSetNumbers, PLAIN, type SetNumbers, type SetWords } from './scope-numbers.js';
 import { addStep, type HeldSteps, LOW, noSteps, putSet, putSteps, SET_BITS, setAt, type SetColumn } from './steps.js';
 
 /** The columns of the same names. */

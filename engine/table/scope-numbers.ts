@@ -3,6 +3,7 @@
 // what stands for one in a step stays as small as before.
 import { invariant } from '../model/invariant.js';
 import { partsOf, recordBitOf, type ScopeSet } from '../model/scope-set.js';
+import { type OwnScopes, placeOfOwn } from './own-scopes.js';
 
 /** Two words for each number of a set; empty if numbers are the bits themselves. */
 export type SetWords = Int32Array;
@@ -77,27 +78,21 @@ const MOST_UNIONS = 1 << 20;
 /** Scopes in one word of a set. */
 export const WORD_BITS = 32;
 
-/** The bits of a set in both words: the ten first, then the scopes of declared families in the order of `index`. */
-export function bitsOfSet(set: ScopeSet, index: ReadonlyMap<string, number>): readonly [low: number, high: number] {
+/** The bits of a set in both words: the ten first, then the scopes of declared families in their order. */
+export function bitsOfSet(set: ScopeSet, declared: OwnScopes): readonly [low: number, high: number] {
   const { record, own } = partsOf(set);
   let [low, high] = [record, 0];
   for (const name of own) {
-    const at = index.get(name);
+    const { scopes, word } = bitOf(name, declared);
     // A scope that the policy does not know opens nothing in it.
-    if (at === undefined) continue;
-    if (at < WORD_BITS) low |= 1 << at;
-    else high |= 1 << (at - WORD_BITS);
+    if (word === 0) low |= scopes;
+    else high |= scopes;
   }
   return [low, high];
 }
 
-/** The place of each scope of declared families among the bits of a set. `own` must be sorted. */
-export function indexOwn(own: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(own.map((name, i) => [name, FIRST_OWN + i]));
-}
-
 /** After the ten. */
-export const FIRST_OWN = 10;
+const FIRST_OWN = 10;
 
 /** One scope, as the table is asked for it. */
 export interface ScopeBit {
@@ -106,9 +101,25 @@ export interface ScopeBit {
 }
 
 /** No bits if the policy does not know the scope. */
-export function bitOf(scope: string, index: ReadonlyMap<string, number>): ScopeBit {
-  const record = recordBitOf(scope);
-  const at = record === 0 ? index.get(scope) : undefined;
-  if (at === undefined) return { scopes: record, word: 0 };
-  return { scopes: 1 << (at % WORD_BITS), word: at < WORD_BITS ? 0 : 1 };
+export function bitOf(scope: string, declared: OwnScopes): ScopeBit {
+  const bit = { scopes: 0, word: 0 };
+  findBit(bit, scope, declared);
+  return bit;
+}
+
+/** Writes the bit of a scope, without making an object. False, and no bits, if the policy does not know the scope. */
+export function findBit(
+  bit: { -readonly [Key in keyof ScopeBit]: ScopeBit[Key] },
+  scope: string,
+  declared: OwnScopes,
+): boolean {
+  bit.word = 0;
+  bit.scopes = recordBitOf(scope);
+  if (bit.scopes !== 0) return true;
+  const place = placeOfOwn(declared, scope);
+  if (place < 0) return false;
+  const at = FIRST_OWN + place;
+  bit.word = at < WORD_BITS ? 0 : 1;
+  bit.scopes = 1 << (at % WORD_BITS);
+  return true;
 }

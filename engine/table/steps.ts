@@ -6,6 +6,7 @@
 // What somebody holds is two functions, one after the other: what is held always, then what is held at some time,
 // through grants with a window. Each has a head: twice the number of its steps, plus 1 in the first if there is a
 // second.
+import type { SetWords } from './scope-numbers.js';
 
 export const SET_BITS = 10;
 /** The lower bits of the set of a step. */
@@ -15,6 +16,19 @@ export const LOW = (1 << SET_BITS) - 1;
 export interface SetColumn {
   readonly words: Int32Array;
   readonly upper: Uint16Array;
+}
+
+/** A column, and what its numbers mean. */
+export interface MeantColumn extends SetColumn {
+  readonly sets: SetWords;
+}
+
+/** One word of the set at an index. */
+export function bitsAt({ words, upper, sets }: MeantColumn, index: number, word: number): number {
+  const low = (words[index] ?? 0) & LOW;
+  // Most policies declare no families. Their sets are bits already, and nothing asks them for a second word.
+  if (sets.length === 0) return word === 0 ? low : 0;
+  return sets[2 * (upper.length === 0 ? low : low | ((upper[index] ?? 0) << SET_BITS)) + word] ?? 0;
 }
 
 /** The number of the set that a word holds. */
@@ -44,11 +58,9 @@ export function lastUpTo(words: Int32Array, most: number, { first, end }: Range)
   return low;
 }
 
-/** The set at a place. */
-export function heldAt(column: SetColumn, head: number, place: number): number {
-  const { words } = column;
-  const step = lastUpTo(words, place, { first: head + 1, end: head + 1 + ((words[head] ?? 0) >>> 1) });
-  return step === head ? 0 : setAt(column, step);
+/** The step that counts at a place; the head if there is none. */
+export function stepFor(words: Int32Array, head: number, place: number): number {
+  return lastUpTo(words, place, { first: head + 1, end: head + 1 + ((words[head] ?? 0) >>> 1) });
 }
 
 /** The head of the function of what is held at some time, or -1. */

@@ -207,7 +207,8 @@ const KEY_BODY = schema({
     },
     scopes: {
       ...scopes,
-      description: 'What the key carries at most. Null or absent: all ten.',
+      description:
+        'What the key carries at most. Null or absent: every scope, of families that the policy declares, too.',
       type: ['array', 'null'],
     },
     restrictions: {

@@ -1,6 +1,6 @@
 // What `keys create|list|revoke` do in the store: turning flags into the request for a new key, and printing keys. This
 // file does not know how the commands are declared.
-import { formatInstant, type Instant, nearest, SCOPES } from '../../engine/index.js';
+import { formatInstant, type Instant, nearest, scopeNames, SCOPES } from '../../engine/index.js';
 import { eventCredential } from '../audit/event-key.js';
 import type { AnonymousSettings } from '../auth/anonymous.js';
 import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
@@ -60,12 +60,27 @@ export function readKeyFlags(flags: KeyFlags, now: Instant, anonymous: Anonymous
   };
   const read = readNewKey(request, now, anonymous);
   if (read.ok) return read.key;
-  const faults = read.faults.map((fault) => faultText(fault, request));
+  throw notCreated(read.faults.map((fault) => faultText(fault, request)));
+}
+
+function notCreated(faults: readonly string[]): CliFailure {
   const text = faults.map((fault) => escapeText(fault)).join('\n');
-  throw new CliFailure(
+  return new CliFailure(
     EXIT.usage,
     { code: 'keys.invalid', message: 'the key was not created' },
     { text, report: { faults } },
+  );
+}
+
+/** A key with a scope that the policy does not know would open nothing with it, and nobody would notice. */
+function requireKnownScopes({ scopes }: Pick<NewKey, 'scopes'>, { policy }: Asked): void {
+  if (scopes === null || policy === null) return;
+  const unknown = scopeNames(scopes).filter((scope) => !policy.scopes.includes(scope));
+  if (unknown.length === 0) return;
+  throw notCreated(
+    unknown.map(
+      (scope) => `${FLAGS.scopes} \`${scope}\`: is not a scope of the policy${meantScope(scope, policy.scopes)}`,
+    ),
   );
 }
 
@@ -87,9 +102,9 @@ function faultText({ field, index, message }: KeyFault, request: KeyRequest): st
   return `${place}: ${message}${field === 'scopes' && given !== null ? meantScope(given) : ''}`;
 }
 
-function meantScope(given: string): string {
-  const meant = nearest(given, SCOPES);
-  return meant === null ? `; they are ${SCOPES.join(', ')}` : `; did you mean \`${meant}\`?`;
+function meantScope(given: string, scopes: readonly string[] = SCOPES): string {
+  const meant = nearest(given, scopes);
+  return meant === null ? `; they are ${scopes.join(', ')}` : `; did you mean \`${meant}\`?`;
 }
 
 export type KeysOptions = SettingFlags & { readonly format: Format };
@@ -105,6 +120,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     now,
     config.authentication.anonymous,
   );
+  requireKnownScopes(fields, asked ?? NOT_ASKED);
   const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
   const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;
   if (refusal !== null)
@@ -134,8 +150,9 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
 async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<Asked | null> {
-  // Without identities there is nothing to ask.
-  if (options.person === undefined && (options.identity ?? []).length === 0) return NOT_ASKED;
+  // Without identities and scopes there is nothing to ask.
+  if (options.person === undefined && [...(options.identity ?? []), ...(options.scope ?? [])].length === 0)
+    return NOT_ASKED;
   const asked = await atPolicy(io, policy, askPolicy);
   if (asked === null && (options.policy !== undefined || options.person !== undefined)) throw unusable(policy);
   return asked;

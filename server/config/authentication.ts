@@ -21,7 +21,7 @@ const CLAIMS = Object.freeze({
   scopeClaim: setting(TEXT, {
     default: null,
     example: 'scope',
-    doc: 'claim with the scopes of a token; a token without it carries none. Unless this is set, tokens carry all ten',
+    doc: 'claim with the scopes of a token; a token without it carries none. Unless this is set, tokens carry every scope',
   }),
   groupsClaim: setting(TEXT, {
     default: null,

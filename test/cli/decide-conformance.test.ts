@@ -2,6 +2,7 @@
 // for decide"). What the documents let be refused instead is listed by rule, with what is answered then.
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { nearest } from '../../engine/index.js';
 import { type DecisionCase, type NeutralActor, readNeutralDecisions } from '../support/neutral-decisions.js';
 import { type NeutralPolicy, toPolicyFiles } from '../support/neutral-policy.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -40,7 +41,9 @@ function refusalOf({ local, identities, scopes }: NeutralActor): Refusal | null 
   }
   const odd = scopes === 'all' ? -1 : scopes.findIndex((scope) => !SCOPES.has(scope));
   if (odd < 0) return null;
-  const message = `\`/actor/credentialScopes/${String(odd)}\` is not a scope`;
+  const meant = nearest(scopes[odd] ?? '', [...SCOPES].sort());
+  const help = meant === null ? '' : `; did you mean \`${meant}\`?`;
+  const message = `\`/actor/credentialScopes/${String(odd)}\` is not a scope${help}`;
   return { rule: 'a credential of scopes', error: { code: 'request.schema', message } };
 }
 

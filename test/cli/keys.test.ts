@@ -146,6 +146,40 @@ describe('keys create', () => {
   });
 });
 
+describe('the scopes of one key', () => {
+  const create = (...more: readonly string[]): readonly string[] => ['create', '--actor', 'till', ...more];
+
+  it('are those of the policy at hand, also by its snapshot', async () => {
+    const grants = 'grants:\n  - { id: a, identity: orcid:ana, namespace: /labs, scopes: [ticket:close] }\n';
+    const folder = await makeFolder({
+      'policy.yaml':
+        'bailiwick: 1\nname: desk\nproviders: { orcid: {} }\nfamilies: { ticket: { actions: [close, escalate] } }\n',
+      'grants.yaml': grants,
+    });
+    expect((await runCli(['compile', folder, '-o', join(folder, 'snapshot.json')])).status).toBe(0);
+    for (const policy of [folder, join(folder, 'snapshot.json')]) {
+      for (const whose of [['--identity', 'orcid:ana'], ['--decide']]) {
+        const ran = await keys(...create(...whose, '--scope', 'ticket:clsoe,ticket:read', '--policy', policy));
+        expect([ran.status, ran.stdout, ran.stderr]).toEqual([
+          2,
+          '',
+          'error: the key was not created\n--scope `ticket:clsoe`: is not a scope of the policy; did you mean `ticket:close`?\n',
+        ]);
+      }
+      const ran = await keys(
+        ...create('--identity', 'orcid:ana', '--scope', 'ticket:close,resource:read', '--policy', policy),
+        ...['--format', 'json'],
+      );
+      expect([ran.status, ran.json()['scopes']]).toEqual([0, ['resource:read', 'ticket:close']]);
+    }
+    expect((await keys('list')).stdout).toContain('resource:read,ticket:close');
+  });
+
+  it('are taken as they are where there is no policy to ask', async () => {
+    expect((await keys(...create('--identity', 'orcid:ana', '--scope', 'ticket:close'))).status).toBe(0);
+  });
+});
+
 describe('the identities of one key', () => {
   const TWO = ['create', '--actor', 'lab', '--identity', 'orcid:ana', '--identity', 'github:ana'];
   const HEADER = 'bailiwick: 1\nname: lab\nproviders: { orcid: {}, github: {} }\n';

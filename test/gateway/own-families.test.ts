@@ -4,8 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf, isScopeName, scopeSetOf, type ScopeSet } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
+import { ask, vocabularyOf } from '../support/authzen-client.js';
 import { call, openGateway, snapshotOf, type TestGateway } from '../support/gateway.js';
+import { runCli } from '../support/run-cli.js';
 import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { type IssuerKey, makeIssuerKey, openIssuer, sign, type TokenIssuer } from '../support/token-issuer.js';
+import { ISSUER_SETTINGS } from '../support/token-world.js';
 
 const ANN = { provider: 'okta', subject: 'ann' };
 const { bytes, policy } = snapshotOf([[ANN, '/emea', ['invoice:read', 'invoice:approve', 'resource:read']]], 'erp', [
@@ -16,18 +21,44 @@ const setOf = (...scopes: readonly string[]): ScopeSet => scopeSetOf(scopes.filt
 let dataDir: string;
 let db: Database;
 let open: TestGateway;
+/** The same, with the names of an enforcement point of AuthZEN. */
+let worded: TestGateway;
 let portal: string;
+let signer: IssuerKey;
+let issuer: TokenIssuer;
+
+const BASE_URL = 'https://pdp.example.org';
+const WORDS = {
+  subjects: { user: { provider: 'okta' } },
+  resources: { company: { ids: { de: '/emea/de', jp: '/apac/jp' } } },
+  actions: { approve_invoice: 'invoice:approve', pay_invoice: 'invoice:pay', void_invoice: 'invoice:void' },
+};
 
 beforeAll(async () => {
   dataDir = await newDataDir();
   db = await openDatabase({ kind: 'embedded', dataDir });
   const at = instantOf(Date.now());
   await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: null, at });
-  open = await openGateway({ db, mode: { kind: 'serve', policy } });
+  signer = await makeIssuerKey('k1');
+  issuer = await openIssuer([signer.jwk]);
+  const mode = { kind: 'serve', policy } as const;
+  open = await openGateway({
+    ...{ db, mode, authzen: { baseUrl: BASE_URL, vocabulary: null } },
+    authentication: {
+      keys: { enabled: true },
+      oidc: [{ ...ISSUER_SETTINGS, issuer: issuer.url, provider: 'okta', scopeClaim: 'scope' }],
+      introspection: [],
+      mtls: null,
+      revocationsFile: null,
+    },
+  });
+  worded = await openGateway({ db, mode, authzen: { baseUrl: BASE_URL, vocabulary: vocabularyOf(WORDS) } });
   portal = (await open.key({ actor: 'portal', identities: [], decide: true })).text;
 });
 afterAll(async () => {
+  await worded.dispose();
   await open.dispose();
+  await issuer.stop();
   await db.close();
   await rm(dataDir, { recursive: true, force: true });
 });
@@ -60,6 +91,154 @@ it('has no records of them, and says so', async () => {
       },
     ]);
   }
+});
+
+it('has no routes for them', async () => {
+  const key = (await open.key({ actor: 'ann', identities: [ANN] })).text;
+  const body = { namespace: '/emea', name: 'INV-1' };
+  for (const path of ['/api/v1/invoices', '/api/v1/invoice']) {
+    const created = await call(open.port, { path, key, body, headers: { 'idempotency-key': 'a' } });
+    expect([created.status, created.json]).toMatchObject([404, { code: 'route.not_found' }]);
+  }
+  const aggregated = await call(open.port, {
+    ...{ path: '/api/v1/query/aggregate', key },
+    body: { family: 'invoice', namespace: '/emea', values: [{ count: true }] },
+  });
+  expect([aggregated.status, JSON.stringify(aggregated.json)]).toEqual([
+    400,
+    expect.stringContaining('there are records of these families only'),
+  ]);
+});
+
+describe('a token', () => {
+  const token = (claims: Readonly<Record<string, unknown>>): Promise<string> => {
+    const now = Math.floor(Date.now() / 1000);
+    return sign(signer, { iss: issuer.url, sub: 'ann', aud: 'bailiwick', iat: now, exp: now + 600, ...claims });
+  };
+
+  it('carries the scopes of its claim, those of the policy included', async () => {
+    expect(await held(await token({ scope: 'openid invoice:approve resource:read read:org' }), '/emea/de')).toEqual([
+      'invoice:approve',
+      'resource:read',
+    ]);
+    expect(await held(await token({ scope: ['invoice:read', 'invoice:void'] }), '/emea/de')).toEqual(['invoice:read']);
+    expect(await held(await token({ scope: 'invoice:*' }), '/emea/de')).toEqual([]);
+    expect(await held(await token({}), '/emea/de')).toEqual([]);
+    const { status } = await call(open.port, {
+      ...{ method: 'GET', path: '/api/v1/whoami' },
+      key: await token({ scope: 'invoice:approve resource:approve' }),
+    });
+    expect(status).toBe(401);
+  });
+});
+
+describe('can-i', () => {
+  it('answers about them, and knows a misspelled one', async () => {
+    const { text } = await open.key({ actor: 'ann', identities: [ANN], scopes: setOf('invoice:approve') });
+    const cwd = await makeFolder({ 'key.txt': text });
+    const canI = async (scope: string): Promise<unknown> => {
+      const { status, stdout, stderr } = await runCli(
+        ['can-i', scope, '/emea/de', '--url', open.gateway.url, '--key-file', 'key.txt'],
+        { cwd },
+      );
+      return [status, stdout + stderr];
+    };
+    expect(await canI('invoice:approve')).toEqual([0, 'yes: invoice:approve /emea/de, by g1\n']);
+    expect(await canI('invoice:read')).toEqual([7, 'no: invoice:read /emea/de\n']);
+    expect(await canI('invoice:aprove')).toEqual([
+      2,
+      'error: `invoice:aprove` is not a scope of the policy\n  help: did you mean `invoice:approve`?\n',
+    ]);
+  });
+});
+
+describe('AuthZEN', () => {
+  const say = async (path: string, body: object, { port } = open): Promise<unknown> => {
+    const said = await ask(port, path, { body, key: portal });
+    expect(said.status).toBe(200);
+    return said.body;
+  };
+  const user = { type: 'okta', id: 'ann' };
+  const at = (id: string): object => ({ type: 'namespace', id });
+  const names = (...all: readonly string[]): object => ({ results: all.map((name) => ({ name })) });
+
+  it('decides about them, one by one and in batches', async () => {
+    const asked = { subject: user, action: { name: 'invoice:approve' }, resource: at('/emea/de') };
+    expect(await say('/access/v1/evaluation', asked)).toMatchObject({ decision: true });
+    const evaluations = [
+      {},
+      { action: { name: 'invoice:pay' } },
+      { action: { name: 'invoice:void' } },
+      { resource: at('/apac') },
+      { resource: at('/emea'), context: { namespace: '/emea/de' } },
+      { action: { name: 'invoice:read' }, resource: at('/emea'), context: { namespace: '/emea/de' } },
+      // There are no records of the family, so this names nothing.
+      { action: { name: 'approve' }, resource: { type: 'invoice', id: '17' } },
+    ];
+    const { evaluations: told } = (await say('/access/v1/evaluations', { ...asked, evaluations })) as {
+      readonly evaluations: readonly { readonly decision: boolean }[];
+    };
+    expect(told.map(({ decision }) => decision)).toEqual([true, false, false, false, false, true, false]);
+  });
+
+  it('searches for who, where and what', async () => {
+    const action = { name: 'invoice:approve' };
+    expect(
+      await say('/access/v1/search/subject', { subject: { type: 'okta' }, action, resource: at('/emea/de') }),
+    ).toMatchObject({ results: [user] });
+    expect(
+      await say('/access/v1/search/resource', { subject: user, action, resource: { type: 'namespace' } }),
+    ).toMatchObject({ results: [{ ...at('/emea'), properties: { extent: 'subtree' } }] });
+    expect(
+      await say('/access/v1/search/resource', {
+        ...{ subject: user, action, resource: { type: 'namespace' } },
+        context: { namespace: '/emea/de' },
+      }),
+    ).toMatchObject({ results: [{ ...at('/emea/de'), properties: { extent: 'node' } }] });
+    expect(await say('/access/v1/search/action', { subject: user, resource: at('/emea/de') })).toMatchObject(
+      names('invoice:approve', 'invoice:read', 'resource:read'),
+    );
+  });
+
+  it('knows the names of a vocabulary and no others, and says which vocabulary it was', async () => {
+    const asked = { subject: { type: 'user', id: 'ann' }, resource: { type: 'company', id: 'de' } };
+    const decided = async (name: string, more: object = {}): Promise<unknown> =>
+      ((await say('/access/v1/evaluation', { ...asked, action: { name }, ...more }, worded)) as { decision: unknown })
+        .decision;
+    expect(await decided('approve_invoice')).toBe(true);
+    expect(await decided('pay_invoice')).toBe(false);
+    // Of a scope that the policy does not know, and a scope that the vocabulary does not name.
+    expect(await decided('void_invoice')).toBe(false);
+    expect(await decided('invoice:approve')).toBe(false);
+    expect(await decided('approve_invoice', { resource: { type: 'company', id: 'jp' } })).toBe(false);
+    expect(await say('/access/v1/search/action', asked, worded)).toMatchObject(names('approve_invoice'));
+    expect(
+      await say(
+        '/access/v1/search/resource',
+        { ...asked, action: { name: 'approve_invoice' }, resource: { type: 'company' } },
+        worded,
+      ),
+    ).toMatchObject({ results: [{ type: 'company', id: 'de' }] });
+    const { digest } = vocabularyOf(WORDS);
+    expect(vocabularyOf({ ...WORDS, actions: { ...WORDS.actions, pay_invoice: 'invoice:write' } }).digest).not.toBe(
+      digest,
+    );
+    expect(vocabularyOf({ actions: WORDS.actions, resources: WORDS.resources, subjects: WORDS.subjects }).digest).toBe(
+      digest,
+    );
+  });
+
+  it('stays within the scopes of the key that asks', async () => {
+    const narrow = await open.key({ actor: 'pep', identities: [], decide: true, scopes: setOf('invoice:read') });
+    for (const [name, decision] of [
+      ['invoice:read', true],
+      ['invoice:approve', false],
+    ]) {
+      const body = { subject: user, action: { name }, resource: at('/emea') };
+      const said = await ask(open.port, '/access/v1/evaluation', { body, key: narrow.text });
+      expect(said.body).toMatchObject({ decision });
+    }
+  });
 });
 
 describe('a key that asks about others', () => {

@@ -5,6 +5,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
+import { SCOPES } from '../../engine/index.js';
 import { revokeKey } from '../../server/auth/api-keys.js';
 import { openTlsIdentity } from '../../server/http/tls-files.js';
 import { type Issued, issue, makeAuthority } from '../support/certificates.js';
@@ -238,6 +239,7 @@ describe('permissions', () => {
           { scope: 'resource:read', grants: ['g1'] },
           { scope: 'resource:write', grants: ['g1'] },
         ],
+        known: [...SCOPES].sort(),
       },
     });
     expect((await permissions({ certificate: bob }, '/labs')).json).toMatchObject({ namespace: '/labs', scopes: [] });

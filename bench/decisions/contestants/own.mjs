@@ -13,6 +13,7 @@ import {
   scopeSetOf,
 } from '../../../dist/engine/index.js';
 import { compilePolicy } from '../../../dist/engine/compiler.js';
+import { keptScopes, keyOfScopes } from '../own-scopes.mjs';
 
 const AT = parseInstant('2027-01-01T00:00:00Z');
 
@@ -23,11 +24,14 @@ export function compile(policy) {
   return compiled.snapshot.bytes;
 }
 
-function toPolicySet({ roles, grants }) {
+function toPolicySet({ families = [], roles, grants }) {
   const place = null;
   const member = (identity) => ({ kind: 'identity', identity, place });
   return {
     name: 'bench',
+    exclusive: [],
+    folders: [],
+    families,
     providers: [],
     people: [],
     roles: roles.map(({ name, identities, roles: inner }) => ({
@@ -79,13 +83,13 @@ const loadResolved = (isAllowed) => (bytes) => {
   const policy = open(bytes);
   const actors = new Map();
   const shape = ({ actor, identities, scopes, restrictions, scope, target }) => {
-    const credential = `${actor} ${scopes.join()} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
+    const credential = `${actor} ${keyOfScopes(scopes)} ${restrictions === null ? 'anywhere' : JSON.stringify(restrictions)}`;
     let resolved = actors.get(credential);
     if (resolved === undefined) {
       resolved = resolveActor(policy, {
         kind: 'request',
         identities,
-        credentialScopes: scopeSetOf(scopes),
+        credentialScopes: scopeSetOf(keptScopes(scopes)),
         namespaceRestrictions: restrictions?.map((path) => canonicalize(path).path) ?? null,
       });
       actors.set(credential, resolved);

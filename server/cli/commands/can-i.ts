@@ -50,6 +50,10 @@ async function canI(io: CliIo, { scope, namespace }: Question, options: Options)
   }
   const credential = await readCredential(io, options.keyFile);
   const held = await askGateway(options.url, namespace, credential);
+  if (held.known !== null) {
+    const { requireScopes } = await import('../actor.js');
+    requireScopes({ scopes: held.known.filter(isScopeName) }, [scope]);
+  }
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
@@ -96,6 +100,8 @@ interface Permissions {
   readonly namespace: string;
   readonly snapshot: string;
   readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
+  /** Null if the gateway is older and does not say. */
+  readonly known: readonly string[] | null;
 }
 
 async function askGateway(base: string, namespace: string, credential: string): Promise<Permissions> {
@@ -124,13 +130,13 @@ async function askGateway(base: string, namespace: string, credential: string): 
 
 /** Null if the answer is not from a gateway. */
 function permissionsOf(value: unknown): Permissions | null {
-  const { namespace, snapshot, scopes } = fieldsOf(value);
+  const { namespace, snapshot, scopes, known } = fieldsOf(value);
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
   const held = scopes.map((one) => {
     const { scope, grants } = fieldsOf(one);
     return { scope: String(scope), grants: Array.isArray(grants) ? grants.map(String) : [] };
   });
-  return { namespace, snapshot, scopes: held };
+  return { namespace, snapshot, scopes: held, known: Array.isArray(known) ? known.map(String) : null };
 }
 
 function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {

@@ -45,7 +45,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(
       new Option(
         '--credential-scopes, --scope <scope>',
-        'carry only these scopes; repeat, or join with commas (default: all ten)',
+        'carry only these scopes; repeat, or join with commas (default: every scope). Families of the policy have scopes too, such as `invoice:approve`',
       ).argParser(collect),
     )
     .addOption(new RuledOption('--scope-none', 'carry no scope at all').excluding('scope'))

@@ -35,6 +35,7 @@ export const permissions: ActorRoute = {
     const held = heldScopesAs(resolve(), { namespace, at });
     toldHeld({ namespace, held });
     const scopes = held.map(({ scope, grants }) => ({ scope, grants: grants.map(({ id }) => id) }));
-    return Promise.resolve({ status: 200, json: JSON.stringify({ namespace, snapshot: policy.digest, scopes }) });
+    const body = { namespace, snapshot: policy.digest, scopes, known: policy.scopes };
+    return Promise.resolve({ status: 200, json: JSON.stringify(body) });
   },
 };
