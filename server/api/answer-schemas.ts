@@ -109,11 +109,6 @@ export const PERMISSIONS_SCHEMA = Object.freeze({
       type: 'array',
       items: whole({ scope, grants: { type: 'array', items: text } }),
     },
-    known: {
-      description: 'Every scope that the policy knows, whether the actor holds it or not.',
-      type: 'array',
-      items: scope,
-    },
   }),
 });
 

@@ -147,7 +147,7 @@ describe('can-i', () => {
     expect(await canI('invoice:read')).toEqual([7, 'no: invoice:read /emea/de\n']);
     expect(await canI('invoice:aprove')).toEqual([
       2,
-      'error: `invoice:aprove` is not a scope of the policy\n  help: did you mean `invoice:approve`?\n',
+      'error: `invoice:aprove` is not a scope of the policy; did you mean `invoice:approve`?\n',
     ]);
   });
 });

@@ -5,7 +5,6 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
-import { SCOPES } from '../../engine/index.js';
 import { revokeKey } from '../../server/auth/api-keys.js';
 import { openTlsIdentity } from '../../server/http/tls-files.js';
 import { type Issued, issue, makeAuthority } from '../support/certificates.js';
@@ -239,10 +238,25 @@ describe('permissions', () => {
           { scope: 'resource:read', grants: ['g1'] },
           { scope: 'resource:write', grants: ['g1'] },
         ],
-        known: [...SCOPES].sort(),
       },
     });
     expect((await permissions({ certificate: bob }, '/labs')).json).toMatchObject({ namespace: '/labs', scopes: [] });
+  });
+
+  it('are about one scope if one is named, which the policy must know', async () => {
+    expect((await permissions({ certificate: alice }, '/labs/optics&scope=resource:write')).json).toMatchObject({
+      scopes: [{ scope: 'resource:write', grants: ['g1'] }],
+    });
+    expect((await permissions({ certificate: alice }, '/labs/optics&scope=namespace:write')).json).toMatchObject({
+      scopes: [],
+    });
+    expect(await permissions({ certificate: alice }, '/labs/optics&scope=resource:wirte')).toMatchObject({
+      status: 400,
+      json: {
+        code: 'request.schema',
+        errors: [{ message: 'the query parameter scope is not a scope of the policy; did you mean resource:write?' }],
+      },
+    });
   });
 
   it('D08 are no more than the credential carries, whatever the grants say', async () => {

@@ -1,12 +1,15 @@
 // Families of a policy's own in an editor: completed where a scope stands, and the keys of their declaration.
 import { expect, it } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
-import { choicesAt } from '../../server/lsp/complete.js';
+import { choicesAt } from '../../server/authoring/complete.js';
 import { makeFolderChecker } from '../../server/lsp/policy-folder.js';
 import { fromRoot } from '../support/root.js';
 
 const completed = async (file: string, text: string): Promise<readonly string[]> => {
-  const checked = await makeFolderChecker(fromRoot('docs/examples/erp')).check(new Map(), instantOf(0));
+  const { value: checked } = await makeFolderChecker(fromRoot('docs/examples/erp'))
+    .check(new Map(), instantOf(0))
+    .next();
+  if (checked === undefined) throw new Error('a check has a first step');
   expect(checked.diagnostics).toEqual([]);
   const lines = text.split('\n');
   const place = { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };

@@ -49,11 +49,7 @@ async function canI(io: CliIo, { scope, namespace }: Question, options: Options)
     throw usage(`\`${scope}\` is not a scope`, help);
   }
   const credential = await readCredential(io, options.keyFile);
-  const held = await askGateway(options.url, namespace, credential);
-  if (held.known !== null) {
-    const { requireScopes } = await import('../actor.js');
-    requireScopes({ scopes: held.known.filter(isScopeName) }, [scope]);
-  }
+  const held = await askGateway(options.url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
@@ -100,18 +96,16 @@ interface Permissions {
   readonly namespace: string;
   readonly snapshot: string;
   readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
-  /** Null if the gateway is older and does not say. */
-  readonly known: readonly string[] | null;
 }
 
-async function askGateway(base: string, namespace: string, credential: string): Promise<Permissions> {
+async function askGateway(base: string, { scope, namespace }: Question, credential: string): Promise<Permissions> {
   const [{ OutgoingError, send, urlFault }, { parseStrictJson }] = await Promise.all([
     import('../../outgoing.js'),
     import('../../json.js'),
   ]);
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);
-  const url = `${base.replace(/\/$/, '')}/api/v1/permissions?namespace=${encodeURIComponent(namespace)}`;
+  const url = `${base.replace(/\/$/, '')}/api/v1/permissions?${new URLSearchParams({ namespace, scope }).toString()}`;
   const { answerBytes: maxBytes, answerTimeout: timeout } = CLI_LIMITS;
   const headers = { Authorization: `Bearer ${credential}` };
   const answer = await send({ url, headers, maxBytes, timeout }).catch((error: unknown) => {
@@ -122,6 +116,7 @@ async function askGateway(base: string, namespace: string, credential: string): 
   const held = answer.status === 200 && read.ok ? permissionsOf(read.value) : null;
   if (held !== null) return held;
   const code = read.ok ? codeOf(read.value) : null;
+  if (code === 'request.schema') throw usage(`\`${scope}\` ${aboutScope(read.ok ? read.value : null)}`);
   if (code === 'namespace.invalid') throw usage(`\`${namespace}\` is not the path of a namespace`);
   const status = `${String(answer.status)}${code === null ? '' : ` ${code}`}`;
   const help = answer.status === 401 ? 'give a key or token that this gateway accepts with --key-file' : undefined;
@@ -130,13 +125,13 @@ async function askGateway(base: string, namespace: string, credential: string): 
 
 /** Null if the answer is not from a gateway. */
 function permissionsOf(value: unknown): Permissions | null {
-  const { namespace, snapshot, scopes, known } = fieldsOf(value);
+  const { namespace, snapshot, scopes } = fieldsOf(value);
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
   const held = scopes.map((one) => {
     const { scope, grants } = fieldsOf(one);
     return { scope: String(scope), grants: Array.isArray(grants) ? grants.map(String) : [] };
   });
-  return { namespace, snapshot, scopes: held, known: Array.isArray(known) ? known.map(String) : null };
+  return { namespace, snapshot, scopes: held };
 }
 
 function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
@@ -146,6 +141,14 @@ function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
 function refused(message: string, help?: string, cause?: unknown): CliFailure {
   const detail = { ...(help === undefined ? {} : { help }), cause };
   return new CliFailure(EXIT.precondition, { code: 'can-i.gateway', message }, detail);
+}
+
+/** What a gateway says of a scope that its policy does not know. */
+function aboutScope(problem: unknown): string {
+  const { errors } = fieldsOf(problem);
+  const { message } = fieldsOf(Array.isArray(errors) ? errors[0] : null);
+  const meant = typeof message === 'string' ? /did you mean ([a-z-]+:[a-z-]+)\?/.exec(message)?.[1] : undefined;
+  return `is not a scope of the policy${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`;
 }
 
 /** The code of a problem, if it has the form of one. */
