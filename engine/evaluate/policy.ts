@@ -95,6 +95,13 @@ export function loadedOf(policy: Policy): LoadedTables | null {
   return source;
 }
 
+/** What proofs use of a policy that must be compiled. */
+export function compiledOf(policy: Policy): PreparedPolicy {
+  const found = preparedOf(policy);
+  invariant(found !== null, 'only a compiled policy has grants');
+  return found;
+}
+
 /** What proofs use, made on first use; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
   const known = prepared.get(policy);

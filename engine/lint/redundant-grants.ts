@@ -11,6 +11,7 @@ import { firstFrom, listRows } from '../model/row-lists.js';
 import { leastClasses, type NamespaceClass } from './least-classes.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
+import { countPrincipals } from '../model/tables.js';
 
 /** At most this many covering grants are named; if there are more, the message gives their number. */
 const MAX_NAMED = 3;
@@ -103,7 +104,7 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
   const spend = (taken: number): void => {
     left -= taken;
   };
-  const classes = classesByPrincipal(holders, world.roles.length + world.tables.identities.subject.length);
+  const classes = classesByPrincipal(holders, countPrincipals(world.tables));
   const lastFailed = new Int32Array(classes.start.length).fill(-1);
   const everyHolder: Search['everyHolder'] = (principal, test) => {
     const failed = lastFailed[principal] ?? -1;

@@ -4,7 +4,15 @@ import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
 import { makeScopeColumn, NO_SCOPES } from './scope-set.js';
-import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from './tables.js';
+import {
+  countPrincipals,
+  type GrantColumns,
+  identityText,
+  type MemberColumns,
+  memberWindows,
+  type PolicyTables,
+  type TextColumn,
+} from './tables.js';
 
 /** Between the id of a grant and what tells apart the rows that were narrowed from it. No id has it. */
 const MARK = '\0';
@@ -103,12 +111,7 @@ function withoutWindows({ role, member, file, line, windows }: MemberColumns): M
 function makeDerivation(tables: PolicyTables, most: number): (grant: number) => readonly Derived[] | null {
   const { grants, members, roles } = tables;
   const edgesBelow = listRows(members.role, roles.name.length);
-  const windows = new Map(
-    Array.from(members.windows?.row ?? [], (edge, i) => [
-      edge,
-      { from: members.windows?.from[i] ?? -Infinity, until: members.windows?.until[i] ?? Infinity },
-    ]),
-  );
+  const windows = memberWindows(tables);
   const hasBelow = rolesAbove(tables, edgesBelow, windows);
   let count = 0;
 
@@ -154,13 +157,10 @@ function makeDerivation(tables: PolicyTables, most: number): (grant: number) => 
 }
 
 /** 1 for each role below which there is a member with a window, however deep. Identities have none. */
-function rolesAbove(
-  { members, roles, identities }: PolicyTables,
-  edgesBelow: RowLists,
-  windows: ReadonlyMap<number, unknown>,
-): Uint8Array {
+function rolesAbove(tables: PolicyTables, edgesBelow: RowLists, windows: ReadonlyMap<number, unknown>): Uint8Array {
+  const { members, roles } = tables;
   const has = new Uint8Array(roles.name.length);
-  const edgesOf = listRows(members.member, roles.name.length + identities.subject.length);
+  const edgesOf = listRows(members.member, countPrincipals(tables));
   const found: number[] = [];
   const add = (role: number): void => {
     if (has[role] === 1) return;
@@ -175,8 +175,6 @@ function rolesAbove(
 }
 
 /** As texts of a policy name it: a role has no colon, an identity has one. */
-function memberName({ roles, identities, providers }: PolicyTables, principal: number): string {
-  const row = principal - roles.name.length;
-  if (row < 0) return roles.name[principal] ?? '';
-  return `${providers[identities.provider[row] ?? 0] ?? ''}:${identities.subject[row] ?? ''}`;
+function memberName(tables: PolicyTables, principal: number): string {
+  return tables.roles.name[principal] ?? identityText(tables, principal - tables.roles.name.length);
 }

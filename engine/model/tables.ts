@@ -5,6 +5,8 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
+import { formatIdentity, type Identity } from './identity.js';
+import type { Window } from './instant.js';
 import type { ScopeColumn } from './scope-set.js';
 import type { Vocabulary } from './vocabulary.js';
 
@@ -101,6 +103,38 @@ export interface Narrowed {
    * By row of a narrowed grant: the stated member edges through which its principal holds the grant, the principal's own first.
    */
   readonly edges: ReadonlyMap<number, readonly number[]>;
+}
+
+/** How many principals there are: roles, then identities. */
+export function countPrincipals({ roles, identities }: Pick<PolicyTables, 'roles' | 'identities'>): number {
+  return roles.name.length + identities.subject.length;
+}
+
+type Identities = Pick<PolicyTables, 'providers' | 'identities'>;
+
+export function identityAt({ providers, identities }: Identities, row: number): Identity {
+  return { provider: providers[identities.provider[row] ?? 0] ?? '', subject: identities.subject[row] ?? '' };
+}
+
+/** `provider:subject` */
+export function identityText(tables: Identities, row: number): string {
+  return formatIdentity(identityAt(tables, row));
+}
+
+/** A member of a role, as reports name it: `role <name>` or `provider:subject` */
+export function memberText(tables: PolicyTables, principal: number): string {
+  const { name } = tables.roles;
+  return principal < name.length ? `role ${name[principal] ?? ''}` : identityText(tables, principal - name.length);
+}
+
+/** The windows of the member edges that have one. */
+export function memberWindows({ members: { windows } }: PolicyTables): ReadonlyMap<number, Window> {
+  return new Map(
+    Array.from(windows?.row ?? [], (edge, i) => [
+      edge,
+      { from: windows?.from[i] ?? -Infinity, until: windows?.until[i] ?? Infinity },
+    ]),
+  );
 }
 
 /** The tables as a file states them. */

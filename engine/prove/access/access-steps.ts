@@ -1,11 +1,10 @@
 // What one identity holds, as a function over all paths and all time that anybody can hash and check (docs/proofs.md "Proofs of access").
 // It depends on what is held alone: two policies that give an identity the same rights give the same steps.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { identitiesByClass } from '../../model/holders.js';
 import type { Identity } from '../../model/identity.js';
 import { formatInstant, instantOf } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, ROOT } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { rowsOf } from '../../model/row-lists.js';
@@ -16,6 +15,7 @@ import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { walkRights } from '../cells/walk.js';
+import { identityAt } from '../../model/tables.js';
 
 /** Scopes from an instant on (RFC 3339 in UTC); null: ever since. */
 export type ScopesSince = readonly [from: string | null, scopes: readonly ScopeName[]];
@@ -34,36 +34,26 @@ export interface Access {
 
 /** Who holds anything at any time, each once. Identities of one entry hold the same; several entries may. `policy` must be compiled. */
 export function* accessOfAll(policy: Policy): Iterable<Access> {
-  const prepared = preparedTables(policy);
+  const prepared = compiledOf(policy);
   const { holders, tables } = prepared;
   const stepsOf = makeSteps(prepared);
   const members = identitiesByClass(holders);
   for (let holder = 0; holder < holders.count; holder += 1) {
     const steps = stepsOf(principalsOfClass(prepared, holder));
     if (steps.length < 2) continue;
-    const identities = Array.from(rowsOf(members, holder), (row) => ({
-      provider: tables.providers[tables.identities.provider[row] ?? 0] ?? '',
-      subject: tables.identities.subject[row] ?? '',
-    }));
-    yield { identities, steps };
+    yield { identities: Array.from(rowsOf(members, holder), (row) => identityAt(tables, row)), steps };
   }
 }
 
 /** One step, with the key `""` and no scopes, for an identity that never holds anything. `policy` must be compiled. */
 export function accessOf(policy: Policy, identity: Identity): readonly AccessStep[] {
-  const prepared = preparedTables(policy);
+  const prepared = compiledOf(policy);
   return makeSteps(prepared)(principalsOf(prepared, identity));
 }
 
 /** The key of a path among those of the steps. */
 export function accessKey(path: NamespacePath): string {
   return path === ROOT ? path : `${path}/`;
-}
-
-function preparedTables(policy: Policy): PreparedPolicy {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only compiled policies name identities');
-  return prepared;
 }
 
 /** The keys at which rights can change, and the order of each: three for a node (at it, below it, after it). */

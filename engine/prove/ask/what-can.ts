@@ -1,8 +1,7 @@
 // What somebody holds in the whole tree by one identity or by several together: its regions, with their scopes and grants.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, type Identity, isProviderOf } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import type { ScopeName } from '../../model/scope.js';
@@ -29,8 +28,7 @@ export function whatCan(
   policy: Policy,
   { identities, at }: { readonly identities: readonly Identity[]; readonly at: Instant },
 ): readonly HeldRegion[] {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const principals = new Set(identities.flatMap((identity) => [...principalsOf(prepared, identity)]));
   // Other grants do not matter to these identities, so their namespaces do not become nodes.
   const paths = [...principals].flatMap((principal) =>

@@ -1,10 +1,11 @@
 // Who has grants that count near some places: only their rights can differ there.
+import { countPrincipals } from '../../model/tables.js';
 import type { PolicyRows, Rights, Rows } from './holdings.js';
 import type { Nodes } from './nodes.js';
 
 /** 1 for each principal that has any of these grants (1 for each). */
 export function principalsOfGrants({ tables }: PolicyRows, grants: Uint8Array): Uint8Array {
-  const found = new Uint8Array(tables.roles.name.length + tables.identities.subject.length);
+  const found = new Uint8Array(countPrincipals(tables));
   grants.forEach((one, grant) => {
     if (one === 1) found[tables.grants.principal[grant] ?? 0] = 1;
   });

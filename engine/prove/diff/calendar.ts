@@ -1,12 +1,11 @@
 // Each instant at which anybody's access changes by itself, because the window of a grant or of a membership begins or ends. What changes
 // is exact: it is read off what everybody holds for all time, not sampled before and after (docs/meaning.md "Changes by themselves").
 import { commonScopes, NO_SCOPES, type ScopeSet, scopesWithout } from '../../model/scope-set.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { groupBy } from '../../model/group.js';
 import { type Instant, instantOf, type Window } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { compareNumbers, compareTexts } from '../../model/order.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { NOTHING, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
@@ -23,13 +22,14 @@ import {
   outermost,
   type Rights,
 } from '../cells/holdings.js';
-import { type Group, groupsNear, identityText } from '../cells/identities.js';
+import { type Group, groupsNear } from '../cells/identities.js';
 import { principalsNear, rowsNear } from '../cells/near.js';
 import { makeNodes } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { makeTurnCauses, type Turn, type TurnCause } from './turn-causes.js';
+import { identityText } from '../../model/tables.js';
 
 /**
  * Cells that turn at an instant, which is `from`. If they are gained, they are held until `until`; if they are lost, nobody of them holds
@@ -83,8 +83,7 @@ export function calendarOf(
   policy: Policy,
   { from, until, violations = [], limits = ENGINE_LIMITS }: CalendarRequest,
 ): Calendar {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only compiled policies have cells');
+  const prepared = compiledOf(policy);
   const rights = makeRights(prepared, makeNodes(namedPaths(prepared)));
   const instants = [...instantsOf([prepared.tables])].filter((instant) => from <= instant && instant < until);
   let window: Window = { from, until };
@@ -135,7 +134,7 @@ function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: W
     instants: instantsOf([policy.tables]),
     scopes: policy.tables.vocabulary.scopes.length,
     identities: subject.length,
-    nameOf: (identity: number) => identityText(policy, identity),
+    nameOf: (identity: number) => identityText(policy.tables, identity),
   };
   const rows = { begins: makeRows(space, causes.causes), ends: makeRows(space, causes.causes) };
   let left = most;

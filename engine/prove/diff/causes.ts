@@ -4,14 +4,13 @@ import { commonScopes, NO_SCOPES, scopesWithout } from '../../model/scope-set.js
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { type CitedGrant, type CitedRole, citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
-import { memberText } from '../cells/member-text.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import type { KeyedCause } from '../cells/rows.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
-import { statedTables } from '../../model/tables.js';
+import { memberText, statedTables } from '../../model/tables.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 

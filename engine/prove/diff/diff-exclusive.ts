@@ -1,8 +1,7 @@
 // Which identities exclude each other in one policy and not in the other. A removed pair opens everything that an actor with both
 // identities would hold; an added one closes it.
 import { type ExclusivePair, pairTexts } from '../../model/exclusions.js';
-import type { PolicyTables } from '../../model/tables.js';
-import { identityText } from '../cells/identities.js';
+import { identityText, type PolicyTables } from '../../model/tables.js';
 
 export interface ExclusiveDiff {
   /** Sorted. */
@@ -20,6 +19,6 @@ export function diffExclusive(old: PolicyTables, changed: PolicyTables): Exclusi
 type Pairs = ReadonlyMap<string, ExclusivePair>;
 
 function pairsOf(tables: PolicyTables): Pairs {
-  const pairs = pairTexts(tables.exclusive, (row) => identityText({ tables }, row));
+  const pairs = pairTexts(tables.exclusive, (row) => identityText(tables, row));
   return new Map(pairs.map((pair) => [JSON.stringify(pair), pair]));
 }

@@ -1,13 +1,12 @@
 // Exactly what anyone gains or loses from one policy to another, over all identities, namespaces, scopes and time. The result is folded
 // into a few disjoint rows, each with its causes (docs/meaning.md "Cells").
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
 import { makeFold } from '../cells/fold.js';
 import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
-import { identityText } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
@@ -17,6 +16,7 @@ import { visitCarriers } from './patch-carriers.js';
 import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
 import { diffScopes, type ScopesDiff } from './diff-scopes.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
+import { identityText } from '../../model/tables.js';
 
 /** Cells that one policy holds and the other does not. `causes` is never empty. */
 export type DiffRow = CellRow<Cause>;
@@ -42,7 +42,7 @@ export interface DiffReport {
  * near changes.
  */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
-  const report = comparePolicies(prepared(old), prepared(changed));
+  const report = comparePolicies(compiledOf(old), compiledOf(changed));
   // A cross-check: the two computations have only the tables in common.
   invariant(
     report.equal === (old.decisions === changed.decisions),
@@ -51,18 +51,12 @@ export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   return report;
 }
 
-function prepared(policy: Policy): PreparedPolicy {
-  const tables = preparedOf(policy);
-  invariant(tables !== null, 'only compiled policies have cells');
-  return tables;
-}
-
 /** The same of policies that were prepared already. */
 export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffReport {
   const pair = makePair(old, changed);
   const groups = findAffected(pair);
   const finder = makeCauseFinder(pair);
-  const space = { ...pair, nameOf: (identity: number) => identityText(pair.new.policy, identity) };
+  const space = { ...pair, nameOf: (identity: number) => identityText(pair.new.policy.tables, identity) };
   const rows = { gained: makeRows(space, finder.causes), lost: makeRows(space, finder.causes) };
   let nodes = 0;
   for (const group of groups) {

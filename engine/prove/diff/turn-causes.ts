@@ -1,9 +1,8 @@
 // Why access changes at an instant by itself: the windows of grants and memberships that begin or end then.
 import { statedId, statedRow } from '../../model/narrow-members.js';
-import { type PolicyTables, statedTables } from '../../model/tables.js';
+import { memberText, memberWindows, type PolicyTables, statedTables } from '../../model/tables.js';
 import { citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
 import type { KeyedCause } from '../cells/rows.js';
-import { memberText } from '../cells/member-text.js';
 import { type Cause, keyOf } from './causes.js';
 
 /** What a window does at an instant. */
@@ -22,7 +21,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
   const causes: KeyedCause<TurnCause>[] = [];
   const numbers = new Map<string, number>();
   const stated = statedTables(tables);
-  const windows = new Map(Array.from(stated.members.windows?.row ?? [], (edge, i) => [edge, i]));
+  const windows = memberWindows(stated);
 
   const numberOf = (place: string, make: () => TurnCause): number => {
     const known = numbers.get(place);
@@ -63,9 +62,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
         bound === instant ? [numberOf(`${turn} grant ${String(grant)}`, () => grantCause(grant, turn))] : [];
       for (const edge of tables.narrowed?.edges.get(row) ?? []) {
         const window = windows.get(edge);
-        if (window === undefined) continue;
-        const { from, until } = stated.members.windows ?? { from: [], until: [] };
-        if ((turn === 'begins' ? from : until)[window] === instant)
+        if (window?.[turn === 'begins' ? 'from' : 'until'] === instant)
           found.push(numberOf(`${turn} member ${String(edge)}`, () => memberCause(edge, turn)));
       }
       return found;

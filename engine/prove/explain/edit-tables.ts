@@ -6,8 +6,13 @@ import { groupHolders } from '../../model/holders.js';
 import { windowOf } from '../../model/instant.js';
 import { narrowMembers } from '../../model/narrow-members.js';
 import { makeScopeColumn, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
-import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
-import { memberWindows } from './member-windows.js';
+import {
+  type GrantColumns,
+  type MemberColumns,
+  memberWindows,
+  type PolicyTables,
+  type TextColumn,
+} from '../../model/tables.js';
 
 /** What a grant is to be; what is absent stays. Null means open. */
 export interface GrantVersion {

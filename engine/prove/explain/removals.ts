@@ -5,11 +5,9 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
 import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
-import type { PolicyTables } from '../../model/tables.js';
-import { memberText } from '../cells/member-text.js';
+import { memberText, memberWindows, type PolicyTables } from '../../model/tables.js';
 import { grantRefs, placeOf } from '../cells/held-grants.js';
 import type { GrantVersion, MemberVersion } from './edit-tables.js';
-import { memberWindows } from './member-windows.js';
 import type { Point } from './ways.js';
 
 /** A membership. Its place is absent if the policy was built in memory. */

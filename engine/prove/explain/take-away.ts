@@ -1,7 +1,7 @@
 // What would deny an allowed access: every set of single changes of the policy that does and of which none can be spared, the smallest
 // first, each with exactly what it takes away from whom (docs/meaning.md "Taking away").
 import { findGrants } from '../../evaluate/find-grants.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { formatIdentity } from '../../model/identity.js';
@@ -67,8 +67,7 @@ export function takeAway(
   request: ExplainRequest,
   { set, limits = ENGINE_LIMITS }: TakeAwayOptions,
 ): TakenAway {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy has grants to take away');
+  const prepared = compiledOf(policy);
   const tables = statedTables(prepared.tables);
   const target = canonicalize(request.target);
   const { scope, at } = request;

@@ -1,9 +1,9 @@
 // The ways by which an actor comes to an access: from one of its identities through memberships to a grant, all of them in force then.
 // The access is denied if every way is cut. Grants, memberships and the scopes of a role are the points at which ways can be cut.
+import { addTo } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
-import type { PolicyTables } from '../../model/tables.js';
-import { linkWindows } from './member-windows.js';
+import { countPrincipals, memberWindows, type PolicyTables } from '../../model/tables.js';
 
 /** One place in the policy that carries an access. All rows are those of the tables as a file states them. */
 export type Point =
@@ -31,9 +31,12 @@ export interface Carried {
 /** `tables` must be as a file states them, with the windows of members. */
 export function findWays(tables: PolicyTables, { identities, grants, isRoleScoped, at }: Carried): Ways {
   const { role, member } = tables.members;
-  const principals = tables.roles.name.length + tables.identities.subject.length;
-  const isThen = linkWindows(tables, at);
-  const byMember = listRows(member, principals);
+  const windows = memberWindows(tables);
+  const isThen = (edge: number): boolean => {
+    const { from = -Infinity, until = Infinity } = windows.get(edge) ?? {};
+    return from <= at && at < until;
+  };
+  const byMember = listRows(member, countPrincipals(tables));
   const byRole = listRows(role, tables.roles.name.length);
   const above = new Set(identities);
   for (const one of above) for (const edge of rowsOf(byMember, one)) if (isThen(edge)) above.add(role[edge] ?? 0);
@@ -56,18 +59,13 @@ export function findWays(tables: PolicyTables, { identities, grants, isRoleScope
     ...roles.map((one): Point => ({ kind: 'role', role: one })),
   ];
   const out = new Map<number, Step[]>();
-  const add = (from: number, step: Step): void => {
-    const steps = out.get(from);
-    if (steps === undefined) out.set(from, [step]);
-    else steps.push(step);
-  };
   carrying.forEach((grant, i) => {
     const principal = tables.grants.principal[grant] ?? 0;
     const scopes = isRoleScoped(grant) ? [carrying.length + edges.length + roles.indexOf(principal)] : [];
-    add(principal, { points: [i, ...scopes], to: null });
+    addTo(out, principal, { points: [i, ...scopes], to: null });
   });
   edges.forEach((edge, i) => {
-    add(member[edge] ?? 0, { points: [carrying.length + i], to: role[edge] ?? 0 });
+    addTo(out, member[edge] ?? 0, { points: [carrying.length + i], to: role[edge] ?? 0 });
   });
   return { points, find: (cut) => findWay(identities, out, cut) };
 }

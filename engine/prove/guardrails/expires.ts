@@ -10,6 +10,7 @@ import { groupsNear } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
 import { checkGrants } from './grant-rules.js';
 import type { Finding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
+import { countPrincipals } from '../../model/tables.js';
 
 export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): Finding {
   const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
@@ -46,14 +47,14 @@ function checkFollowing(scene: Scene, within: number): Finding {
 
 /** Only where grants follow each other anywhere. Grants that are too long by themselves are told of already. */
 function seriesOf(scene: Scene, within: number): readonly Series[] {
-  const { grants, roles, identities } = scene.policy.tables;
+  const { grants } = scene.policy.tables;
   const short: Holding[] = [];
   for (let grant = 0; grant < grants.id.length; grant += 1) {
     const [from, until] = [grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0];
     if (from < until && until - from <= within) short.push(holdingOf(scene, grant));
   }
   const byPrincipal = groupBy(short.sort(compareHoldings), ({ grant }) => grants.principal[grant] ?? 0);
-  const matters = new Uint8Array(roles.name.length + identities.subject.length);
+  const matters = new Uint8Array(countPrincipals(scene.policy.tables));
   for (const principal of byPrincipal.keys()) matters[principal] = 1;
   return groupsNear(scene.policy, matters, scene.counted.parties()).flatMap(({ principals, parties }) => {
     const holdings = principals.flatMap((principal) => byPrincipal.get(principal) ?? []).sort(compareHoldings);

@@ -3,6 +3,7 @@ import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { addTo, remember } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import type { PolicyPerson } from '../../model/policy-set.js';
+import { identityAt } from '../../model/tables.js';
 import { identityRow } from '../cells/identities.js';
 import { type Human, providerOfGroup } from './actors.js';
 
@@ -51,10 +52,7 @@ export function makePeople(policy: PreparedPolicy, declared: readonly PolicyPers
   return {
     named,
     ofIdentity: new Map(named.flatMap((person) => Array.from(person.rows, (row) => [row, person]))),
-    identityOf: remember((row: number) => ({
-      provider: tables.providers[tables.identities.provider[row] ?? 0] ?? '',
-      subject: tables.identities.subject[row] ?? '',
-    })),
+    identityOf: remember((row: number) => identityAt(tables, row)),
     isGroup: (row) => (claimedBy[tables.identities.provider[row] ?? -1] ?? null) !== null,
     groupsOf,
   };

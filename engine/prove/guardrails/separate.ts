@@ -2,6 +2,7 @@
 // person, every node, and all time.
 import { remember } from '../../model/group.js';
 import { commonScopes, haveCommon, NO_SCOPES, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
+import { countPrincipals } from '../../model/tables.js';
 import { mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { carriers, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
@@ -17,13 +18,13 @@ import { heldTogether } from './together.js';
 /** No two sides may be held together in one cell. */
 export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): Finding {
   const { nodes, policy, counted } = scene;
-  const { grants, roles, identities } = policy.tables;
+  const { grants, identities } = policy.tables;
   const broken = remember((held: ScopeSet): ScopeSet => heldOfSeveral(sides, held));
   const breaks = (held: ScopeSet): boolean => broken(held) !== NO_SCOPES;
   const node = nodes.rowOf.get(under) ?? 0;
   const holdings = concernedBy(scene, { under: node, scopes: uniteScopes(sides) });
   const principals = Int32Array.from(holdings, (holding) => grants.principal[holding.grant] ?? 0);
-  const matters = new Uint8Array(roles.name.length + identities.subject.length);
+  const matters = new Uint8Array(countPrincipals(policy.tables));
   for (const principal of principals) matters[principal] = 1;
   scene.spend(STEPS_OF.grouping * (grants.id.length + identities.subject.length));
   const groups = groupsNear(policy, matters, counted.parties());

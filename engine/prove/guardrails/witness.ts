@@ -3,8 +3,9 @@
 import { groupBy, remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareLists } from '../../model/order.js';
+import { identityText } from '../../model/tables.js';
 import { type CitedGrant, type CitedRole, grantRefsWithRole } from '../cells/held-grants.js';
-import { identityText, makeOrder } from '../cells/identities.js';
+import { makeOrder } from '../cells/identities.js';
 import { pathAt } from '../cells/nodes.js';
 import { comparePatches, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
 import { STEPS_OF } from './proof-budget.js';
@@ -60,7 +61,7 @@ export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming
   const bringers = makeBringers(scene, joined);
   const named = joined.map((sighting) => ({ sighting, rows: same(bringers.identitiesOf(sighting)) }));
   const order = makeOrder(
-    { count: policy.tables.identities.subject.length, textOf: (identity) => identityText(policy, identity) },
+    { count: policy.tables.identities.subject.length, textOf: (identity) => identityText(policy.tables, identity) },
     named.map(({ rows }) => rows),
   );
   const textsOf = remember((rows: RowNumbers) => order(rows).map(({ text }) => text));

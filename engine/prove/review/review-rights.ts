@@ -1,10 +1,9 @@
 // What has become of rights that were reviewed: which are still held under a policy, cell by cell, whatever grant gives them now, and what
 // is held that was not there before (docs/access-review.md "Check the decisions").
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy } from '../../model/group.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
-import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
@@ -28,12 +27,13 @@ import {
   reachOf,
   type Rows,
 } from '../cells/holdings.js';
-import { identityRow, identityText, principalsOfClass } from '../cells/identities.js';
+import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { comparePatches, type Patch, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { type RightsSelection, selectedHoldings } from './held-rights.js';
+import { identityText } from '../../model/tables.js';
 
 /** A right as it was frozen, and what was decided about it; null if nothing was. */
 export interface ReviewedRight {
@@ -76,8 +76,7 @@ export function reviewRights(
   reviewed: readonly ReviewedRight[],
   selection: RightsSelection,
 ): RightsNow {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const nodes = makeNodes(
     namedPaths(prepared),
     sortPaths([selection.under, ...reviewed.map(({ namespace }) => namespace)]),
@@ -115,7 +114,10 @@ export function reviewRights(
     }
   }
   const frozenOf = (row: number): readonly Holding[] =>
-    holdingsOf(nodes, reviewed, { indexes: byIdentity.get(identityText(prepared, row)) ?? [], at: selection.at });
+    holdingsOf(nodes, reviewed, {
+      indexes: byIdentity.get(identityText(prepared.tables, row)) ?? [],
+      at: selection.at,
+    });
   return { rights: now, appeared: findAppeared(prepared, nodes, { selection, presentOf, frozenOf }) };
 }
 
@@ -212,7 +214,7 @@ function findAppeared(
     instants: instantsOf([tables]),
     scopes: scopesOfAny([tables]),
     identities: tables.identities.subject.length,
-    nameOf: (identity: number) => identityText(policy, identity),
+    nameOf: (identity: number) => identityText(tables, identity),
   };
   const rows = makeRows(space, causes.all);
   const asked =

@@ -3,11 +3,10 @@
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { Diagnostic } from '../../diagnostics/diagnostic.js';
 import { makeDiagnostic } from '../../diagnostics/report.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { remember } from '../../model/group.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
-import { invariant } from '../../model/invariant.js';
 import type { PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { grantsHeldBy } from './intervals.js';
 
@@ -26,8 +25,7 @@ export function costOfTests(
   policy: Policy,
   limits: Pick<EngineLimits, 'testSteps'> = ENGINE_LIMITS,
 ): Diagnostic | null {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'policy tests are run against a compiled policy');
+  const prepared = compiledOf(policy);
   const { notBefore, expires } = prepared.tables.grants;
   const identitiesOf = new Map<string, readonly Identity[]>();
   const intervalsOf = remember((actor: string): Intervals => {
