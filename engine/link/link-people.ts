@@ -3,7 +3,7 @@ import type { IdentityReference, PolicyDocument } from '../model/document.js';
 import { formatIdentity } from '../model/identity.js';
 import type { PolicyPerson } from '../model/policy-set.js';
 import { type Names, refuseRepeated } from './names.js';
-import { findingAt, placeOf, relatedAt } from './places.js';
+import { placeOf, relatedAt } from './places.js';
 import { checkIdentity } from './references.js';
 
 interface Declared {
@@ -28,14 +28,12 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
         const taken = byIdentity.get(text);
         if (taken === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
         else {
-          names.sink.add(
-            findingAt(document, identity, {
-              code: 'PERSON_IDENTITY',
-              message: `\`${text}\` is already an identity of \`${taken.person}\``,
-              help: 'leave it with the person who signs in with it, or merge the two people',
-              related: [relatedAt(taken.document, taken.at, 'first named here')],
-            }),
-          );
+          names.report(document, identity, {
+            code: 'PERSON_IDENTITY',
+            message: `\`${text}\` is already an identity of \`${taken.person}\``,
+            help: 'leave it with the person who signs in with it, or merge the two people',
+            related: [relatedAt(taken.document, taken.at, 'first named here')],
+          });
         }
       }
       return {

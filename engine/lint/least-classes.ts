@@ -1,6 +1,6 @@
 // The namespace classes of a grant that the fewest other grants reach. An inherited grant that counts below a namespace also counts
 // in everything under it. So to learn whether something holds in *all* classes of a grant, it is enough to look at these.
-import type { NamespaceTree } from '../model/namespace-tree.js';
+import { childrenOf, type NamespaceTree } from '../model/namespace-tree.js';
 
 /** A namespace class (docs/meaning.md "Cells"): a node alone, or all paths below it that have it as their nearest node. */
 export interface NamespaceClass {
@@ -9,7 +9,7 @@ export interface NamespaceClass {
 }
 
 /**
- * One class in most cases. If only nodes can be below the node (`NamespaceTree.hasBelow`), the result has the node itself and the
+ * One class in most cases. If only nodes can be below the node (`NamespaceTree.belowOf`), the result has the node itself and the
  * classes of each of its children.
  */
 export function leastClasses(
@@ -17,9 +17,7 @@ export function leastClasses(
   { node, inherit }: { readonly node: number; readonly inherit: boolean },
 ): readonly NamespaceClass[] {
   if (!inherit) return [{ node, extent: 'exact' }];
-  if (tree.hasBelow[node] === 1) return [{ node, extent: 'below' }];
-  const classes: NamespaceClass[] = [{ node, extent: 'exact' }];
-  for (let child = node + 1; child < (tree.end[node] ?? 0); child = tree.end[child] ?? Infinity)
-    classes.push(...leastClasses(tree, { node: child, inherit: true }));
-  return classes;
+  if (tree.belowOf(node) === 'open') return [{ node, extent: 'below' }];
+  const inside = childrenOf(tree, node).flatMap((child) => leastClasses(tree, { node: child, inherit: true }));
+  return [{ node, extent: 'exact' }, ...inside];
 }

@@ -22,6 +22,7 @@ import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
 import { findUnstoredNamespaces } from './unstored-namespaces.js';
+import { groupBy } from '../model/group.js';
 
 export type LintLevel = 'off' | Severity;
 
@@ -126,11 +127,7 @@ export function lintPolicy(
   const rest =
     last === undefined
       ? []
-      : [
-          {
-            ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED }),
-          },
-        ];
+      : [makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED })];
   return [...sortDiagnostics(ranked.slice(0, limits.diagnostics)), ...rest];
 }
 
@@ -155,12 +152,7 @@ function applyIgnores(
   isQuiet: (code: string) => boolean,
 ): readonly LintFinding[] {
   if (ignores.length === 0) return findings;
-  const byFile = new Map<string, IgnoreComment[]>();
-  for (const comment of ignores) {
-    const list = byFile.get(comment.file);
-    if (list === undefined) byFile.set(comment.file, [comment]);
-    else list.push(comment);
-  }
+  const byFile = groupBy(ignores, ({ file }) => file);
   const used = new Map<IgnoreComment, Set<string>>();
   const kept = findings.filter(({ code, place }) => {
     const by = byFile.get(place.file)?.filter((comment) => isIgnoredBy(comment, code, place)) ?? [];

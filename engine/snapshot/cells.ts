@@ -5,7 +5,7 @@
 // least. Grants only add, so a path without a row of its own inherits exactly those.
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
-import { listRows, rowsOf } from '../model/row-lists.js';
+import { grown, listRows, rowsOf } from '../model/row-lists.js';
 import { NO_SCOPES, RECORD_SCOPE_SET } from '../model/scope-set.js';
 import { countPrincipals, type PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
@@ -213,7 +213,7 @@ function makeUndoLog(inherited: Int32Array): UndoLog {
   return {
     end: () => end,
     put: (changes) => {
-      if (end + changes.count > classes.length) [classes, before] = [doubled(classes), doubled(before)];
+      [classes, before] = [grown(classes, end + changes.count), grown(before, end + changes.count)];
       for (let i = 0; i < changes.count; i += 1) {
         const holder = changes.classes[i] ?? 0;
         classes[end] = holder;
@@ -229,12 +229,6 @@ function makeUndoLog(inherited: Int32Array): UndoLog {
       }
     },
   };
-}
-
-function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(column.length * 2);
-  longer.set(column);
-  return longer;
 }
 
 /** What a class holds at a row, and below it. */

@@ -6,6 +6,7 @@ import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.j
 import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
 import { gives, type Held, isInForce, keyOf, type Place, type PrincipalKey, type Rights, roleKey } from './rights.js';
+import { firstFrom } from '../../model/row-lists.js';
 
 /** Met as long as one of its grants is left, and a way of memberships from one of its identities to that grant. */
 export interface Need {
@@ -59,7 +60,7 @@ export function makeNeeds(rights: Rights): Needs {
       if (held.at > known.last) known.last = held.at;
       return;
     }
-    const grants = who.grants.filter((grant) => givesThere(rights, grant, held));
+    const grants = who.grants.filter((at) => rights.grants.slice(at, at + 1).some((grant) => gives(grant, held)));
     if (grants.length === 0) return;
     const { scope, at: last } = held;
     needs.set(key, { scope, identities: who.identities, grants, memberships: who.leading(grants), last });
@@ -76,11 +77,6 @@ export function makeNeeds(rights: Rights): Needs {
     all: () => [...needs.values()],
     count: () => needs.size,
   };
-}
-
-function givesThere({ grants }: Rights, at: number, { scope, namespace, extent, at: instant }: Held): boolean {
-  const grant = grants[at];
-  return grant !== undefined && gives(grant, { scope, namespace, extent, at: instant });
 }
 
 /** The visible set, cut where a grant of the actor begins: within each place, the same grants count everywhere. */
@@ -104,24 +100,14 @@ function placesOf(rights: Rights, who: Reached, { context, reach, visible }: See
 function makeReached(rights: Rights): (identities: readonly string[], at: Instant) => Reached {
   const known = new Map<string, Reached>();
   return (identities, at) => {
-    const interval = intervalOf(rights.cuts, at);
+    // How many of the cuts are at or before the instant.
+    const interval = firstFrom(rights.cuts.length, (i) => (rights.cuts[i] ?? Infinity) > at);
     const sorted = [...new Set(identities)].sort();
     const key = [interval, ...sorted].join('\n');
     let found = known.get(key);
     if (found === undefined) known.set(key, (found = reach(rights, { identities: sorted, interval, at })));
     return found;
   };
-}
-
-/** How many of the cuts are at or before the instant. */
-function intervalOf(cuts: readonly Instant[], at: Instant): number {
-  let [low, high] = [0, cuts.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((cuts[middle] ?? Infinity) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function reach(
