@@ -13,8 +13,8 @@ import { NO_SCOPES, scopeNames, type ScopeSet } from '../../model/scope-set.js';
 import { NOTHING, sameTimeline, type Timeline } from '../../model/timeline.js';
 import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
-import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { walkRights } from '../cells/walk.js';
+import { makeNodes, type Nodes } from '../cells/nodes.js';
+import { type Turn, walkClasses } from '../cells/walk.js';
 import { identityAt } from '../../model/tables.js';
 
 /** Scopes from an instant on (RFC 3339 in UTC); null: ever since. */
@@ -62,7 +62,8 @@ interface Keys {
   readonly rankOf: Int32Array;
 }
 
-const KEYS_OF_NODE = 3;
+const TURNS: readonly Turn[] = ['at', 'below', 'after'];
+const KEYS_OF_NODE = TURNS.length;
 
 /** No letter of a segment is before `!`, and `0` is the one after `/`: so these begin all keys below a path, and all after it. */
 function keysOf({ paths }: Nodes): Keys {
@@ -94,20 +95,10 @@ function makeSteps(prepared: PreparedPolicy): (principals: Iterable<number>) => 
   return (principals) => {
     // By the rank of its key, what is held from there on.
     const turns = new Map<number, Timeline>();
-    const around: { readonly end: number; readonly below: Timeline }[] = [];
-    const turn = (row: number, which: number, held: Timeline): void => {
-      turns.set(rankOf[KEYS_OF_NODE * row + which] ?? 0, held);
-    };
-    walkRights(
-      { nodes, places, sides: [holdingsIn(rights, principals, places)] },
-      (row, [at = NOTHING], [below = NOTHING]) => {
-        for (let top = around.at(-1); top !== undefined && top.end <= row; top = around.at(-1)) around.pop();
-        turn(row, 0, at);
-        turn(row, 1, below);
-        if (row > 0) turn(row, 2, around.at(-1)?.below ?? NOTHING);
-        around.push({ end: endOf(nodes, row), below });
-      },
-    );
+    walkClasses(nodes, holdingsIn(rights, principals, places), (row, turn, held) => {
+      // After the root there is nothing.
+      if (row > 0 || turn !== 'after') turns.set(rankOf[KEYS_OF_NODE * row + TURNS.indexOf(turn)] ?? 0, held);
+    });
     const steps: AccessStep[] = [['', shown(NOTHING)]];
     let before: Timeline = NOTHING;
     for (const rank of Int32Array.from(turns.keys()).sort()) {

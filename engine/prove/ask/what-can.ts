@@ -9,7 +9,7 @@ import { scopeNames } from '../../model/scope-set.js';
 import { NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
-import { carriers, grantsOf, holdingsIn, makeRights } from '../cells/holdings.js';
+import { carriers, grantsOf, heldAt, holdingsIn, makeRights } from '../cells/holdings.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
 import { comparePatches, type Region, toRegion } from '../cells/regions.js';
@@ -39,11 +39,7 @@ export function whatCan(
   );
   const nodes = makeNodes(sortPaths(paths));
   const places = [{ from: 0, until: nodes.paths.length }];
-  const inForce = holdingsIn(makeRights(prepared, nodes), principals, places).filter(
-    ({ from, until }) => from <= at && at < until,
-  );
-  // The question is about one instant, so whatever is in force then is treated as always in force.
-  const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
+  const holdings = heldAt(holdingsIn(makeRights(prepared, nodes), principals, places), at);
   const patches = foldRights({ nodes, places, sides: [holdings] }, 'each', ([held = NOTHING]) => held);
   const own = identities.flatMap((identity) => identityRow(prepared, identity) ?? []);
   const heldGrants = makeHeldGrants(prepared);

@@ -1,6 +1,7 @@
 // Which grants matter near a place: the grants of a set of principals that count there, including those inherited from above.
 // Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
@@ -139,6 +140,20 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
     if (isThen && haveCommon(holding.scopes, patch.scopes)) found.push(holding);
   });
   return found;
+}
+
+/** The sorted rows of the grants that carry a patch. */
+export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: Patch): number[] {
+  return carriers(nodes, holdings, patch)
+    .map(({ grant }) => grant)
+    .sort((a, b) => a - b);
+}
+
+/** Those that are in force at an instant, as if they were at all times. */
+export function heldAt(holdings: readonly Holding[], at: Instant): readonly Holding[] {
+  return holdings
+    .filter(({ from, until }) => from <= at && at < until)
+    .map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
 }
 
 /** The rows of a region, and the rows above it. */

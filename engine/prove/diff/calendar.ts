@@ -26,10 +26,9 @@ import { type Group, groupsNear } from '../cells/identities.js';
 import { principalsNear, rowsNear } from '../cells/near.js';
 import { makeNodes } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
-import { type CellRow, makeRows } from '../cells/rows.js';
+import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { makeTurnCauses, type Turn, type TurnCause } from './turn-causes.js';
-import { identityText } from '../../model/tables.js';
 
 /**
  * Cells that turn at an instant, which is `from`. If they are gained, they are held until `until`; if they are lost, nobody of them holds
@@ -125,17 +124,10 @@ const STEPS_OF = { turn: 100, named: 40 };
 /** If it takes more than so many steps, the part of the groups that it came through. */
 function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: Window, most: number): Turns | number {
   const { policy, nodes } = rights;
-  const { subject } = policy.tables.identities;
+  const space = rowSpace(nodes, [policy.tables]);
   const { matters, timed } = findTimed(rights, window);
-  const parties = Array.from({ length: subject.length }, (_, row) => ({ row, identities: [row] }));
+  const parties = Array.from({ length: space.identities }, (_, row) => ({ row, identities: [row] }));
   const causes = makeTurnCauses(policy.tables);
-  const space = {
-    nodes,
-    instants: instantsOf([policy.tables]),
-    scopes: policy.tables.vocabulary.scopes.length,
-    identities: subject.length,
-    nameOf: (identity: number) => identityText(policy.tables, identity),
-  };
   const rows = { begins: makeRows(space, causes.causes), ends: makeRows(space, causes.causes) };
   let left = most;
   const groups = groupsNear(policy, matters, parties);

@@ -5,7 +5,7 @@ import { commonScopes } from '../../model/scope-set.js';
 import { groupBy } from '../../model/group.js';
 import { mapTimeline, NOTHING, piecesOf, scopesIn, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
 import { eachScope, foldRights } from '../cells/fold.js';
-import { carriers, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
+import { carryingGrants, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
 import { checkGrants } from './grant-rules.js';
@@ -36,10 +36,7 @@ function checkFollowing(scene: Scene, within: number): Finding {
   const series = seriesOf(scene, within);
   const broken = series.map((one) => ({ ...one, patches: longIn(scene, one.holdings, within) }));
   const sightings = broken.flatMap(({ holdings, people, patches }) =>
-    patches.map((patch): Sighting => {
-      const grants = carriers(scene.nodes, holdings, patch).map(({ grant }) => grant);
-      return { ...patch, people, grants: grants.sort((a, b) => a - b) };
-    }),
+    patches.map((patch): Sighting => ({ ...patch, people, grants: carryingGrants(scene.nodes, holdings, patch) })),
   );
   const candidates = new Set(sightings.flatMap(({ grants }) => [...grants]));
   return { sightings, repair: candidates.size === 0 ? [] : repairOf(scene, series, { candidates, within }) };

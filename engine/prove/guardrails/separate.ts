@@ -5,7 +5,7 @@ import { commonScopes, haveCommon, NO_SCOPES, type ScopeSet, uniteScopes } from 
 import { countPrincipals } from '../../model/tables.js';
 import { mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carriers, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
+import { carryingGrants, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
 import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
@@ -70,8 +70,5 @@ function sightingsOf(
     spend(held.starts.length);
     return mapTimeline(held, broken);
   });
-  return patches.map((patch) => {
-    const grants = carriers(nodes, holdings, patch).map(({ grant }) => grant);
-    return { ...patch, people, grants: grants.sort((a, b) => a - b) };
-  });
+  return patches.map((patch) => ({ ...patch, people, grants: carryingGrants(nodes, holdings, patch) }));
 }

@@ -6,7 +6,7 @@ import { firstFrom } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } from '../../model/scope-set.js';
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carriers, type Holding, outermost, type Rows } from '../cells/holdings.js';
+import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
 import { type Group } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
@@ -72,9 +72,8 @@ export function heldTogether(
       for (const alike of groupBy(pairs, ({ beside }) => beside.join()).values()) {
         const those = [...new Set(alike.map(({ person }) => person))].sort((a, b) => a - b);
         for (const patch of patches) {
-          const grants = carriers(nodes, all, patch).map(({ grant }) => grant);
           const beside = alike[0]?.beside ?? [];
-          sightings.push({ ...patch, people: those, beside, grants: grants.sort((a, b) => a - b) });
+          sightings.push({ ...patch, people: those, beside, grants: carryingGrants(nodes, all, patch) });
         }
       }
     }

@@ -7,12 +7,12 @@ import { type ScopeName, SCOPES } from '../../model/scope.js';
 import { NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { identityText, type PolicyTables, statedTables } from '../../model/tables.js';
 import type { Vocabulary } from '../../model/vocabulary.js';
-import { NOTHING, scopesIn, type Timeline } from '../../model/timeline.js';
+import { scopesIn, type Timeline } from '../../model/timeline.js';
 import { instantsOf } from '../cells/count-cells.js';
-import { type Holding, holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
+import { heldAt, type Holding, holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { walkRights } from '../cells/walk.js';
+import { walkClasses } from '../cells/walk.js';
 import { makeTallier, type Steps, type Tally } from './tally.js';
 
 /** A role, with what is directly in it. */
@@ -105,13 +105,6 @@ function shownScopes({ families, own }: Pick<Vocabulary, 'families' | 'own'>): r
   return [...SCOPES, ...[...own].sort((a, b) => order.indexOf(a) - order.indexOf(b))];
 }
 
-/** What is in force at an instant, as if it were for ever. */
-function heldAt(holdings: readonly Holding[], at: Instant): readonly Holding[] {
-  return holdings
-    .filter(({ from, until }) => from <= at && at < until)
-    .map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
-}
-
 /** What sorted holdings give over the classes of the nodes, at any of their times. */
 export function stepsOf(nodes: Nodes, holdings: readonly Holding[]): Steps {
   const classes: number[] = [];
@@ -127,21 +120,11 @@ export function stepsOf(nodes: Nodes, holdings: readonly Holding[]): Steps {
     classes.push(at);
     scopes.push(now);
   };
-  const around: { readonly end: number; readonly below: Timeline }[] = [];
-  const leave = (row: number): void => {
-    for (let top = around.at(-1); top !== undefined && top.end <= row; top = around.at(-1)) {
-      around.pop();
-      turn(nodes.classesBefore[top.end] ?? 0, around.at(-1)?.below ?? NOTHING);
-    }
-  };
-  const places = [{ from: 0, until: nodes.paths.length }];
-  walkRights({ nodes, places, sides: [holdings] }, (row, [at = NOTHING], [below = NOTHING]) => {
-    leave(row);
-    turn(nodes.classesBefore[row] ?? 0, at);
-    turn((nodes.classesBefore[row] ?? 0) + 1, below);
-    around.push({ end: endOf(nodes, row), below });
+  const { classesBefore } = nodes;
+  walkClasses(nodes, holdings, (row, place, held) => {
+    const before = classesBefore[place === 'after' ? endOf(nodes, row) : row] ?? 0;
+    turn(place === 'below' ? before + 1 : before, held);
   });
-  leave(nodes.paths.length);
   return { classes, scopes };
 }
 
