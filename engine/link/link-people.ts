@@ -1,7 +1,7 @@
 // The people of a policy: each name is used once, and no identity belongs to two people.
 import type { IdentityReference, PolicyDocument } from '../model/document.js';
 import { formatIdentity } from '../model/identity.js';
-import type { PolicyPerson } from '../model/policy-set.js';
+import type { PolicyExclusive, PolicyPerson } from '../model/policy-set.js';
 import { type Names, refuseRepeated } from './names.js';
 import { placeOf, relatedAt } from './places.js';
 import { checkIdentity } from './references.js';
@@ -41,6 +41,17 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
         identities: identities.map((identity) => identity.value),
         place: placeOf(document, name),
       };
+    }),
+  );
+}
+
+// The lists of `exclusive`: their identities come from providers that are declared.
+
+export function linkExclusive(documents: readonly PolicyDocument[], names: Names): readonly PolicyExclusive[] {
+  return documents.flatMap((document) =>
+    (document.header?.exclusive ?? []).map((list) => {
+      for (const identity of list.identities) checkIdentity(document, identity, { names, roleForm: 'none' });
+      return { identities: list.identities.map(({ value }) => value), place: placeOf(document, list) };
     }),
   );
 }

@@ -10,7 +10,7 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { FileOutline, PolicySet } from '../model/policy-set.js';
 import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
-import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
+import { findEndingGrants, findUnreachableGrants, findUnstoredNamespaces, findWritesAtRoot } from './grant-rules.js';
 import { makeNamespacePlaces } from './grant-places.js';
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
@@ -21,7 +21,6 @@ import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
-import { findUnstoredNamespaces } from './unstored-namespaces.js';
 import { groupBy } from '../model/group.js';
 
 export type LintLevel = 'off' | Severity;

@@ -8,8 +8,7 @@ import { haveCommon, NO_SCOPES, scopesWithout, type ScopeSet, unionScopes } from
 import { during, isNothing, type Piece, unionOf, without } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { firstFrom, listRows } from '../model/row-lists.js';
-import { leastClasses, type NamespaceClass } from './least-classes.js';
-import { isReachable, type LintWorld } from './lint-world.js';
+import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 import { countPrincipals } from '../model/tables.js';
 

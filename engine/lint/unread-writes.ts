@@ -31,8 +31,7 @@ import {
 } from '../model/timeline.js';
 import { listOf } from './grant-rules.js';
 import { vocabularyOf } from '../model/vocabulary.js';
-import { leastClasses, type NamespaceClass } from './least-classes.js';
-import { isReachable, type LintWorld } from './lint-world.js';
+import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
 /** The scopes of a family that this rule is about. */

@@ -1,10 +1,11 @@
 // A compiled policy as plain rows, for programs that decide elsewhere: in a database, or in another engine.
-import { compiledOf, type Policy } from '../../evaluate/policy.js';
+import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { type NamespacePath, ROOT } from '../../model/namespace.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeNames } from '../../model/scope-set.js';
 import { identityText } from '../../model/tables.js';
 import { pairTexts } from '../../model/exclusions.js';
+import { statedId } from '../../model/narrow-members.js';
 
 /** What one grant gives one principal. */
 export interface GrantRow {
@@ -46,4 +47,10 @@ export function policyRows(policy: Policy): PolicyRows {
     })),
     exclusive: pairTexts(exclusive, textOf),
   };
+}
+
+// The grants that a policy has, by their ids.
+
+export function knownGrants(policy: Policy): ReadonlySet<string> {
+  return new Set((preparedOf(policy)?.tables.grants.id ?? []).map(statedId));
 }

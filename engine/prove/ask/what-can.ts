@@ -2,7 +2,7 @@
 import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, type Identity, isProviderOf } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
-import { ROOT, sortPaths } from '../../model/namespace.js';
+import { type NamespacePath, ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import type { ScopeName } from '../../model/scope.js';
 import { scopeNames } from '../../model/scope-set.js';
@@ -73,4 +73,13 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
   const folded = subject.toLowerCase();
   const meant = [...subjects.keys()].find((known) => known.toLowerCase() === folded);
   return { part: 'identity', meant: meant === undefined ? null : formatIdentity({ provider, subject: meant }) };
+}
+
+// Recognizes a namespace that the policy does not mention. An answer about it is exact, but the question may contain a mistake.
+
+/** Null if a grant names the namespace or one below it. `meant` is a known namespace with a similar name. */
+export function unknownPlace(policy: Policy, path: NamespacePath): { readonly meant: string | null } | null {
+  const prepared = preparedOf(policy);
+  if (prepared === null || prepared.paths.includes(path)) return null;
+  return { meant: nearest(path, prepared.paths) };
 }

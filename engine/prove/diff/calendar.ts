@@ -20,10 +20,11 @@ import {
   makeRights,
   namedPaths,
   outermost,
+  principalsNear,
   type Rights,
+  rowsNear,
 } from '../cells/holdings.js';
 import { type Group, groupsNear } from '../cells/identities.js';
-import { principalsNear, rowsNear } from '../cells/near.js';
 import { makeNodes } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';

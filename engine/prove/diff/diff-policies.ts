@@ -13,10 +13,10 @@ import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
 import { type Cause, makeCauseFinder } from './causes.js';
 import { visitCarriers } from './patch-carriers.js';
-import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
-import { diffScopes, type ScopesDiff } from './diff-scopes.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
-import { identityText } from '../../model/tables.js';
+import { identityText, type PolicyTables } from '../../model/tables.js';
+import type { ScopeName } from '../../model/scope.js';
+import { type ExclusivePair, pairTexts } from '../../model/exclusions.js';
 
 /** Cells that one policy holds and the other does not. `causes` is never empty. */
 export type DiffRow = CellRow<Cause>;
@@ -112,4 +112,44 @@ function comparePlaces(
     folds.lost.visit(row, without(oldAt, newAt), without(oldBelow, newBelow));
   });
   return { gained: folds.gained.finish(), lost: folds.lost.finish(), nodes: visited };
+}
+
+// Which scopes one policy knows and the other does not. A scope that nobody holds is in no cell, but a request for it is answered
+// differently once the policy knows it.
+
+interface ScopesDiff {
+  /** Sorted. */
+  readonly added: readonly ScopeName[];
+  readonly removed: readonly ScopeName[];
+}
+
+function diffScopes(old: PolicyTables, changed: PolicyTables): ScopesDiff {
+  const missing = (from: PolicyTables, other: PolicyTables): readonly ScopeName[] => {
+    const known = new Set(other.vocabulary.own);
+    return from.vocabulary.own.filter((scope) => !known.has(scope));
+  };
+  return { added: missing(changed, old), removed: missing(old, changed) };
+}
+
+// Which identities exclude each other in one policy and not in the other. A removed pair opens everything that an actor with both
+// identities would hold; an added one closes it.
+
+interface ExclusiveDiff {
+  /** Sorted. */
+  readonly added: readonly ExclusivePair[];
+  readonly removed: readonly ExclusivePair[];
+}
+
+function diffExclusive(old: PolicyTables, changed: PolicyTables): ExclusiveDiff {
+  const [before, after] = [pairsOf(old), pairsOf(changed)];
+  const missing = (from: Pairs, other: Pairs): readonly ExclusivePair[] =>
+    [...from].filter(([key]) => !other.has(key)).map(([, pair]) => pair);
+  return { added: missing(after, before), removed: missing(before, after) };
+}
+
+type Pairs = ReadonlyMap<string, ExclusivePair>;
+
+function pairsOf(tables: PolicyTables): Pairs {
+  const pairs = pairTexts(tables.exclusive, (row) => identityText(tables, row));
+  return new Map(pairs.map((pair) => [JSON.stringify(pair), pair]));
 }

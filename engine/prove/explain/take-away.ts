@@ -18,9 +18,8 @@ import { comparePolicies, type DiffRow } from '../diff/diff-policies.js';
 import type { CredentialChange } from './edits.js';
 import { editTables } from './edit-tables.js';
 import type { ExplainRequest } from './explain.js';
-import { minimalCuts } from './minimal-cuts.js';
+import { findWays, minimalCuts, type Ways } from './ways.js';
 import { type Removal, removalsAt, type SingleRemoval, type Unwanted } from './removals.js';
-import { findWays, type Ways } from './ways.js';
 
 /** What an edit takes away, as `diff` lists it. */
 export interface Closes {

@@ -1,12 +1,15 @@
 // What past decisions needed: that somebody held a scope at a place and an instant. Each need is kept once, with every right that met it
 // (its grants, and the memberships that lead to them), however often it came up.
 import { addTo, remember } from '../../model/group.js';
-import type { Instant } from '../../model/instant.js';
+import { type Instant, instantOf } from '../../model/instant.js';
 import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
 import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
 import { gives, type Held, isInForce, keyOf, type Place, type PrincipalKey, type Rights, roleKey } from './rights.js';
 import { firstFrom } from '../../model/row-lists.js';
+import { formatIdentity } from '../../model/identity.js';
+import type { PolicySet } from '../../model/policy-set.js';
+import { knowsScope, vocabularyOf } from '../../model/vocabulary.js';
 
 /** Met as long as one of its grants is left, and a way of memberships from one of its identities to that grant. */
 export interface Need {
@@ -154,4 +157,24 @@ function leadingTo(rights: Rights, memberships: readonly number[], grants: strin
     }
   }
   return leading.sort((a, b) => a - b);
+}
+
+// What the tests of a policy say must be allowed, as needs: a policy that loses a right by which one of them passes would not pass its own
+// tests.
+
+export function promisedBy(set: PolicySet, rights: Rights): readonly Need[] {
+  const vocabulary = vocabularyOf(set);
+  const needs = makeNeeds(rights);
+  // One instant of each interval.
+  const always: readonly Instant[] = [instantOf((rights.cuts[0] ?? 0) - 1), ...rights.cuts];
+  for (const { identities, at, allow, sees } of set.tests) {
+    const who = identities.map(formatIdentity);
+    const seen = sees.flatMap(({ family, namespaces }) => {
+      const scope = `${family}:read`;
+      return knowsScope(vocabulary, scope) ? namespaces.map((namespace) => ({ scope, namespace })) : [];
+    });
+    for (const instant of at === null ? always : [at])
+      for (const { scope, namespace } of [...allow, ...seen]) needs.addAccess(who, { scope, namespace, at: instant });
+  }
+  return needs.all();
 }
