@@ -127,7 +127,7 @@ function checkFile(document: PolicyDocument, folder: Delegated, names: Names): v
     for (const rule of rules) {
       const place = placeOfRule(rule);
       if (id === null || place === 'unread') continue;
-      if (place === 'everywhere') refused(id, 'a guardrail that speaks of the whole tree');
+      if (place === 'everywhere') refused(id, 'a guardrail about every namespace');
       else outside(id, place, 'a guardrail');
     }
   }

@@ -25,14 +25,14 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
       for (const identity of identities) {
         checkIdentity(document, identity, { names, roleForm: 'none' });
         const text = formatIdentity(identity.value);
-        const taken = byIdentity.get(text);
-        if (taken === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
+        const before = byIdentity.get(text);
+        if (before === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
         else {
           names.report(document, identity, {
             code: 'PERSON_IDENTITY',
-            message: `\`${text}\` is already an identity of \`${taken.person}\``,
+            message: `\`${text}\` is already an identity of \`${before.person}\``,
             help: 'leave it with the person who signs in with it, or merge the two people',
-            related: [relatedAt(taken.document, taken.at, 'first named here')],
+            related: [relatedAt(before.document, before.at, 'first named here')],
           });
         }
       }

@@ -63,8 +63,8 @@ export interface LintOptions {
   /** Levels that replace the level on the page of the code. */
   readonly levels: ReadonlyMap<LintCode, LintLevel>;
   /**
-   * Namespaces that a store has: all of those that grants name, plus some that may have been meant. Absent if no store was asked; its
-   * rule is then not run.
+   * Namespaces that a store has: all of those that grants name, plus some that may have been meant. Absent without a store; its rule is then
+   * not run.
    */
   readonly stored?: ReadonlySet<string>;
 }

@@ -100,8 +100,8 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
     if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) idle[index] = 1;
   });
   let left = steps;
-  const spend = (taken: number): void => {
-    left -= taken;
+  const spend = (more: number): void => {
+    left -= more;
   };
   const classes = classesByPrincipal(holders, countPrincipals(world.tables));
   const lastFailed = new Int32Array(classes.start.length).fill(-1);
@@ -198,7 +198,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   const isOfMany = isShared(wanted.index);
   const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
   const best = preferred.size > 0 ? 2 : isOfMany ? 1 : 0;
-  let whole = -1;
+  let single = -1;
   let scopes: ScopeSet = NO_SCOPES;
   forEachHeld(search, { holder, place }, (other) => {
     const candidate = grants[other];
@@ -209,14 +209,14 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
     const isWhole =
       scopesWithout(wanted.value, candidate.scopes) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
     if (isWhole) {
-      if (whole < 0 || rank(other) > rank(whole)) whole = other;
-    } else if (whole < 0) {
+      if (single < 0 || rank(other) > rank(single)) single = other;
+    } else if (single < 0) {
       partly.push(other);
       scopes = unionScopes(scopes, candidate.scopes);
     }
-    return whole < 0 || rank(whole) < best;
+    return single < 0 || rank(single) < best;
   });
-  if (whole >= 0) return [whole];
+  if (single >= 0) return [single];
   if (scopesWithout(wanted.value, scopes) !== NO_SCOPES || !coversAll(search, partly, wanted)) return null;
   return withoutSpared(search, partly, wanted);
 }

@@ -46,7 +46,7 @@ export function pairTexts({ first, second }: RowPairs, textOf: (row: number) => 
   return Array.from(first, (row, i) => [textOf(row), textOf(second[i] ?? 0)]);
 }
 
-/** The first pair among these rows, so that it does not depend on their order. Null if there is none. */
+/** The first pair among these rows, so that it does not depend on their order. Null if no two of them exclude each other. */
 export function firstPair(pairs: RowPairs, rows: readonly number[]): readonly [number, number] | null {
   const sorted = [...rows].sort((a, b) => a - b);
   for (const [i, a] of sorted.entries()) {

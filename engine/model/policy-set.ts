@@ -1,4 +1,4 @@
-// A whole policy with every reference resolved: linking makes it and compiling takes it. Nothing in it dangles.
+// A policy with every reference resolved. Linking makes it, and compiling reads it.
 import type { LineTable, Range, Span } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';

@@ -156,7 +156,7 @@ export function sealSnapshot(
 function sealedText(snapshot: SnapshotBody): string | null {
   try {
     const body = JSON.stringify(snapshot);
-    // The seal covers the whole body.
+    // The seal covers all of the body.
     return `{"seal":"${digestOf(body)}","snapshot":${body}}`;
   } catch (error) {
     if (error instanceof RangeError) return null;

@@ -99,7 +99,7 @@ export function indexOwn(own: readonly string[]): ReadonlyMap<string, number> {
 /** After the ten. */
 export const FIRST_OWN = 10;
 
-/** One scope, as the table is asked for it. */
+/** One scope, in the form that the table compares. */
 export interface ScopeBit {
   readonly scopes: number;
   readonly word: number;

@@ -74,7 +74,7 @@ export const POLICY_PAGES = pagesOf({
   DELEGATED_SECTION: {
     title: 'what only files that are not delegated may say',
     explanation:
-      'People, and guardrails that speak of the whole tree (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
+      'People, and guardrails about every namespace (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
     wrong: '`people` in a file of a delegated folder',
     right: '`people` in a file that is not delegated',
     shows: 'words',

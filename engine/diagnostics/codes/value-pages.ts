@@ -132,7 +132,7 @@ export const VALUE_PAGES = pagesOf({
   },
   SCOPE_LIST_EMPTY: {
     title: 'an empty list of scopes',
-    explanation: 'An empty list would grant, forbid or count nothing. Name a scope, or remove the whole declaration.',
+    explanation: 'An empty list would grant, forbid or count nothing. Name a scope, or remove the declaration.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },

@@ -1,4 +1,4 @@
-// What somebody holds in the whole tree by one identity or by several together: its regions, with their scopes and grants.
+// What somebody holds anywhere by one identity or by several together: its regions, with their scopes and grants.
 import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, type Identity, isProviderOf } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';

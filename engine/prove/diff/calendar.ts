@@ -53,7 +53,7 @@ export interface Calendar {
   readonly changes: readonly CalendarChange[];
   /** Changes from this instant on are left out, because there would be too many. Absent if all of them are there. */
   readonly cutAt?: Instant;
-  /** Guardrails of which nothing is known, because their proofs would have taken too long. */
+  /** Guardrails of which nothing is known, because their proofs would take too long. */
   readonly unproved: readonly string[];
 }
 

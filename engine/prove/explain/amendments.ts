@@ -30,7 +30,7 @@ export interface Amended {
   /** For people, one line. */
   readonly text: string;
   readonly change: GrantAmendment;
-  /** The number of cells that all holders of the grant gain together, including the one that was asked for. */
+  /** The number of cells that all holders of the grant gain together, including the requested one. */
   readonly gained: bigint;
 }
 

@@ -54,7 +54,7 @@ export interface Edit {
   /** For people, one line. */
   readonly text: string;
   readonly change: Change;
-  /** The cells that `diff` would list as gained, without the one that was asked for. 0 for a change of the credential. */
+  /** The cells that `diff` would list as gained, without the requested one. 0 for a change of the credential. */
   readonly opens: { readonly cells: bigint };
 }
 
@@ -100,7 +100,7 @@ interface Newcomer {
   readonly missing: { readonly provider?: string };
 }
 
-/** One less: the cell that was asked for does not count. */
+/** One less: the requested cell does not count. */
 function besides(cells: bigint): { readonly cells: bigint } {
   return { cells: cells - 1n };
 }

@@ -173,10 +173,10 @@ function canonicalText(request: ExplainRequest, { context, target }: Paths): str
 /** What each of the given identities holds; repeated identities occur once. */
 function holdersOf(
   { policy, prepared }: Compiled,
-  asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
+  request: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
 ): readonly Held[] {
-  const wanted = { target: asked.target, scope: asked.scope, at: asked.at };
-  const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
+  const wanted = { target: request.target, scope: request.scope, at: request.at };
+  const distinct = new Map(request.identities.map((identity) => [formatIdentity(identity), identity]));
   return Array.from(distinct.values(), (identity) => ({
     identity,
     grants: findGrants(policy, principalsOf(prepared, identity), wanted),

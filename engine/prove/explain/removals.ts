@@ -50,7 +50,7 @@ export interface SingleRemoval {
   readonly edges: readonly (readonly [number, MemberVersion | null])[];
 }
 
-/** What is to be taken away. */
+/** The access to deny. */
 export interface Unwanted {
   readonly scope: ScopeName;
   readonly at: Instant;

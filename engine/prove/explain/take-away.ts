@@ -23,16 +23,16 @@ import { type Removal, removalsAt, type SingleRemoval, type Unwanted } from './r
 
 /** What an edit takes away, as `diff` lists it. */
 export interface Closes {
-  /** All cells of the rows, those that were asked about among them. */
+  /** All cells of the rows, those of the request included. */
   readonly cells: bigint;
-  /** Without those that were asked about: one for each identity of the actor that holds the access. */
+  /** Without those of the request: one for each identity of the actor that holds the access. */
   readonly others: bigint;
   /** How many identities lose something. */
   readonly identities: number;
   readonly rows: readonly DiffRow[];
 }
 
-/** What denies the access. `narrow-credential` has what is to be taken from the credential, and changes no policy. */
+/** What denies the access. `narrow-credential` lists what to remove from the credential, and changes no policy. */
 export type TakingChange =
   | Removal
   | { readonly kind: 'several'; readonly changes: readonly Removal[] }

@@ -14,7 +14,7 @@ export type Point =
 
 export interface Ways {
   readonly points: readonly Point[];
-  /** The points of a shortest way past those that are cut; null if there is none. Each is a number of `points`. */
+  /** The points of a shortest way past those that are cut; null if every way is cut. Each is a number of `points`. */
   readonly find: (cut: ReadonlySet<number>) => readonly number[] | null;
 }
 

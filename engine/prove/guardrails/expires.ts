@@ -42,7 +42,7 @@ function checkFollowing(scene: Scene, within: number): Finding {
   return { sightings, repair: candidates.size === 0 ? [] : repairOf(scene, series, { candidates, within }) };
 }
 
-/** Only where grants follow each other anywhere. Grants that are too long by themselves are told of already. */
+/** Only where grants follow each other anywhere. Grants that are too long by themselves have been reported. */
 function seriesOf(scene: Scene, within: number): readonly Series[] {
   const { grants } = scene.policy.tables;
   const short: Holding[] = [];

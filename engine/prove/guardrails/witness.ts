@@ -53,8 +53,8 @@ export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming
   for (const { people, grants, alsoAt = [] } of sightings)
     scene.spend(STEPS_OF.witness + STEPS_OF.named * (people.length + grants.length + alsoAt.length));
   const same = makeInterning();
-  const whole = sightings.flatMap((sighting) => withBeside(scene, sighting));
-  const byGrants = joinSightings(whole, ({ grants }) => grants.join());
+  const complete = sightings.flatMap((sighting) => withBeside(scene, sighting));
+  const byGrants = joinSightings(complete, ({ grants }) => grants.join());
   const interned = byGrants.map((sighting) => ({ ...sighting, people: same(sighting.people) }));
   const byPeople = joinSightings(interned, ({ people }) => people).toSorted(comparePatches);
   const joined = naming === 'place by place' ? joinPeople(scene, byPeople) : byPeople;

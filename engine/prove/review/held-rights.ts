@@ -86,9 +86,9 @@ export function selectedHoldings(
 ): readonly Holding[] {
   const row = rights.nodes.rowOf.get(under) ?? 0;
   const places = [{ from: row, until: endOf(rights.nodes, row) }];
-  const asked = scopes === null ? null : scopeSetOf(scopes);
+  const wanted = scopes === null ? null : scopeSetOf(scopes);
   return holdingsIn(rights, principals, places).flatMap((holding) => {
-    const selected: ScopeSet = asked === null ? holding.scopes : commonScopes(holding.scopes, asked);
+    const selected: ScopeSet = wanted === null ? holding.scopes : commonScopes(holding.scopes, wanted);
     const isLater = holding.until > at && holding.from < holding.until;
     return isLater && selected !== NO_SCOPES ? [{ ...holding, scopes: selected }] : [];
   });

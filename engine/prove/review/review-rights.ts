@@ -191,11 +191,11 @@ function findAppeared(
   const places = [{ from: under, until: endOf(nodes, under) }];
   const causes = makeCauses(tables);
   const rows = makeRows(rowSpace(nodes, [tables]), causes.all);
-  const asked =
+  const selected =
     selection.identities === null
       ? tables.identities.subject.keys()
       : new Set(selection.identities.flatMap((identity) => identityRow(policy, identity) ?? []));
-  for (const identity of asked) {
+  for (const identity of selected) {
     const present = presentOf(identity);
     if (present.length === 0) continue;
     const walk = walkNear(nodes, places, [present, frozenOf(identity)]);
