@@ -1,7 +1,7 @@
 // Why access changes at an instant by itself: the windows of grants and memberships that begin or end then.
 import { statedId, statedRow } from '../../model/narrow-members.js';
 import { memberText, memberWindows, type PolicyTables, statedTables } from '../../model/tables.js';
-import { citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
+import { citeHolder, citeMember, placeOf, reasonOf } from '../cells/held-grants.js';
 import type { KeyedCause } from '../cells/rows.js';
 import { type Cause, keyOf } from './causes.js';
 
@@ -48,9 +48,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
   const memberCause = (edge: number, turn: Turn): TurnCause => ({
     change: turn,
     kind: 'member',
-    ...citeRole(stated, stated.members.role[edge] ?? 0),
-    member: memberText(stated, stated.members.member[edge] ?? 0),
-    ...placeOf(stated, stated.members, edge),
+    ...citeMember(stated, edge),
   });
 
   return {

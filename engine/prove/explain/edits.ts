@@ -13,7 +13,7 @@ import {
 } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { compareTexts } from '../../model/order.js';
+import { compareNumbers, compareTexts } from '../../model/order.js';
 import type { ScopeName } from '../../model/scope.js';
 import { scopeBit } from '../../model/scope-set.js';
 import { during, piecesOf, unite, without } from '../../model/timeline.js';
@@ -89,8 +89,8 @@ export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish):
     change,
     opens: besides(gained),
   }));
-  return [...additions, ...amended].sort((a, b) =>
-    a.opens.cells < b.opens.cells ? -1 : a.opens.cells > b.opens.cells ? 1 : compareTexts(a.text, b.text),
+  return [...additions, ...amended].sort(
+    (a, b) => compareNumbers(a.opens.cells, b.opens.cells) || compareTexts(a.text, b.text),
   );
 }
 

@@ -5,8 +5,8 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
 import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
-import { memberText, memberWindows, type PolicyTables } from '../../model/tables.js';
-import { grantRefs, placeOf } from '../cells/held-grants.js';
+import { memberWindows, type PolicyTables } from '../../model/tables.js';
+import { citeMember, grantRefs } from '../cells/held-grants.js';
 import type { GrantVersion, MemberVersion } from './edit-tables.js';
 import type { Point } from './ways.js';
 
@@ -109,10 +109,8 @@ function grantRemovals(tables: PolicyTables, row: number, { scope, at, isBelow }
 }
 
 function memberRemovals(tables: PolicyTables, edge: number, { at }: Unwanted): readonly SingleRemoval[] {
-  const { role: roles, member: members } = tables.members;
-  const role = tables.roles.name[roles[edge] ?? 0] ?? '';
-  const member = memberText(tables, members[edge] ?? 0);
-  const ref = { role, member, ...placeOf(tables, tables.members, edge) };
+  const { description: _, ...ref } = citeMember(tables, edge);
+  const { role, member } = ref;
   const from = memberWindows(tables).get(edge)?.from ?? -Infinity;
   const drop: SingleRemoval = {
     text: `remove ${member} from role \`${role}\``,

@@ -7,7 +7,7 @@ import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { formatIdentity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
-import { compareTexts } from '../../model/order.js';
+import { compareNumbers, compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { isScopeName, type ScopeName } from '../../model/scope.js';
@@ -90,9 +90,7 @@ export function takeAway(
   return {
     isComplete,
     edits: [...credential, ...edits].sort(
-      (a, b) =>
-        sizeOf(a) - sizeOf(b) ||
-        (a.closes.cells < b.closes.cells ? -1 : a.closes.cells > b.closes.cells ? 1 : compareTexts(a.text, b.text)),
+      (a, b) => sizeOf(a) - sizeOf(b) || compareNumbers(a.closes.cells, b.closes.cells) || compareTexts(a.text, b.text),
     ),
   };
 }
