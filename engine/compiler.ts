@@ -2,7 +2,7 @@
 // request path must not import it.
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
-import { type LoadResult, openSnapshot } from './evaluate/open-snapshot.js';
+import { type LoadResult, openSnapshot, openTables } from './evaluate/open-snapshot.js';
 import type { Policy } from './evaluate/policy.js';
 import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './diagnostics/diagnostic.js';
@@ -20,6 +20,7 @@ import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/encode.js';
+import { SNAPSHOT_FORMAT } from './snapshot/document.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { type NamePlace, namesOf } from './source/names.js';
@@ -62,7 +63,7 @@ export {
 export type { Cause, ChangeKind } from './prove/diff/causes.js';
 export type { Turn } from './prove/diff/turn-causes.js';
 export type { CellRow } from './prove/cells/rows.js';
-export { diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
+export { diffDrafts, diffPolicies, type DiffReport, type DiffRow } from './prove/diff/diff-policies.js';
 export { type Emergent, findEmergent, type ReviewedChange } from './prove/diff/emergent.js';
 export type { Change, CredentialChange, Edit } from './prove/explain/edits.js';
 export type { Removal } from './prove/explain/removals.js';
@@ -80,7 +81,7 @@ export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from '
 export type { NearestMiss } from './prove/tests/nearest-miss.js';
 export { coverGrants, coveredPercent, type GrantCoverage } from './prove/tests/coverage.js';
 export { type PolicyTestFailure, type PolicyTestReport, runPolicyTests } from './prove/tests/policy-tests.js';
-export { type GrantRow, type PolicyRows, policyRows } from './prove/ask/policy-rows.js';
+export { type GrantRow, type PolicyRows, policyRows, type PrincipalRow } from './prove/ask/policy-rows.js';
 export { type HeldRegion, type Unknown, unknownPart, whatCan } from './prove/ask/what-can.js';
 export {
   type Access,
@@ -159,6 +160,8 @@ export interface PolicyReading {
   readonly policy: PolicySet | null;
   /** The text of each file by its path, with LF line ends: places in diagnostics are places in it. */
   readonly sources: ReadonlyMap<string, string>;
+  /** By path, the names that a file declares and uses, as far as it could be read. Made on first use; for editors. */
+  readonly names: () => ReadonlyMap<string, readonly NamePlace[]>;
   /** Facts about each file that lint needs. */
   readonly outlines: readonly FileOutline[];
 }
@@ -199,12 +202,18 @@ export function readPolicy(
     sink.add({ code: 'POLICY_MISSING', file: HEADER_FILE, message: `the folder has no \`${HEADER_FILE}\``, help });
   }
   const policy = linkPolicy(documents, limits, sink);
-  return { diagnostics: sink.diagnostics(), policy, sources, outlines: documents.map(outlineOf) };
+  const names = (): ReadonlyMap<string, readonly NamePlace[]> =>
+    new Map(documents.map((document) => [document.file, namesIn(document)]));
+  return { diagnostics: sink.diagnostics(), policy, sources, names, outlines: documents.map(outlineOf) };
 }
 
-/** The names that one file declares and uses, as far as it can be read. For editors; `readPolicy` finds its mistakes. */
-export function namesInFile(file: SourceFile): readonly NamePlace[] {
-  return namesOf(readDocument(file, { limits: ENGINE_LIMITS, sink: makeSink(ENGINE_LIMITS) }).document);
+/** By document: one that is remembered has the same names in each version of the policy. */
+const knownNames = new WeakMap<PolicyDocument, readonly NamePlace[]>();
+
+function namesIn(document: PolicyDocument): readonly NamePlace[] {
+  const names = knownNames.get(document) ?? namesOf(document);
+  knownNames.set(document, names);
+  return names;
 }
 
 function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): FileOutline {
@@ -221,20 +230,8 @@ const MEMBERS_HELP = 'give fewer members a window, or put those with the same wi
 
 /** Fails only if the policy is larger than the limits allow. */
 export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): CompileResult {
-  if (
-    pastNamespaces(
-      set.grants.map(({ namespace }) => namespace),
-      limits.namespaces,
-    ) >= 0
-  )
-    return tooLarge(`the policy would have more than ${groupDigits(limits.namespaces)} namespaces`, 'split the policy');
-  if (countPairs(set.exclusive.map(({ identities }) => identities.length)) > limits.exclusive)
-    return tooLarge(`the policy would have more than ${groupDigits(limits.exclusive)} exclusive pairs`, PAIRS_HELP);
-  const past = pastExceptions(set, limits.exceptions);
-  if (past !== null) {
-    const message = `\`except\` of the guardrails would name more than ${groupDigits(limits.exceptions)} members of roles, counted once for each guardrail`;
-    return tooLarge(message, 'have fewer guardrails that leave out large roles', past.place);
-  }
+  const refused = tooLargeToNumber(set, limits);
+  if (refused !== null) return refused;
   const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
   if (isTooLarge)
     return tooLarge(`the decision table would have more than ${groupDigits(limits.grants)} grants`, MEMBERS_HELP);
@@ -252,6 +249,38 @@ export function compilePolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMI
   }
   return { ok: true, snapshot };
 }
+
+/** What is looked at before anything is numbered. */
+function tooLargeToNumber(set: PolicySet, limits: EngineLimits): CompileResult | null {
+  if (
+    pastNamespaces(
+      set.grants.map(({ namespace }) => namespace),
+      limits.namespaces,
+    ) >= 0
+  )
+    return tooLarge(`the policy would have more than ${groupDigits(limits.namespaces)} namespaces`, 'split the policy');
+  if (countPairs(set.exclusive.map(({ identities }) => identities.length)) > limits.exclusive)
+    return tooLarge(`the policy would have more than ${groupDigits(limits.exclusive)} exclusive pairs`, PAIRS_HELP);
+  const past = pastExceptions(set, limits.exceptions);
+  if (past !== null) {
+    const message = `\`except\` of the guardrails would name more than ${groupDigits(limits.exceptions)} members of roles, counted once for each guardrail`;
+    return tooLarge(message, 'have fewer guardrails that leave out large roles', past.place);
+  }
+  return null;
+}
+
+/**
+ * The policy that declarations make, to ask about before it is compiled: it decides by the same tables, and its digests are empty texts.
+ * Null if the policy is larger than the limits allow; `compilePolicy` says how.
+ */
+export function draftPolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): Policy | null {
+  if (tooLargeToNumber(set, limits) !== null) return null;
+  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
+  const holders = isTooLarge ? null : holdersWithin(limits.expandedRows);
+  return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS);
+}
+
+const NO_DIGESTS = { digest: '', decisions: '', format: SNAPSHOT_FORMAT, checks: null };
 
 /** A policy in which nobody holds anything. */
 export function emptyPolicy(): Policy {

@@ -1,4 +1,5 @@
-// Runs the workflows of docs/in-ci.md: their `run:` steps with bash, in a clone of a real repository, as a runner would.
+// Runs the action and the component of deploy/ci, and the workflow of docs/in-ci.md for queues: their steps, in a clone of a real
+// repository, as a runner would.
 // Stand-ins replace what a runner provides: the checkout is a clone, `npm ci` finds bailiwick installed, and `gh` notes
 // what it was asked.
 import { execFile } from 'node:child_process';
@@ -7,19 +8,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { readYaml, type YamlValue } from '../engine/compiler.js';
+import { parse, parseAllDocuments } from 'yaml';
 import { fromRoot } from './support/root.js';
-
-type Fields = Readonly<Record<string, YamlValue>>;
 
 interface Step {
   readonly command: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Whether it runs if a step before has failed. */
+  readonly always: boolean;
+}
+
+/** A step as it stands in a workflow or an action. */
+interface Written {
+  readonly if?: string;
+  readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Ran {
-  /** Of the step that failed, if one did. */
-  readonly failed: string | null;
+  /** The status of the step that failed first, if one did. */
+  readonly failed: number | null;
   readonly stdout: string;
   readonly summary: string;
   /** The arguments of `gh`, and the file that it was given. */
@@ -28,20 +36,24 @@ interface Ran {
 
 /** Has the comments that a file lists, and notes what is written. `--jq` is jq's own work, done here by the file. */
 const GH = `#!/bin/sh
+for last in "$@"; do :; done
 case "$*" in
-  "api repos/labs/policy/issues/7/comments --paginate --jq "*) cat "$GH_COMMENTS" 2>/dev/null || true ;;
-  *) { echo "$*"; cat comment.md; } > "$GH_CALLED" ;;
+  "api repos/labs/policy/issues/7/comments --paginate --jq "*'.user.type == "Bot"'*) cat "$GH_COMMENTS" 2>/dev/null || true ;;
+  *) { echo "$*" | sed "s,\\(@\\|file \\)/[^ ]*,\\1FILE,"; cat "/\${last#*/}"; } > "$GH_CALLED" ;;
 esac
 `;
 
 const EXPRESSIONS: ReadonlyMap<string, string> = new Map([
-  ['${{ github.base_ref }}', 'main'],
+  ['${{ inputs.policy }}', 'policies'],
+  ['${{ inputs.base }}', 'origin/main'],
+  ['${{ inputs.command }}', 'npx --no-install bailiwick'],
   ['${{ github.event.merge_group.base_sha }}', 'origin/main'],
   ['${{ github.event.number }}', '7'],
   ['${{ github.token }}', 'no-token'],
   ['${{ github.repository }}', 'labs/policy'],
 ]);
-const OWN_BRANCH = 'github.event.pull_request.head.repo.full_name == github.repository';
+const OWN_BRANCH =
+  "${{ !cancelled() && inputs.comment == 'true' && github.event.pull_request.head.repo.full_name == github.repository }}";
 
 let folder: string;
 let steps: readonly Step[];
@@ -49,8 +61,12 @@ let queueSteps: readonly Step[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bailiwick-ci-'));
-  steps = await readSteps('check', [OWN_BRANCH]);
-  queueSteps = await readSteps('merge', []);
+  const action = parse(await readFile(fromRoot('deploy/ci/action.yml'), 'utf8')) as {
+    readonly runs: { readonly using: string; readonly steps: readonly Written[] };
+  };
+  expect(action.runs.using).toBe('composite');
+  steps = stepsOf(action.runs.steps);
+  queueSteps = stepsOf(await writtenIn('merge'));
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin', 'npm'), '#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ]\n');
   await writeFile(join(folder, 'bin', 'gh'), GH);
@@ -58,32 +74,34 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The steps of the workflow that has this job. */
-async function readSteps(job: string, expected: readonly string[]): Promise<readonly Step[]> {
+/** The steps of the workflow of docs/in-ci.md that has this job. */
+async function writtenIn(job: string): Promise<readonly Written[]> {
   const page = await readFile(fromRoot('docs/in-ci.md'), 'utf8');
-  const workflows = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), ([, text = '']) => {
-    const { diagnostics, value } = readYaml({ path: 'policy.yml', bytes: new TextEncoder().encode(text) });
-    expect(diagnostics).toEqual([]);
-    // What is not a workflow has no jobs.
-    return ((value as Fields)['jobs'] ?? {}) as Readonly<Record<string, { readonly steps: readonly Fields[] }>>;
-  });
-  const listed = workflows.find((jobs) => job in jobs)?.[job]?.steps ?? [];
-  const conditions = listed.flatMap((step) => (step['if'] === undefined ? [] : [step['if']]));
-  expect(conditions).toEqual(expected);
-  return listed.flatMap(({ run, env = {} }) => {
-    if (typeof run !== 'string') return [];
-    const known = Object.entries(env as Readonly<Record<string, string>>).map(([name, text]) => {
-      const value = EXPRESSIONS.get(text);
-      if (value === undefined) throw new Error(`the workflow has an expression that this test does not know: ${text}`);
-      return [name, value];
-    });
-    return [{ command: run, env: Object.fromEntries(known) as Readonly<Record<string, string>> }];
+  const files = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), ([, text = '']) => parse(text) as Workflow);
+  return files.find(({ jobs = {} }) => job in jobs)?.jobs?.[job]?.steps ?? [];
+}
+
+interface Workflow {
+  readonly jobs?: Readonly<Record<string, { readonly steps: readonly (Written & { readonly uses?: string })[] }>>;
+}
+
+function stepsOf(written: readonly Written[]): readonly Step[] {
+  return written.flatMap(({ run, env = {}, if: condition }) => {
+    if (run === undefined) return [];
+    if (condition !== undefined) expect(condition).toBe(OWN_BRANCH);
+    return [{ command: run, env, always: condition !== undefined }];
   });
 }
 
 /** A repository with this commit on `main`, a change on a branch, and a clone of it with the branch checked out. */
-async function cloneWith(name: string, main: readonly Change[], branch: readonly Change[]): Promise<string> {
+async function cloneWith(
+  name: string,
+  main: readonly Change[],
+  branch: readonly Change[],
+  later: readonly Change[] = [],
+): Promise<string> {
   const origin = await originWith(name, main);
+  for (const change of later) await commit(origin, [change]);
   await git(origin, 'checkout', '--quiet', '-b', 'change');
   await commit(origin, branch);
   return cloneOf(name, origin);
@@ -141,42 +159,56 @@ async function cloneOf(name: string, origin: string): Promise<string> {
 type Change = (folder: string) => Promise<unknown>;
 
 const addPolicy: Change = (to) => cp(fromRoot('policies'), join(to, 'policies'), { recursive: true });
+const addReadme: Change = (to) => writeFile(join(to, 'README.md'), 'read me\n');
 const addFile =
   (path: string, text: string): Change =>
   (to) =>
     writeFile(join(to, 'policies', path), text);
 
-/** Runs the steps as a runner does: one after the other, until one fails. */
-async function runSteps(cwd: string, comments = '', some = steps): Promise<Ran> {
-  const summary = `${cwd}.summary`;
-  const called = `${cwd}.gh`;
+/** Runs the steps as a runner does: one after the other; once one has failed, only those that always run. */
+async function runSteps(cwd: string, { comments = '', gates = '', some = steps }: Running = {}): Promise<Ran> {
+  const [summary, called, temp] = [`${cwd}.summary`, `${cwd}.gh`, `${cwd}.temp`];
   await writeFile(summary, '');
   await writeFile(`${cwd}.comments`, comments);
+  await mkdir(temp);
   const base = {
-    ...process.env,
-    PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
-    npm_config_offline: 'true',
+    ...{ PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, npm_config_offline: 'true' },
+    ...{ HOME: folder, GITHUB_ACTION_PATH: fromRoot('deploy/ci'), GITHUB_STEP_SUMMARY: summary },
+    ...{ GH_CALLED: called, GH_COMMENTS: `${cwd}.comments` },
+  };
+  const valueOf = (text: string): string => {
+    if (!text.includes('${{')) return text;
+    if (text === '${{ inputs.gates }}') return gates;
+    if (text.startsWith('${{ runner.temp }}/')) return text.replace('${{ runner.temp }}', temp);
+    const value = EXPRESSIONS.get(text);
+    if (value === undefined) throw new Error(`there is an expression that this test does not know: ${text}`);
+    return value;
   };
   let stdout = '';
-  let failed: string | null = null;
-  for (const { command, env } of some) {
+  let failed: number | null = null;
+  for (const { command, env, always } of some) {
+    if (failed !== null && !always) continue;
+    const own = Object.fromEntries(Object.entries(env).map(([name, text]) => [name, valueOf(text)]));
     try {
-      const ran = await promisify(execFile)('bash', ['-e', '-c', command], {
-        cwd,
-        env: { ...base, ...env, GITHUB_STEP_SUMMARY: summary, GH_CALLED: called, GH_COMMENTS: `${cwd}.comments` },
-      });
-      stdout += ran.stdout;
+      stdout += (await promisify(execFile)('bash', ['-e', '-c', command], { cwd, env: { ...base, ...own } })).stdout;
     } catch (error) {
-      stdout += (error as { readonly stdout?: string }).stdout ?? '';
-      failed = command;
-      break;
+      const ended = error as { readonly stdout?: string; readonly code?: number };
+      stdout += ended.stdout ?? '';
+      failed ??= ended.code ?? -1;
     }
   }
   const comment = await readFile(called, 'utf8').catch(() => null);
   return { failed, stdout, summary: await readFile(summary, 'utf8'), comment };
 }
 
-const MARK = '<!-- bailiwick diff -->\n';
+interface Running {
+  /** The ids of comments that there are. */
+  readonly comments?: string;
+  readonly gates?: string;
+  readonly some?: readonly Step[];
+}
+
+const MARK = '<!-- bailiwick diff policies -->\n';
 const GRANT = `within: /beamlines/amx
 grants:
   - id: visitor-reads
@@ -186,46 +218,173 @@ grants:
     inherit: false
     reason: a visit
 `;
+const WRONG = GRANT.replace('resource:read', 'resource:raed');
+const breakIt: Change = addFile('grants/visit.yaml', WRONG);
+const addGrant: Change = addFile('grants/visit.yaml', GRANT);
 
 it('comments the difference that a pull request makes', async () => {
-  const ran = await runSteps(await cloneWith('changes', [addPolicy], [addFile('grants/visit.yaml', GRANT)]));
+  const ran = await runSteps(await cloneWith('changes', [addPolicy], [addGrant]));
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('github:a-visitor');
-  expect(ran.comment).toBe(`pr comment 7 --body-file comment.md\n${MARK}${ran.summary}`);
+  expect(ran.comment).toBe(`pr comment 7 --body-file FILE\n${MARK}${ran.summary}`);
 });
 
 it('updates the comment that it has made, and makes no other', async () => {
-  const clone = await cloneWith('again', [addPolicy], [addFile('grants/visit.yaml', GRANT)]);
-  const ran = await runSteps(clone, '4711\n4712\n');
+  const clone = await cloneWith('again', [addPolicy], [addGrant]);
+  const ran = await runSteps(clone, { comments: '4711\n4712\n' });
   expect(ran.failed).toBeNull();
   expect(ran.comment).toBe(
-    `api --silent --method PATCH repos/labs/policy/issues/comments/4711 --field body=@comment.md\n${MARK}${ran.summary}`,
+    `api --silent --method PATCH repos/labs/policy/issues/comments/4711 --field body=@FILE\n${MARK}${ran.summary}`,
   );
 });
 
-it('says that the policy of the base branch is broken, and lets its repair pass', async () => {
-  const wrong = GRANT.replace('resource:read', 'resource:raed');
-  const broken: Change = async (to) => {
-    await addPolicy(to);
-    await addFile('grants/visit.yaml', wrong)(to);
-  };
-  const ran = await runSteps(await cloneWith('repair', [broken], [addFile('grants/visit.yaml', GRANT)]));
+it('cuts a difference that is too long for a comment, at the end of a line', async () => {
+  const [comments] = steps.filter(({ always }) => always);
+  const command = `awk 'BEGIN { for (i = 0; i < 3000; i++) print "| a row of the difference, ä |" }' > "$POLICY_REPORT"`;
+  const some = comments === undefined ? [] : [{ ...comments, command }, comments];
+  const ran = await runSteps(await cloneWith('long', [], []), { some });
   expect(ran.failed).toBeNull();
-  expect(ran.summary).toContain('The policy of main is broken, so there is nothing to compare with:');
+  expect(ran.comment?.length).toBeGreaterThan(50_000);
+  expect(ran.comment?.length).toBeLessThan(65_536);
+  expect(ran.comment).toMatch(/ä \|\n\n… the rest is in the summary of the job\n$/);
+});
+
+it('fails at a gate, and comments what it opens', async () => {
+  const ran = await runSteps(await cloneWith('gate', [addPolicy], [addGrant]), { gates: 'weaker-checks new-access' });
+  expect(ran.failed).toBe(7);
+  expect(ran.comment).toContain('`github:a-visitor`');
+  const same = await runSteps(await cloneWith('same', [addPolicy], [addReadme]), { gates: 'weaker-checks new-access' });
+  expect(same.failed).toBeNull();
+  expect(same.summary).toContain('0 gained, 0 lost');
+});
+
+it('says that the policy of the base branch is broken, and compares with the last version that was not', async () => {
+  const clone = await cloneWith('repair', [addPolicy], [addGrant], [addReadme, breakIt]);
+  const ran = await runSteps(clone);
+  expect(ran.failed).toBeNull();
+  expect(ran.summary).toContain('The policy of `origin/main` is not valid:');
   expect(ran.summary).toContain('resource:raed');
-  expect(ran.comment).toContain('is broken');
+  expect(ran.summary).toMatch(/This compares with `[0-9a-f]{40}`, the last version that was\./);
+  expect(ran.summary).toContain('github:a-visitor');
+  expect(ran.comment).toContain('is not valid');
+  const gated = await runSteps(await cloneWith('gated', [addPolicy], [addGrant], [addReadme, breakIt]), {
+    gates: 'new-access',
+  });
+  expect(gated.failed).toBe(7);
+});
+
+it('stays closed at a gate if no version of the base is valid', async () => {
+  const main: Change = async (to) => {
+    await addPolicy(to);
+    await breakIt(to);
+  };
+  const open = await runSteps(await cloneWith('never', [main], [addGrant]));
+  expect(open.failed).toBeNull();
+  expect(open.summary).toContain('No version before it is valid, so there is nothing to compare with.');
+  expect((await runSteps(await cloneWith('never-gated', [main], [addGrant]), { gates: 'new-access' })).failed).toBe(7);
 });
 
 it('says that a first policy has nothing to be compared with', async () => {
-  const ran = await runSteps(await cloneWith('first', [], [addPolicy]));
+  const ran = await runSteps(await cloneWith('first', [], [addPolicy]), { gates: 'new-access' });
   expect(ran).toMatchObject({ failed: null, summary: 'This adds the first policy: there is none to compare with.\n' });
 });
 
-it('fails at a mistake, with an annotation at its path from the root of the repository', async () => {
-  const wrong = GRANT.replace('resource:read', 'resource:raed');
-  const ran = await runSteps(await cloneWith('mistake', [addPolicy], [addFile('grants/visit.yaml', wrong)]));
-  expect(ran).toMatchObject({ failed: 'npx bailiwick check policies --strict --format github', comment: null });
+it('fails at a mistake, with an annotation at its path from the root of the repository, and comments it', async () => {
+  const ran = await runSteps(await cloneWith('mistake', [addPolicy], [breakIt]));
+  expect(ran.failed).toBe(3);
   expect(ran.stdout).toMatch(/^::error file=policies\/grants\/visit\.yaml,line=5,/m);
+  expect(ran.comment).toContain('This policy is not valid, so there is nothing to compare:');
+  expect(ran.comment).toContain('resource:raed');
+});
+
+it('fails at a gate that there is not, and at a base that is not in the checkout', async () => {
+  const ran = await runSteps(await cloneWith('unknown', [addPolicy], [addGrant]), { gates: 'new-acess' });
+  expect([ran.failed, ran.summary]).toEqual([
+    2,
+    'there is no gate `new-acess`; there are new-access and weaker-checks\n',
+  ]);
+  const shallow = await cloneWith('shallow', [addPolicy], [addGrant]);
+  await git(shallow, 'update-ref', '-d', 'refs/remotes/origin/main');
+  const lost = await runSteps(shallow);
+  expect([lost.failed, lost.summary]).toEqual([
+    2,
+    'the commit `origin/main` is not in this checkout: fetch the whole history\n',
+  ]);
+});
+
+it('does the same as a component of GitLab', async () => {
+  const text = await readFile(fromRoot('deploy/ci/gitlab.yml'), 'utf8');
+  const [head, body] = parseAllDocuments(text).map((one) => one.toJS() as unknown);
+  const { inputs } = (head as { readonly spec: { readonly inputs: Readonly<Record<string, { default: string }>> } })
+    .spec;
+  expect(Object.values(inputs).every(({ default: usual }) => typeof usual === 'string')).toBe(true);
+  const filled = JSON.stringify(body).replaceAll(/\$\[\[ inputs\.(\w+) \]\]/g, (_, name: string) => {
+    const value = name === 'gates' ? 'new-access' : inputs[name]?.default;
+    if (value === undefined) throw new Error(`there is no input ${name}`);
+    return value;
+  });
+  expect(filled).not.toContain('$[[');
+  const job = (JSON.parse(filled) as Readonly<Record<string, Component>>)['policy'];
+  const cwd = await cloneWith('gitlab', [addPolicy], [addGrant]);
+  await mkdir(join(cwd, 'node_modules', 'bailiwick'));
+  await symlink(fromRoot('deploy'), join(cwd, 'node_modules', 'bailiwick', 'deploy'));
+  const env = { ...job?.variables, POLICY_BASE: 'origin/main' };
+  expect(job?.variables['POLICY_BASE']).toBe('$CI_MERGE_REQUEST_DIFF_BASE_SHA');
+  const ran = await runSteps(cwd, {
+    some: (job?.script ?? []).map((command) => ({ command, env, always: false })),
+  });
+  expect(ran.failed).toBe(7);
+  expect(await readFile(join(cwd, job?.artifacts.paths[0] ?? ''), 'utf8')).toContain('github:a-visitor');
+  expect(await readFile(join(cwd, job?.artifacts.reports.junit ?? ''), 'utf8')).toContain('<testsuites');
+});
+
+interface Component {
+  readonly script: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly artifacts: { readonly paths: readonly string[]; readonly reports: { readonly junit: string } };
+}
+
+it('has the hooks of pre-commit find what they are about', async () => {
+  const hooks = parse(await readFile(fromRoot('.pre-commit-hooks.yaml'), 'utf8')) as readonly Hook[];
+  const cwd = await cloneWith('hooks', [addPolicy], [addReadme]);
+  const run = async ({ entry, args }: Hook): Promise<number | null> =>
+    (await runSteps(cwd, { some: [{ command: [entry, ...args].join(' '), env: {}, always: false }] })).failed;
+  const statuses = async (): Promise<unknown> => {
+    const found: [string, number | null][] = [];
+    for (const hook of hooks) {
+      await rm(`${cwd}.temp`, { recursive: true, force: true });
+      found.push([hook.id, await run(hook)]);
+    }
+    return found;
+  };
+  expect(await statuses()).toEqual([
+    ['bailiwick-check', null],
+    ['bailiwick-fmt', null],
+  ]);
+  await addFile('grants/visit.yaml', GRANT)(cwd);
+  expect(await statuses()).toEqual([
+    ['bailiwick-check', null],
+    ['bailiwick-fmt', 7],
+  ]);
+  await breakIt(cwd);
+  expect(await statuses()).toEqual([
+    ['bailiwick-check', 3],
+    ['bailiwick-fmt', 3],
+  ]);
+});
+
+interface Hook {
+  readonly id: string;
+  readonly entry: string;
+  readonly args: readonly string[];
+}
+
+it('is what the page shows: the workflow uses the action, the configuration the hooks', async () => {
+  const uses = (await writtenIn('check')).flatMap((step) => ('uses' in step ? [step.uses] : []));
+  expect(uses).toContain('./node_modules/bailiwick/deploy/ci');
+  const page = await readFile(fromRoot('docs/in-ci.md'), 'utf8');
+  const hooks = parse(await readFile(fromRoot('.pre-commit-hooks.yaml'), 'utf8')) as readonly Hook[];
+  for (const { id } of hooks) expect(page).toContain(`- id: ${id}`);
 });
 
 const CREW = 'roles:\n  visit-crew:\n    members:\n      - github:a-visitor\n';
@@ -237,12 +396,10 @@ const runs: Change = addFile('grants/visit.yaml', crewGrant('[resource:read, pro
 const reads: Change = addFile('grants/visit.yaml', crewGrant('[resource:read]'));
 
 it('stops a queue whose changes open something together, and says what', async () => {
-  const ran = await runSteps(
-    await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'),
-    '',
-    queueSteps,
-  );
-  expect(ran.failed).toContain('--reviewed');
+  const ran = await runSteps(await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'), {
+    some: queueSteps,
+  });
+  expect(ran.failed).toBe(7);
   expect(ran.summary).toContain('that no reviewed change opened by itself');
   expect(ran.summary).toMatch(/^\| ! \| `github:b-visitor` \| `process-run:read` \| `\/beamlines\/amx` /m);
 });
@@ -253,16 +410,14 @@ it('lets a queue pass whose changes open what each of them opens', async () => {
     GRANT.replace('visitor-reads', 'other-reads').replace('resource:read', 'process-run:read'),
   );
   const queue = await queueWith('apart', [addPolicy, crew, reads], [[joins], [other]], '--no-ff');
-  const ran = await runSteps(queue, '', queueSteps);
+  const ran = await runSteps(queue, { some: queueSteps });
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('the merge opens nothing that a reviewed change did not open by itself');
 });
 
 it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
-  const ran = await runSteps(
-    await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'),
-    '',
-    queueSteps,
-  );
+  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), {
+    some: queueSteps,
+  });
   expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });

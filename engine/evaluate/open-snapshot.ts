@@ -50,7 +50,10 @@ export function openSnapshot(decoded: DecodeResult): LoadResult {
  * A policy that was made of another one and was never a file. It decides by its own tables, under the digests of the other, so it must
  * not leave the proof that it was made for.
  */
-export function openTables(source: LoadedTables, { digest, decisions, format, checks }: Policy): Policy {
+export function openTables(
+  source: LoadedTables,
+  { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
+): Policy {
   return open({ ...source, digest, decisions, format, checks });
 }
 

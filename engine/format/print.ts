@@ -15,7 +15,8 @@ export function printFile(file: Element, shape: MappingShape): string {
   const lines = file.leading.flatMap((line, index) => commentLines(line, '', index > 0));
   const [first] = file.children;
   if (lines.length > 0 && first?.blankBefore === true) lines.push('');
-  return `${[...lines, ...printLines(file, { kind: 'mapping', shape }, '')].join('\n')}\n`;
+  const own = first === undefined ? printEmpty(file, '', '') : printLines(file, { kind: 'mapping', shape }, '');
+  return `${[...lines, ...own].join('\n')}\n`;
 }
 
 function commentLines(line: CommentLine, indent: string, blank: boolean): readonly string[] {

@@ -51,6 +51,24 @@ export function headStatement(): Fragment {
   return sql`SELECT h.position::text AS head, h.mark, ${NOW}::text AS now, ${PENDING} FROM changes_head AS h WHERE h.one = ${true}::boolean`;
 }
 
+/**
+ * The last place that was given more than `lag` milliseconds ago: whatever stands there or before it is on every replica that may answer
+ * from now on. Places have no gaps and their times only rise, so it is searched for by halves, and what that costs tells nothing about
+ * how much has happened since.
+ */
+export function settledStatement(lag: number): Fragment {
+  const old = sql`(SELECT c.numbered_at < statement_timestamp() - ${lag}::bigint * interval '1 millisecond' FROM changes AS c
+      WHERE int8send(c.position) = int8send((s.lo + s.hi + 1) / 2))`;
+  return sql`WITH RECURSIVE search (lo, hi) AS (
+      SELECT h.floor, h.position FROM changes_head AS h WHERE h.one = ${true}::boolean
+      UNION ALL SELECT CASE WHEN t.old THEN t.middle ELSE t.lo END, CASE WHEN t.old THEN t.hi ELSE t.middle - 1 END
+      FROM (SELECT s.lo, s.hi, (s.lo + s.hi + 1) / 2 AS middle, ${old} AS old FROM search AS s WHERE s.lo < s.hi) AS t)
+    SELECT s.lo::text AS head, CASE WHEN s.lo = h.floor THEN h.floor_mark
+        ELSE (SELECT c.mark FROM changes AS c WHERE int8send(c.position) = int8send(s.lo)) END AS mark,
+      ${NOW}::text AS now, FALSE AS pending
+    FROM search AS s CROSS JOIN changes_head AS h WHERE s.lo >= s.hi AND h.one = ${true}::boolean`;
+}
+
 /** With more roots than this, it is first found out how far each has to be read. */
 const FEW_ROOTS = 8;
 

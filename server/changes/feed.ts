@@ -10,11 +10,12 @@ import {
   type Visible,
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
+import type { Fragment } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { ApiProblem } from '../problem.js';
 import { rowPredicate, type RowPredicate } from '../query/row-predicate.js';
 import { type ChangeKind, changeKind } from './change-kinds.js';
-import { type ChangeRow, changesStatement, headStatement, type HeadRow } from './change-statement.js';
+import { type ChangeRow, changesStatement, headStatement, type HeadRow, settledStatement } from './change-statement.js';
 import { type CursorOwner, makeCursors, type Place } from './cursor.js';
 import { type FeedWatch, watchFeed } from './feed-watch.js';
 import { type KeptViews, makeKeptViews } from './kept-views.js';
@@ -83,14 +84,19 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
       await views.keep(view);
       const seal = ({ position, mark, since }: Where): string =>
         cursors.seal({ position, mark, since, view: view.digest }, owner);
+      // Whoever begins here, or has just gained something, queries what there is now. A replica may answer that, so what it may not have
+      // yet comes in the feed, even if it was there before.
+      const isQueriedNext = place === null || (rights !== null && rights.gained.length > 0);
+      const settled = isQueriedNext ? await settledPlace(db, signal) : null;
+      const from = place !== null && settled !== null && settled.position < place.position ? settled : place;
       const first: readonly ChangeItem[] =
-        place === null || rights === null
+        from === null || rights === null
           ? []
-          : [{ cursor: seal(place), time: formatInstant(at), change: 'rights', ...rights }];
-      if (place === null || part.size === 0) {
-        return { items: first, next: seal(await headOf(db, { number, signal })), isFull: false };
+          : [{ cursor: seal(from), time: formatInstant(at), change: 'rights', ...rights }];
+      if (from === null || part.size === 0) {
+        return { items: first, next: seal(settled ?? (await headOf(db, { number, signal }))), isFull: false };
       }
-      const request = { predicates: predicatesOf(part), after: place, limit, keep: retention.keep };
+      const request = { predicates: predicatesOf(part), after: from, limit, keep: retention.keep };
       const { rows, head } = await readRows(db, request, { number, signal });
       const last = rows.at(-1);
       const isFull = rows.length >= limit;
@@ -131,13 +137,19 @@ interface Reading extends Pick<FeedWatch, 'number'> {
 
 /** Where the feed ends, after what has committed by now, as far as one step gives places. */
 async function headOf(db: Database, { number, signal }: Reading): Promise<Where> {
-  const read = async (): Promise<HeadRow> => {
-    const [head] = await db.read<HeadRow>(headStatement(), { signal });
-    if (head === undefined) throw new TypeError('a store without the head of its feed');
-    return head;
-  };
-  const head = await read();
-  return endOf(head.pending && (await number()) > 0 ? await read() : head);
+  const head = await readHead(db, headStatement(), signal);
+  return endOf(head.pending && (await number()) > 0 ? await readHead(db, headStatement(), signal) : head);
+}
+
+/** Up to where every query from now on sees what has happened, whichever server answers it; null if the primary answers all. */
+async function settledPlace(db: Database, signal: AbortSignal | undefined): Promise<Where | null> {
+  return db.replicaLag === null ? null : endOf(await readHead(db, settledStatement(db.replicaLag), signal));
+}
+
+async function readHead(db: Database, statement: Fragment, signal: AbortSignal | undefined): Promise<HeadRow> {
+  const [head] = await db.read<HeadRow>(statement, { signal });
+  if (head === undefined) throw new TypeError('a store without the head of its feed');
+  return head;
 }
 
 function endOf({ head, mark, now }: HeadRow): Where {

@@ -4,15 +4,14 @@ import { readFile } from 'node:fs/promises';
 import {
   type Change,
   compilePolicy,
-  editedSet,
   type Hunk,
   type PatchedFile,
-  patchFiles,
   type PolicySet,
   readPolicy,
   type SourceFile,
   type TakingChange,
 } from '../../engine/compiler.js';
+import { writeEdit } from '../authoring/write-edit.js';
 import { readFolder } from '../policy/open/read-folder.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -42,14 +41,11 @@ export async function applyEdit(application: Application): Promise<AppliedEdit> 
   if (reading.kind === 'path') throw pathFailure(reading.fault, shown);
   const { files } = reading;
   requireSame(files, application);
-  const patch = patchFiles(files, { set, change });
-  if (!patch.ok) throw notWritten(patch.reason);
-  const compiled = compileAgain(files, patch.files);
-  const expected = decisionsOf(withIds(editedSet(set, change)));
-  if (compiled.decisions !== expected)
-    throw notWritten('the files have a layout in which it would change something else');
-  await writeAll(folder, patch.files);
-  return { hunks: patch.hunks, ...compiled };
+  const written = writeEdit(files, { set, change });
+  if (!written.ok) throw notWritten(written.reason);
+  const digests = digestsOf(written.set);
+  await writeAll(folder, written.files);
+  return { hunks: written.hunks, ...digests };
 }
 
 function requireSame(files: readonly SourceFile[], { shown, sources }: Application): void {
@@ -74,33 +70,10 @@ function notWritten(reason: string): CliFailure {
   );
 }
 
-interface Digests {
-  readonly snapshot: string;
-  readonly decisions: string;
-}
-
-/** What the files would be. They may break rules that no single declaration shows, such as where a delegated folder may grant. */
-function compileAgain(files: readonly SourceFile[], patched: readonly PatchedFile[]): Digests {
-  const bytes = new Map(patched.map(({ path, to }) => [path, to]));
-  const { policy, diagnostics } = readPolicy(
-    files.map((file) => ({ path: file.path, bytes: bytes.get(file.path) ?? file.bytes })),
-  );
-  const fault = diagnostics.find(({ severity }) => severity === 'error');
-  if (policy === null || fault !== undefined)
-    throw notWritten(`the policy would be invalid${fault === undefined ? '' : `: ${fault.file}: ${fault.message}`}`);
-  const compiled = compilePolicy(policy);
+function digestsOf(set: PolicySet): Pick<AppliedEdit, 'snapshot' | 'decisions'> {
+  const compiled = compilePolicy(set);
   if (!compiled.ok) throw notWritten(`the policy would be invalid: ${compiled.diagnostics[0]?.message ?? ''}`);
   return { snapshot: compiled.snapshot.digest, decisions: compiled.snapshot.decisions };
-}
-
-/** A proposed grant has no id yet. */
-function withIds(set: PolicySet): PolicySet {
-  return { ...set, grants: set.grants.map((grant) => (grant.id === '' ? { ...grant, id: 'new' } : grant)) };
-}
-
-function decisionsOf(set: PolicySet): string | null {
-  const compiled = compilePolicy(set);
-  return compiled.ok ? compiled.snapshot.decisions : null;
 }
 
 /** All files are looked at before the first is written. */

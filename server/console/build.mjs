@@ -31,8 +31,9 @@ const styles = (
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const inScript = (json) => JSON.stringify(json).replaceAll('<', '\\u003c');
 
-function pageOf({ title, script, parts }) {
-  const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(styles)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`;
+function pageOf({ title, script, later = [], parts }) {
+  const scripts = [script, ...later].map(hashOf).join(' ');
+  const policy = `default-src 'none'; script-src ${scripts}; style-src ${hashOf(styles)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -43,7 +44,8 @@ function pageOf({ title, script, parts }) {
 <link rel="icon" href="data:,">
 <style>${styles}</style>
 <body>
-<div id="page"><noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
+<div id="page"><header><h1>${title}</h1><span class="faint">Opening…</span></header>
+<noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
 ${parts.join('\n')}
 <script>${script}</script>
 </body>
@@ -60,9 +62,11 @@ function filesOf(folder) {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const [engine, playground, report] = await Promise.all(
-  ['worker/main.ts', 'page/playground.ts', 'page/report.ts'].map((entry) => bundle(entry)),
+const [engine, playground, editor, report] = await Promise.all(
+  ['worker/main.ts', 'page/playground.ts', 'page/editor.ts', 'page/report.ts'].map((entry) => bundle(entry)),
 );
+if ([engine, playground, editor, report].some((script) => /<\/script|<!--/i.test(script)))
+  throw new Error('a script would end where its own text says so: write it in another way');
 mkdirSync(target, { recursive: true });
 
 /** What is there already is left alone: somebody may be reading it. */
@@ -77,7 +81,9 @@ put(
   pageOf({
     title: 'Bailiwick playground',
     script: playground,
+    later: [editor],
     parts: [
+      `<script type="text/plain" id="editor">${editor}</script>`,
       `<script type="text/plain" id="engine">${engine}</script>`,
       `<script type="application/json" id="examples">${inScript(examples)}</script>`,
       '<script type="application/json" id="own"><!--data--></script>',

@@ -81,6 +81,8 @@ export interface Database {
   readonly readReplica: Reader;
   /** The state of the replica; null if there is none. */
   readonly replica: (() => ReplicaState) | null;
+  /** How many milliseconds older than the primary what `readReplica` finds may be; null if there is no replica. */
+  readonly replicaLag: number | null;
   /**
    * Milliseconds after which a query must end itself. Only for a store that cannot stop a query while everybody else
    * waits; null for other stores.
@@ -197,6 +199,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
     read,
     readReplica: replica?.read ?? read,
     replica: replica?.state ?? null,
+    replicaLag: parts.replica?.lag ?? null,
     vital,
     rows: makeReader(writers, null, names),
     write: makeWriter(writers, {

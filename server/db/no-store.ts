@@ -11,6 +11,7 @@ export function noStore(): Database {
     read: refuse,
     readReplica: refuse,
     replica: null,
+    replicaLag: null,
     longestQuery: null,
     vital: refuse,
     rows: refuse,

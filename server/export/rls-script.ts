@@ -37,8 +37,8 @@ export function* rlsScript(rows: PolicyRows, { schema, tables, about }: RlsOptio
 }
 
 function* holders({ principals }: PolicyRows): Generator<readonly string[]> {
-  for (const [principal, identity] of principals.entries())
-    if (identity !== null) yield [String(principal), literal(identity)];
+  for (const [principal, { kind, name }] of principals.entries())
+    if (kind === 'identity') yield [String(principal), literal(name)];
 }
 
 function* members({ members: edges }: PolicyRows): Generator<readonly string[]> {

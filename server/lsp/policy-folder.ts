@@ -7,24 +7,25 @@ import {
   costOfTests,
   type Diagnostic,
   lintPolicy,
+  draftPolicy,
+  ENGINE_LIMITS,
   type NamePlace,
-  namesInFile,
-  openCompiled,
+  type PolicyReading,
   type PolicySet,
   readPolicy,
+  rememberingReader,
   runPolicyTests,
   sortDiagnostics,
-  type SourceFile,
 } from '../../engine/compiler.js';
 import { type Instant, type Policy } from '../../engine/index.js';
-import { readFolder } from '../policy/open/read-folder.js';
+import type { Opened } from '../authoring/about.js';
+import { type FolderResult, readFolder } from '../policy/open/read-folder.js';
 
-/** The files that were checked, and what was found. */
+/** What is known of the files so far. */
 export interface CheckedFolder {
-  readonly files: readonly SourceFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Null if a mistake is an error. */
-  readonly opened: { readonly set: PolicySet; readonly policy: Policy } | null;
+  /** Null if a mistake is an error. The policy is a draft: it has no digests. */
+  readonly opened: Opened | null;
   /** By file. */
   readonly names: ReadonlyMap<string, readonly NamePlace[]>;
   readonly problems: readonly Problem[];
@@ -53,58 +54,62 @@ export function pathIn(folder: string, path: string): string {
 }
 
 const SOON = 30 * 24 * 60 * 60 * 1000;
+/** Milliseconds for which the disk is taken to be what it was, unless an editor says otherwise. */
+const DISK_FOR = 2000;
 
 export interface FolderChecker {
-  /** `open` has the texts of open files by their path in the folder. */
-  readonly check: (open: ReadonlyMap<string, string>, at: Instant) => Promise<CheckedFolder>;
+  /**
+   * Checks in three steps, each of which knows more than the one before: what the files say, then what it decides with its tests and
+   * guardrails, then lint and the limits of a compiled policy. `open` has the texts of open files by their path in the folder.
+   */
+  readonly check: (open: ReadonlyMap<string, string>, at: Instant) => AsyncGenerator<CheckedFolder, void>;
+  /** The disk has changed. */
+  readonly forget: () => void;
 }
 
 export function makeFolderChecker(folder: string): FolderChecker {
-  const known = new Map<string, { readonly bytes: Uint8Array; readonly names: readonly NamePlace[] }>();
-  const namesFor = (file: SourceFile): readonly NamePlace[] => {
-    const before = known.get(file.path);
-    if (before !== undefined && Buffer.compare(before.bytes, file.bytes) === 0) return before.names;
-    const names = namesInFile(file);
-    known.set(file.path, { bytes: file.bytes, names });
-    return names;
+  // A file that has not changed is not read again.
+  const reader = rememberingReader();
+  let disk: { readonly read: Promise<FolderResult>; readonly at: number } | null = null;
+  /** What lint found last stands until it is done again: in a large policy that takes a while. */
+  let linted: readonly Diagnostic[] = [];
+  const readFiles = async (open: ReadonlyMap<string, string>, at: Instant): Promise<PolicyReading> => {
+    if (disk === null || Math.abs(at - disk.at) > DISK_FOR) disk = { read: readFolder(folder), at };
+    const onDisk = await disk.read;
+    const { files, diagnostics, unread } = onDisk.kind === 'read' ? onDisk : { files: [], diagnostics: [], unread: [] };
+    const known = new Map(files.map((file) => [file.path, file]));
+    for (const [path, text] of open) known.set(path, { path, bytes: Buffer.from(text) });
+    const missing = unread.filter((path) => !known.has(path)).map((path) => ({ path, bytes: null }));
+    const read = readPolicy([...known.values(), ...missing], ENGINE_LIMITS, reader);
+    // What the disk had is not what is open.
+    const refused = diagnostics.filter(({ file }) => !open.has(file));
+    return { ...read, diagnostics: [...refused, ...read.diagnostics] };
   };
   return {
-    check: async (open, at) => {
-      const onDisk = await readFolder(folder);
-      const disk = onDisk.kind === 'read' ? onDisk : { files: [], diagnostics: [], unread: [] };
-      const texts = new Map(disk.files.map((file) => [file.path, file]));
-      for (const [path, text] of open) texts.set(path, { path, bytes: Buffer.from(text) });
-      const files = [...texts.values()];
-      const read = readPolicy([
-        ...files,
-        ...disk.unread.filter((path) => !texts.has(path)).map((path) => ({ path, bytes: null })),
-      ]);
-      // What the disk had is not what is open.
-      const unread = disk.diagnostics.filter(({ file }) => !open.has(file));
-      const names = new Map(files.map((file) => [file.path, namesFor(file)]));
-      const found = [...unread, ...read.diagnostics];
-      if (read.policy === null) return { files, diagnostics: sortDiagnostics(found), opened: null, names, ...UNTESTED };
+    forget: () => {
+      disk = null;
+    },
+    check: async function* (open, at) {
+      const read = await readFiles(open, at);
+      const names = read.names();
       const set = read.policy;
-      const linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() });
-      const compiled = compilePolicy(set);
-      if (!compiled.ok)
-        return {
-          files,
-          diagnostics: sortDiagnostics([...found, ...linted, ...compiled.diagnostics]),
-          opened: null,
-          names,
-          ...UNTESTED,
-        };
-      const loaded = openCompiled(compiled.snapshot);
-      const policy = loaded.ok ? loaded.policy : null;
+      if (set === null) {
+        linted = [];
+        yield { diagnostics: sortDiagnostics(read.diagnostics), opened: null, names, ...UNTESTED };
+        return;
+      }
+      const part = { opened: null, names, ...UNTESTED };
+      yield { ...part, diagnostics: sortDiagnostics([...read.diagnostics, ...linted]) };
+      const policy = draftPolicy(set);
       const tooLong = policy === null ? null : costOfTests(set, policy);
-      return {
-        files,
-        diagnostics: sortDiagnostics([...found, ...linted, ...(tooLong === null ? [] : [tooLong])]),
-        opened: policy === null ? null : { set, policy },
-        names,
-        ...(policy === null || tooLong !== null ? UNTESTED : tested(set, policy)),
-      };
+      const opened = policy === null ? null : { set, policy };
+      const tests = policy === null || tooLong !== null ? UNTESTED : tested(set, policy);
+      const found = [...read.diagnostics, ...(tooLong === null ? [] : [tooLong])];
+      yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted]) };
+      linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() });
+      const compiled = compilePolicy(set);
+      const past = compiled.ok ? [] : compiled.diagnostics;
+      yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted, ...past]) };
     },
   };
 }

@@ -20,9 +20,9 @@ import {
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Readable, Writable } from 'node:stream';
 import type { NamePlace } from '../../engine/compiler.js';
-import { type Instant, instantOf } from '../../engine/index.js';
-import { aboutName, membersOf } from './about.js';
-import { choicesAt } from './complete.js';
+import { type Instant, instantOf, InvariantError } from '../../engine/index.js';
+import { aboutName, membersOf, type Opened, type SaidLine } from '../authoring/about.js';
+import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete.js';
 import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
 
 export interface LspInput {
@@ -40,10 +40,20 @@ interface Folder {
   readonly path: string;
   readonly checker: FolderChecker;
   readonly published: Set<string>;
-  checked: Promise<CheckedFolder> | null;
+  run: Run | null;
+  /** Milliseconds that the last step of a check took. */
+  slowest: number;
   /** As it was when it had no mistakes: what is being typed often is one. */
-  good: CheckedFolder['opened'];
+  good: Opened | null;
   timer: NodeJS.Timeout | null;
+}
+
+/** A check of the texts as they are. */
+interface Run {
+  /** Once the names are known. */
+  readonly read: Promise<CheckedFolder>;
+  /** Once it is known what they decide. */
+  readonly decided: Promise<CheckedFolder>;
 }
 
 /** Runs until the editor ends it. */
@@ -59,11 +69,12 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     if (path === null) return null;
     const known = folders.get(path);
     if (known !== undefined) return known;
-    const made = {
+    const made: Folder = {
       path,
       checker: makeFolderChecker(path),
       published: new Set<string>(),
-      checked: null,
+      run: null,
+      slowest: 0,
       good: null,
       timer: null,
     };
@@ -78,44 +89,34 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
         .filter(({ uri }) => uri.startsWith(`${pathToFileURL(path).href}/`))
         .map((document) => [pathIn(path, fileURLToPath(document.uri)), document.getText()]),
     );
-  const check = (folder: Folder): Promise<CheckedFolder> => {
-    folder.checked ??= folder.checker.check(openIn(folder), at()).then((checked) => {
-      folder.good = checked.opened ?? folder.good;
-      return checked;
-    });
-    return folder.checked;
-  };
+  const check = (folder: Folder): Run => (folder.run ??= startRun(connection, folder, openIn(folder), now));
   const later = (folder: Folder): void => {
-    folder.checked = null;
+    folder.run = null;
     if (folder.timer !== null) clearTimeout(folder.timer);
     folder.timer = setTimeout(() => {
-      check(folder).then(
-        (checked) => publish(connection, folder, checked),
-        (error: unknown) => {
-          connection.console.error(`the policy could not be checked: ${String(error)}`);
-        },
-      );
+      check(folder);
     }, QUIET);
   };
-  const changed = async (uri: string): Promise<void> => {
+  const changed = async (uri: string, where: 'editor' | 'disk'): Promise<void> => {
     const folder = await folderOf(uri);
-    if (folder !== null) later(folder);
+    if (folder === null) return;
+    if (where === 'disk') folder.checker.forget();
+    later(folder);
   };
   /** The name at a place, and the folder that it is in. */
-  const nameAt = async (asked: {
-    readonly textDocument: { readonly uri: string };
-    readonly position: { readonly line: number; readonly character: number };
-  }): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
+  const nameAt = async (
+    asked: {
+      readonly textDocument: { readonly uri: string };
+      readonly position: { readonly line: number; readonly character: number };
+    },
+    until: 'read' | 'decided' = 'read',
+  ): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
     const folder = await folderOf(asked.textDocument.uri);
     if (folder === null) return null;
-    const checked = await check(folder);
-    const { line, character } = asked.position;
+    const checked = await check(folder)[until];
     const found = checked.names.get(pathIn(folder.path, fileURLToPath(asked.textDocument.uri))) ?? [];
-    const name = found.find(
-      ({ range: { start, end } }) =>
-        start.line === line + 1 && start.column <= character + 1 && character + 1 <= end.column,
-    );
-    return name === undefined ? null : { folder, checked, name };
+    const name = nameIn(found, asked.position);
+    return name === null ? null : { folder, checked, name };
   };
   const placesOf = (
     folder: Folder,
@@ -141,27 +142,31 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
       codeLensProvider: {},
     },
   }));
-  documents.onDidChangeContent(({ document }) => void changed(document.uri));
-  documents.onDidClose(({ document }) => void changed(document.uri));
+  documents.onDidChangeContent(({ document }) => void changed(document.uri, 'editor'));
+  documents.onDidSave(({ document }) => void changed(document.uri, 'disk'));
+  documents.onDidClose(({ document }) => void changed(document.uri, 'disk'));
   connection.onDidChangeWatchedFiles(({ changes }) => {
-    for (const { uri } of changes) void changed(uri);
+    for (const { uri } of changes) void changed(uri, 'disk');
   });
   connection.onCompletion(async ({ textDocument, position }) => {
     const [folder, document] = [await folderOf(textDocument.uri), documents.get(textDocument.uri)];
     if (folder === null || document === undefined) return [];
     const file = pathIn(folder.path, fileURLToPath(textDocument.uri));
-    const checked = await check(folder);
-    const known = { ...checked, opened: checked.opened ?? folder.good };
-    return choicesAt(known, { file, text: document.getText(), place: position }).map(({ text, about, kind }) => ({
+    const { names } = await check(folder).read;
+    const choices = choicesAt({ names, opened: folder.good }, { file, text: document.getText(), place: position });
+    const items = choices.map(({ text, about, kind }) => ({
       ...{ label: text, detail: about, kind: ITEM_KINDS[kind] },
       ...(kind === 'key' ? { insertText: `${text}: ` } : {}),
     }));
+    return choices.length < MOST_CHOICES ? items : { isIncomplete: true, items };
   });
   connection.onHover(async (asked) => {
-    const found = await nameAt(asked);
+    const found = await nameAt(asked, 'decided');
     if (found === null || found.checked.opened === null) return null;
-    const value = aboutName(found.checked.opened, found.name, at());
-    return value === null ? null : { contents: { kind: 'markdown', value }, range: shownRange(found.name.range) };
+    const said = aboutName(found.checked.opened, found.name, at());
+    return said === null
+      ? null
+      : { contents: { kind: 'markdown', value: markdown(said) }, range: shownRange(found.name.range) };
   });
   connection.onDefinition(async (asked) => {
     const found = await nameAt(asked);
@@ -210,7 +215,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   connection.onCodeLens(async ({ textDocument }) => {
     const folder = await folderOf(textDocument.uri);
     if (folder === null) return [];
-    const checked = await check(folder);
+    const checked = await check(folder).decided;
     if (checked.opened === null) return [];
     const { set } = checked.opened;
     const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
@@ -232,6 +237,54 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     for (const { timer } of folders.values()) if (timer !== null) clearTimeout(timer);
     connection.dispose();
   });
+}
+
+/** Longer steps wait until nobody types, since nothing else is answered meanwhile. */
+const LONG = 100;
+/** Milliseconds without a change after which a long step begins. */
+const PAUSE = 600;
+
+/** A later change of the texts ends it after the step that it is in. */
+function startRun(connection: Connection, folder: Folder, open: ReadonlyMap<string, string>, now: () => number): Run {
+  const steps = folder.checker.check(open, instantOf(now()));
+  const isCurrent = (): boolean => folder.run === run;
+  let last: CheckedFolder | null = null;
+  let slowest = 0;
+  const step = async (): Promise<CheckedFolder | null> => {
+    const began = performance.now();
+    const { done, value } = await steps.next();
+    slowest = Math.max(slowest, performance.now() - began);
+    if (done === true) return null;
+    last = value;
+    folder.good = value.opened ?? folder.good;
+    // Where all steps are short, what they found is shown at once.
+    if (isCurrent() && folder.slowest > LONG) await publish(connection, folder, value);
+    return value;
+  };
+  const read = step().then((checked) => {
+    if (checked === null) throw new InvariantError('the first step always answers');
+    return checked;
+  });
+  const pause = async (): Promise<void> => {
+    if (folder.slowest > LONG) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  };
+  const decided = read.then(async (checked) => {
+    await pause();
+    return isCurrent() ? ((await step()) ?? checked) : checked;
+  });
+  const rest = async (): Promise<void> => {
+    await decided;
+    await pause();
+    if (!isCurrent()) return;
+    await step();
+    folder.slowest = slowest;
+    if (isCurrent() && last !== null) await publish(connection, folder, last);
+  };
+  rest().catch((error: unknown) => {
+    connection.console.error(`the policy could not be checked: ${String(error)}`);
+  });
+  const run: Run = { read, decided };
+  return run;
 }
 
 /** JSON-RPC: invalid params. */
@@ -256,6 +309,16 @@ function lensText(
   if (grant === undefined) return null;
   const holders = grant.principal.kind === 'role' ? membersOf(set, grant.principal.role).length : 1;
   return `held by ${counted(holders, 'identity', 'identities')}, in ${counted(checked.covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
+}
+
+function markdown(lines: readonly SaidLine[]): string {
+  const written = ({ kind, text }: SaidLine[number]): string =>
+    kind === 'text'
+      ? text.replaceAll(/[\\`*_{}[\]<>()#+!|]/g, (character) => `\\${character}`)
+      : `\`${text.replaceAll('`', "'")}\``;
+  return lines
+    .map((parts) => parts.map((part) => (part.kind === 'strong' ? `**${written(part)}**` : written(part))).join(''))
+    .join('  \n');
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -2,7 +2,8 @@
 // spreadsheet is held against the population, line by line, so that no row is lost, added, or decided as if it said something else.
 import { scopePatterns } from '../../engine/compiler.js';
 import { scopeSetOf } from '../../engine/index.js';
-import { cellText, comparableCell, csvText, parseCsv } from './csv.js';
+import { cellText, comparableCell, csvText } from '../authoring/csv-text.js';
+import { parseCsv } from './csv.js';
 import type { Population, ReviewRow } from './population.js';
 
 interface Column {

@@ -3,7 +3,16 @@ import { existsSync } from 'node:fs';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { makeFolder } from './temp-folder.js';
 
-const CHROMIUM = '/usr/bin/chromium';
+export const CHROMIUM = '/usr/bin/chromium';
+export const CHROMIUM_FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 export const hasBrowser = existsSync(CHROMIUM);
 if (!hasBrowser) process.stderr.write(`there is no ${CHROMIUM}: what a browser shows is not tested\n`);
@@ -18,15 +27,7 @@ export async function openBrowser(): Promise<TestBrowser> {
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM,
     headless: true,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: CHROMIUM_FLAGS,
   });
   return { context, close: () => context.close() };
 }

@@ -63,6 +63,11 @@ export function readsOf(steps: readonly Step[]): readonly Step[] {
 /** A binding as SQL: EXECUTE takes no parameters of its own. The driver reads question marks. */
 function literalOf(binding: Binding): string {
   if (binding === null) return 'NULL';
-  if (typeof binding === 'object') return `ARRAY[${binding.map(literalOf).join(', ')}]::text[]`;
+  if (typeof binding === 'object') return literalOf(`{${binding.map(elementOf).join(',')}}`);
   return `'${String(binding).replaceAll("'", "''").replaceAll('?', '\\?')}'`;
+}
+
+/** As in the text of a list, which takes the type of its parameter. */
+function elementOf(one: Binding): string {
+  return one === null ? 'NULL' : `"${String(one).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }

@@ -7,8 +7,16 @@ import { identityText } from '../../model/tables.js';
 import { pairTexts } from '../../model/exclusions.js';
 import { statedId } from '../../model/narrow-members.js';
 
+/** Identities have the text `provider:subject`, roles their name, which has no colon. */
+export interface PrincipalRow {
+  readonly kind: 'identity' | 'role';
+  readonly name: string;
+}
+
 /** What one grant gives one principal. */
 export interface GrantRow {
+  /** Several rows have the same one where a window of a member narrows the grant. */
+  readonly id: string;
   readonly principal: number;
   readonly namespace: NamespacePath;
   /** Whether it counts below its namespace, too. */
@@ -20,8 +28,10 @@ export interface GrantRow {
 }
 
 export interface PolicyRows {
-  /** By its number: the text of an identity, null for a role. */
-  readonly principals: readonly (string | null)[];
+  /** All that the policy knows. */
+  readonly scopes: readonly ScopeName[];
+  /** By their numbers. */
+  readonly principals: readonly PrincipalRow[];
   /** Pairs of a role and a member of it. */
   readonly members: readonly (readonly [role: number, member: number])[];
   readonly grants: readonly GrantRow[];
@@ -35,9 +45,14 @@ export function policyRows(policy: Policy): PolicyRows {
   const { exclusive, grants, identities, members, roles } = prepared.tables;
   const textOf = (row: number): string => identityText(prepared.tables, row);
   return {
-    principals: [...roles.name.map(() => null), ...identities.subject.map((_, row) => textOf(row))],
+    scopes: prepared.tables.vocabulary.scopes,
+    principals: [
+      ...roles.name.map((name) => ({ kind: 'role' as const, name })),
+      ...identities.subject.map((_, row) => ({ kind: 'identity' as const, name: textOf(row) })),
+    ],
     members: Array.from(members.role, (role, edge) => [role, members.member[edge] ?? 0] as const),
     grants: Array.from(grants.principal, (principal, row) => ({
+      id: statedId(grants.id[row] ?? ''),
       principal,
       namespace: prepared.paths[grants.namespace[row] ?? 0] ?? ROOT,
       inherit: grants.inherit[row] === 1,

@@ -51,6 +51,11 @@ export function diffPolicies(old: Policy, changed: Policy): DiffReport {
   return report;
 }
 
+/** The same of drafts, which have no digests yet. */
+export function diffDrafts(old: Policy, changed: Policy): DiffReport {
+  return comparePolicies(compiledOf(old), compiledOf(changed));
+}
+
 /** The same of policies that were prepared already. */
 export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): DiffReport {
   const pair = makePair(old, changed);

@@ -4,15 +4,13 @@ import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
-import { NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
+import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
 import { identityText, type PolicyTables, statedTables } from '../../model/tables.js';
 import type { Vocabulary } from '../../model/vocabulary.js';
-import { scopesIn, type Timeline } from '../../model/timeline.js';
 import { instantsOf } from '../cells/count-cells.js';
-import { heldAt, type Holding, holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
+import { grantsOf, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { walkClasses } from '../cells/walk.js';
 import { makeTallier, type Steps, type Tally } from './tally.js';
 
 /** A role, with what is directly in it. */
@@ -53,13 +51,8 @@ export function makeAccessMap(policy: Policy): AccessMap {
   const { tables, holders } = prepared;
   const nodes = makeNodes(namedPaths(prepared));
   const rights = makeRights(prepared, nodes);
-  const places = [{ from: 0, until: nodes.paths.length }];
   const scopes = shownScopes(tables.vocabulary);
   const identities = tables.identities.subject.map((_, row) => identityText(tables, row));
-  const stepsAt = (holder: number, at: Instant | null): Steps => {
-    const held = holdingsIn(rights, principalsOfClass(prepared, holder), places);
-    return stepsOf(nodes, at === null ? held : heldAt(held, at));
-  };
   const count: AccessMap['count'] = (rows, at) => {
     const counts = new Map<number, number>();
     for (const row of rows) {
@@ -74,7 +67,7 @@ export function makeAccessMap(policy: Policy): AccessMap {
       advance: (isTimeUp) => {
         for (let next = left.next(); next.done !== true; next = left.next()) {
           const [holder, several] = next.value;
-          tallier.add({ steps: stepsAt(holder, at), count: several });
+          tallier.add({ steps: stepsOf(rights, principalsOfClass(prepared, holder), at), count: several });
           done += 1;
           if (isTimeUp()) return null;
         }
@@ -105,26 +98,56 @@ function shownScopes({ families, own }: Pick<Vocabulary, 'families' | 'own'>): r
   return [...SCOPES, ...[...own].sort((a, b) => order.indexOf(a) - order.indexOf(b))];
 }
 
-/** What sorted holdings give over the classes of the nodes, at any of their times. */
-export function stepsOf(nodes: Nodes, holdings: readonly Holding[]): Steps {
+/** What principals hold over the classes of the nodes, at an instant or at any time. */
+function stepsOf({ policy, nodes, rowOfGrant }: Rights, principals: Iterable<number>, at: Instant | null): Steps {
+  const { inherit, scopes: given, notBefore, expires } = policy.tables.grants;
   const classes: number[] = [];
   const scopes: ScopeSet[] = [];
-  const turn = (at: number, held: Timeline): void => {
-    const now = scopesIn(held);
+  const turn = (place: number, now: ScopeSet): void => {
     // What is said of one class later is more exact.
-    if (classes.at(-1) === at) {
+    if (classes.at(-1) === place) {
       classes.pop();
       scopes.pop();
     }
     if (now === (scopes.at(-1) ?? NO_SCOPES)) return;
-    classes.push(at);
+    classes.push(place);
     scopes.push(now);
   };
-  const { classesBefore } = nodes;
-  walkClasses(nodes, holdings, (row, place, held) => {
-    const before = classesBefore[place === 'after' ? endOf(nodes, row) : row] ?? 0;
-    turn(place === 'below' ? before + 1 : before, held);
-  });
+  // The subtrees that are entered and not left yet, with what is held in them beside the nodes inside.
+  const ends: number[] = [];
+  const belows: ScopeSet[] = [];
+  const leave = (row: number): void => {
+    for (let end = ends.at(-1); end !== undefined && end <= row; end = ends.at(-1)) {
+      ends.pop();
+      belows.pop();
+      turn(nodes.classesBefore[end] ?? 0, belows.at(-1) ?? NO_SCOPES);
+    }
+  };
+  const grants: number[] = [];
+  for (const principal of principals)
+    for (const grant of grantsOf(policy, principal)) {
+      const [from, until] = [notBefore[grant] ?? 0, expires[grant] ?? 0];
+      if (at === null ? from < until : from <= at && at < until) grants.push(grant);
+    }
+  const rowAt = (i: number): number => rowOfGrant[grants[i] ?? -1] ?? -1;
+  grants.sort((a, b) => (rowOfGrant[a] ?? 0) - (rowOfGrant[b] ?? 0));
+  for (let i = 0; i < grants.length;) {
+    const row = rowAt(i);
+    leave(row);
+    let below: ScopeSet = belows.at(-1) ?? NO_SCOPES;
+    let itself: ScopeSet = NO_SCOPES;
+    for (; rowAt(i) === row; i += 1) {
+      const grant = grants[i] ?? 0;
+      const more = given[grant] ?? NO_SCOPES;
+      if (inherit[grant] === 1) below = unionScopes(below, more);
+      else itself = unionScopes(itself, more);
+    }
+    turn(nodes.classesBefore[row] ?? 0, unionScopes(below, itself));
+    turn((nodes.classesBefore[row] ?? 0) + 1, below);
+    ends.push(endOf(nodes, row));
+    belows.push(below);
+  }
+  leave(nodes.paths.length);
   return { classes, scopes };
 }
 

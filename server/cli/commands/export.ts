@@ -1,5 +1,6 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts.
 import type { Command } from 'commander';
+import { defineExportPolicy, EXPORTERS } from './export-policy.js';
 import { defineExportRls } from './export-rls.js';
 import { configOf, withExamples, withSettings } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
@@ -12,6 +13,8 @@ export function defineExport(command: Command, io: CliIo): void {
     .command('rls')
     .description('write a policy as row-level security of PostgreSQL: the database then decides by itself');
   defineExportRls(rls, io);
+  for (const [name, exporter] of Object.entries(EXPORTERS))
+    defineExportPolicy(command.command(name).description(exporter.description), exporter, io);
   command.action((options: SettingFlags) => exportStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [

@@ -1,12 +1,18 @@
 // The policy's own tests and guardrails, and what does not hold.
 import type { VNode } from 'preact';
-import type { Facts } from '../worker/protocol.js';
+import type { Proofs } from '../worker/protocol.js';
 import type { Spot } from './files-pane.js';
 import { html } from './html.js';
 import { countText, plain } from './words.js';
 
-export function ChecksPane({ facts, onSpot }: { readonly facts: Facts; readonly onSpot: (spot: Spot) => void }): VNode {
-  const { tests, guardrails } = facts;
+export function ChecksPane({
+  proofs,
+  onSpot,
+}: {
+  readonly proofs: Proofs;
+  readonly onSpot: (spot: Spot) => void;
+}): VNode {
+  const { tests, guardrails } = proofs;
   const link = (file: string | null, line: number | null): VNode | null =>
     file === null
       ? null

@@ -10,11 +10,15 @@ export interface Engine {
   readonly ask: (ask: Ask) => Promise<Answer>;
   /** Calls back when a pending column can be shown; returns how to stop that. */
   readonly onCounted: (subject: Subject, call: () => void) => () => void;
+  /** What was asked is never answered then. */
+  readonly stop: () => void;
 }
 
 /** The worker runs this page's own script, so nothing else is loaded, from wherever the page came. */
 export function startEngine(script: string, onWork: (working: Working | null) => void): Engine {
-  const worker = new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
+  const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+  const worker = new Worker(url);
+  URL.revokeObjectURL(url);
   const waiting = new Map<number, (answer: Answer) => void>();
   const followers = new Set<{ readonly subject: Subject; readonly call: () => void }>();
   let last = 0;
@@ -35,6 +39,10 @@ export function startEngine(script: string, onWork: (working: Working | null) =>
     waiting.clear();
   };
   return {
+    stop: () => {
+      worker.terminate();
+      onWork(null);
+    },
     onCounted: (subject, call) => {
       const one = { subject, call };
       followers.add(one);

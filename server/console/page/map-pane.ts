@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { ScopeName } from '../../../engine/index.js';
 import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
 import type { View } from '../map/picture.js';
-import type { CellDetail, Subject } from '../worker/protocol.js';
+import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
 import { causeText, grantText } from './causes.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
@@ -26,13 +26,15 @@ export interface MapPaneProps {
   readonly onView: (view: View) => void;
   /** Without people and roles there is nothing to group by. */
   readonly groupings?: readonly Grouping[];
+  /** Asks why somebody holds something. */
+  readonly onWhy?: (question: WhyQuestion) => void;
 }
 
 const OPEN_ALL = { all: true, but: [] };
 const SHUT_ALL = { all: false, but: [] };
 
 export function MapPane(props: MapPaneProps): VNode {
-  const { engine, subject, version, scopes, instants, now, view, onView, groupings = GROUPINGS } = props;
+  const { engine, subject, version, scopes, instants, now, view, onView, groupings = GROUPINGS, onWhy } = props;
   const [choice, setChoice] = useState('');
   const [cell, setCell] = useState<CellDetail | null>(null);
   const drawn = drawnOf(scopes, choice);
@@ -109,7 +111,7 @@ export function MapPane(props: MapPaneProps): VNode {
       label=${subject === 'rights' ? 'Who holds what where' : 'Who gains and loses what where'}
     />
     <section class="detail" aria-label="The chosen cell">
-      ${cell === null ? html`<span class="faint">Choose a cell.</span>` : html`<${Detail} cell=${cell} at=${view.at} />`}
+      ${cell === null ? html`<span class="faint">Choose a cell.</span>` : html`<${Detail} cell=${cell} at=${view.at} onWhy=${onWhy} />`}
     </section>
   </div>`;
 }
@@ -155,16 +157,27 @@ function Clock({ instants, now, at, onAt }: ClockProps): VNode {
   </span>`;
 }
 
-function Detail({ cell, at }: { readonly cell: CellDetail; readonly at: number | null }): VNode {
+interface DetailProps extends Pick<MapPaneProps, 'onWhy'> {
+  readonly cell: CellDetail;
+  readonly at: number | null;
+}
+
+function Detail({ cell, at, onWhy }: DetailProps): VNode {
   const heads = ['Who', 'Scopes', 'By'];
   const rows = cell.holders.map(({ identity, scopes, grants }) => [
     identity,
     scopes.join(', '),
     grants.map(grantText).join('; '),
   ]);
+  const ask = (row: number): void => {
+    const { identity: who = '', scopes = [] } = cell.holders[row] ?? {};
+    const scope = scopes.find((one) => one.endsWith(':write')) ?? scopes[0] ?? '';
+    onWhy?.({ who, scope, namespace: cell.path });
+  };
+  const act = onWhy === undefined || cell.place === 'below' ? undefined : { text: 'Why?', onRow: ask };
   return html`<div>
     <p>${cellText(cell)}.</p>
-    ${rows.length > 0 && html`<${Table} name="holders" heads=${heads} rows=${rows} json=${cell.holders} />`}
+    ${rows.length > 0 && html`<${Table} name="holders" heads=${heads} rows=${rows} json=${cell.holders} act=${act} />`}
     ${cell.more > 0 && html`<p class="faint">And ${cell.more} more. Open the column to see each.</p>`}
     ${
       cell.causes.length > 0 &&

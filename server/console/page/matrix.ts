@@ -60,9 +60,8 @@ export function Matrix(props: MatrixProps): VNode {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const [left, top] = [box.scrollLeft, box.scrollTop];
     paint({ context, width, height, left, top, palette: paletteOf(box), scopes: drawn, active: at }, shown);
-    if (rows.current !== null) rows.current.style.transform = `translateY(${shown.frame.row * ROW - top}px)`;
-    if (columns.current !== null)
-      columns.current.style.transform = `translateX(${shown.frame.column * COLUMN - left}px)`;
+    if (rows.current !== null) rows.current.style.transform = `translateY(${-top}px)`;
+    if (columns.current !== null) columns.current.style.transform = `translateX(${-left}px)`;
   }, []);
 
   /** Asks for what the screen shows and some more around it, one question at a time. */
@@ -186,26 +185,23 @@ export function Matrix(props: MatrixProps): VNode {
     });
   };
 
+  /** Placed from the first line of all, so that lines that stay on the screen stay as they are. */
   const header = (axis: 'rows' | 'columns', line: Line, i: number): VNode => {
-    const step = axis === 'rows' ? ROW : COLUMN;
-    const place = axis === 'rows' ? { top: `${i * step}px` } : { left: `${i * step}px` };
-    const isActive =
-      i + (axis === 'rows' ? (block?.frame.row ?? 0) : (block?.frame.column ?? 0)) ===
-      (axis === 'rows' ? active.line : active.column);
+    const isRow = axis === 'rows';
+    const at = i + ((isRow ? block?.frame.row : block?.frame.column) ?? 0);
+    const place = isRow ? { top: `${at * ROW}px` } : { left: `${at * COLUMN}px` };
+    const isActive = at === (isRow ? active.line : active.column);
     return html`<button
       type="button"
       tabindex="-1"
-      key=${line.key}
+      key=${at}
       class=${`head ${line.kind}${isActive ? ' active' : ''}`}
       style=${{ ...place, '--depth': String(line.depth) }}
       title=${plain(line.key.split('\n').at(-1) ?? line.text)}
       aria-expanded=${line.isOpen === null ? undefined : String(line.isOpen)}
       onClick=${() => {
         toggle(axis, line);
-        go({
-          line: axis === 'rows' ? i + (block?.frame.row ?? 0) : active.line,
-          column: axis === 'columns' ? i + (block?.frame.column ?? 0) : active.column,
-        });
+        go({ line: isRow ? at : active.line, column: isRow ? active.column : at });
       }}
     >
       <span class="twist" aria-hidden="true">${line.isOpen === null ? '' : line.isOpen ? '▾' : '▸'}</span

@@ -5,8 +5,9 @@ import type { Facts, RegionDetail } from '../worker/protocol.js';
 import { grantText } from './causes.js';
 import { whereText } from './changes-pane.js';
 import type { Engine } from './engine.js';
-import { fieldValue, html } from './html.js';
+import { html } from './html.js';
 import { Table } from './table.js';
+import { TextField } from './text-field.js';
 import { instantText, plain } from './words.js';
 
 export interface PersonPaneProps {
@@ -45,13 +46,7 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
     <div class="bar">
       <label
         >Person or identity
-        <input
-          list="who"
-          value=${who}
-          placeholder="orcid:0000-0002-1825-0097"
-          onChange=${(event: Event) => {
-            onWho(fieldValue(event).trim());
-          }}
+        <${TextField} list="who" value=${who} placeholder="orcid:0000-0002-1825-0097" onValue=${onWho}
       /></label>
       <${WhoList} facts=${facts} />
       <span class="faint">at ${instantText(at)}</span>

@@ -1,21 +1,22 @@
 // The playground: files on the left, questions on the right. The policy never leaves the page.
 import { render, type VNode } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Diagnostic } from '../../../engine/compiler.js';
+import { useEffect, useState } from 'preact/hooks';
 import type { View } from '../map/picture.js';
-import type { Compared, Facts, TextFile } from '../worker/protocol.js';
+import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
-import { startEngine, type Working } from './engine.js';
+import type { Place } from './editor-host.js';
 import { FilesPane, type Spot } from './files-pane.js';
+import { save } from './copies.js';
 import { fieldFiles, fieldValue, html } from './html.js';
 import { MapPane } from './map-pane.js';
 import { readDrop, readList } from './open-files.js';
+import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
-import { CHANGES_VIEW, type Edits, redo, setFile, startEdits, startView, undo } from './state.js';
-import { save } from './table.js';
+import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
+import { usePolicy } from './use-policy.js';
 import { countText, instantText, plain } from './words.js';
-import { WhyPane, type WhyQuestion } from './why-pane.js';
+import { WhyPane } from './why-pane.js';
 
 interface Example {
   readonly name: string;
@@ -35,50 +36,28 @@ const TABS: readonly (readonly [tab: Tab, title: string])[] = [
 const TYPING = 250;
 
 function Playground({ examples, script }: { readonly examples: readonly Example[]; readonly script: string }): VNode {
-  const [working, setWorking] = useState<Working | null>(null);
-  const engine = useMemo(() => startEngine(script, setWorking), [script]);
   // A page shows one instant: that at which it was opened, until the reader chooses another.
   const [now] = useState(() => Math.floor(Date.now() / 1000) * 1000);
   const [name, setName] = useState('');
   const [edits, setEdits] = useState<Edits>(startEdits([]));
   const [spot, setSpot] = useState<Spot>({ file: 'policy.yaml', line: 0 });
-  const [diagnostics, setDiagnostics] = useState<readonly Diagnostic[]>([]);
-  const [facts, setFacts] = useState<Facts | null>(null);
-  const [compared, setCompared] = useState<Compared | null>(null);
-  const [version, setVersion] = useState(0);
   const [tab, setTab] = useState<Tab>('map');
   const [view, setView] = useState<View>(startView(now));
   const [changes, setChanges] = useState<View>(CHANGES_VIEW);
   const [who, setWho] = useState('');
   const [question, setQuestion] = useState<WhyQuestion>({ who: '', scope: 'resource:write', namespace: '' });
   const [note, setNote] = useState<string | null>(null);
-  const opened = useRef(0);
+  const policy = usePolicy(script, now);
+  const { engine, working, diagnostics, facts, proofs, compared, version } = policy;
 
-  const check = async (kind: 'open' | 'edit', files: readonly TextFile[]): Promise<void> => {
-    opened.current += 1;
-    const own = opened.current;
-    const answer = await engine.ask({ kind, files, at: now });
-    if (own !== opened.current || answer.kind !== 'checked') {
-      if (answer.kind === 'refused') setNote(answer.message);
-      return;
-    }
-    setDiagnostics(answer.checked.diagnostics);
-    if (answer.checked.facts === null) return;
-    setFacts(answer.checked.facts);
-    setVersion((before) => before + 1);
-    const difference = await engine.ask({ kind: 'diff' });
-    if (own === opened.current && difference.kind === 'compared') setCompared(difference.compared);
-  };
   const open = ({ name: called, files }: Example): void => {
     setName(called);
     setEdits(startEdits(files));
-    setFacts(null);
-    setCompared(null);
     setView(startView(now));
     setChanges(CHANGES_VIEW);
     setSpot({ file: 'policy.yaml', line: 0 });
     setNote(null);
-    void check('open', files);
+    policy.read('open', files);
   };
   const take = (called: string, read: readonly TextFile[] | string): void => {
     if (typeof read === 'string') setNote(`Nothing was opened: ${read}.`);
@@ -88,7 +67,9 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const isEdited = edits.done.length > 0 || edits.undone.length > 0;
   useEffect(() => {
     if (!isEdited) return undefined;
-    const wait = setTimeout(() => void check('edit', files), TYPING);
+    const wait = setTimeout(() => {
+      policy.read('edit', files);
+    }, TYPING);
     return () => {
       clearTimeout(wait);
     };
@@ -98,6 +79,35 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     if (first !== undefined) open(first);
   }, []);
 
+  const apply = async ({ change }: AnyEdit): Promise<string | null> => {
+    const answer = await engine.ask({ kind: 'apply', change });
+    if (answer.kind !== 'applied') return answer.kind === 'refused' ? answer.message : null;
+    const next = setFiles(edits, answer.files);
+    if (next === null) return 'the files were edited meanwhile: look again';
+    setEdits(next);
+    const [file] = answer.files;
+    if (file !== undefined) setSpot({ file: file.path, line: firstChange(file) });
+    return null;
+  };
+  const ask = (asked: WhyQuestion): void => {
+    setQuestion(asked);
+    setTab('why');
+  };
+  const ownEdits = html`<${OwnEdits}
+    edits=${edits}
+    compared=${compared}
+    proofs=${proofs}
+    onUndo=${() => {
+      setEdits(undo(edits));
+    }}
+    onShow=${
+      tab === 'changes'
+        ? null
+        : () => {
+            setTab('changes');
+          }
+    }
+  />`;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return html`<div
     class="page"
@@ -182,11 +192,9 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
       <span class="working" role="status"
         >${working === null ? '' : html`${working.doing} <progress max="1" value=${working.done === 0 ? undefined : working.done}></progress>`}</span
       >
-      <span class="seal"
-        >${facts === null ? 'no policy yet' : `${facts.snapshot.slice(0, 23)}… at ${instantText(view.at)}`}</span
-      >
+      <span class="seal">${sealText(facts, proofs)} at ${instantText(view.at)}</span>
     </header>
-    ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
+    ${[note, policy.fault].map((text) => text !== null && html`<p class="bad" role="alert">${plain(text)}</p>`)}
     <div class="split">
       <${FilesPane}
         files=${files}
@@ -194,7 +202,16 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
         spot=${spot}
         onSpot=${setSpot}
         onText=${(file: TextFile) => {
-          setEdits(setFile(edits, file));
+          setEdits((before) => setFile(before, file));
+        }}
+        isReady=${version > 0 || errors > 0}
+        onComplete=${async (file: string, text: string, place: Place) => {
+          const answer = await engine.ask({ kind: 'complete', file, text, place });
+          return answer.kind === 'choices' ? answer.choices : [];
+        }}
+        onAbout=${async (file: string, place: Place) => {
+          const answer = await engine.ask({ kind: 'about', file, place, at: view.at ?? now });
+          return answer.kind === 'said' ? answer.said : null;
         }}
       />
       <main class="right" id="answers">
@@ -218,15 +235,21 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
         </div>
         ${errors > 0 && html`<p class="bad bar" role="status">The files have ${countText(errors, 'mistake')}. What is shown is the last policy without mistakes.</p>`}
         <div id="pane" class="right" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
-          ${facts !== null && tab === 'map' && html`<${MapPane} engine=${engine} subject="rights" version=${version} scopes=${facts.scopes} instants=${facts.instants} now=${now} view=${view} onView=${setView} />`}
+          ${facts !== null && tab === 'map' && html`<${MapPane} engine=${engine} subject="rights" version=${version} scopes=${facts.scopes} instants=${facts.instants} now=${now} view=${view} onView=${setView} onWhy=${ask} />`}
           ${facts !== null && compared !== null && tab === 'changes' && html`<${ChangesPane} engine=${engine} compared=${compared} version=${version} scopes=${facts.scopes} instants=${facts.instants} view=${changes} onView=${setChanges} />`}
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
-          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} />`}
-          ${facts !== null && tab === 'checks' && html`<${ChecksPane} facts=${facts} onSpot=${setSpot} />`}
+          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 ? null : apply}>${ownEdits}<//>`}
+          ${facts !== null && compared !== null && tab === 'changes' && ownEdits}
+          ${tab === 'checks' && (proofs === null ? html`<p class="panel faint">The checks are running.</p>` : html`<${ChecksPane} proofs=${proofs} onSpot=${setSpot} />`)}
         </div>
       </main>
     </div>
   </div>`;
+}
+
+function sealText(facts: Facts | null, proofs: Proofs | null): string {
+  if (facts === null) return 'no policy yet';
+  return proofs === null ? 'computing the digest…' : `${proofs.snapshot.slice(0, 23)}…`;
 }
 
 function readShared(text: string): readonly TextFile[] | string {
@@ -263,7 +286,8 @@ function examplesIn(own: string, shipped: string): readonly Example[] {
 }
 
 const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined)
+if (root !== null && root !== undefined) {
+  root.replaceChildren();
   render(
     html`<${Playground}
       script=${script?.textContent ?? ''}
@@ -271,3 +295,4 @@ if (root !== null && root !== undefined)
     />`,
     root,
   );
+}

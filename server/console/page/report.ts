@@ -11,13 +11,18 @@ import type { Engine } from './engine.js';
 import { html } from './html.js';
 import { plain } from './words.js';
 
+interface Digests {
+  readonly snapshot: string;
+  readonly decisions: string;
+}
+
 /** What stands in the page: the answer of `diff --format json`, and what heads it. */
 interface Written {
   readonly title: string;
   readonly made: string;
   readonly version: string;
-  readonly old: Compared['old'];
-  readonly new: Compared['changed'];
+  readonly old: Digests;
+  readonly new: Digests;
   readonly equal: boolean;
   readonly gained: readonly WrittenRow[];
   readonly lost: readonly WrittenRow[];
@@ -64,7 +69,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
         return { kind: 'refused', message: 'a report has the difference of two policies and not the policies' };
     }
   };
-  return { ask: (ask) => Promise.resolve(answer(ask)), onCounted: () => () => undefined };
+  return { ask: (ask) => Promise.resolve(answer(ask)), onCounted: () => () => undefined, stop: () => undefined };
 }
 
 function Report({ written }: { readonly written: Written }): VNode {
@@ -74,7 +79,7 @@ function Report({ written }: { readonly written: Written }): VNode {
     const made = makeChangeMap(gained, lost);
     const { cells } = written;
     const all: Compared = {
-      ...{ old: written.old, changed: written.new, equal: written.equal, gained, lost, weaker: written.weaker },
+      ...{ equal: written.equal, gained, lost, weaker: written.weaker },
       cells: { compared: BigInt(cells.compared), gained: BigInt(cells.gained), lost: BigInt(cells.lost) },
     };
     return { compared: all, map: made, engine: engineOf(made, [...gained, ...lost]) };
@@ -100,5 +105,7 @@ function Report({ written }: { readonly written: Written }): VNode {
 }
 
 const [data, root] = [document.getElementById('report'), document.getElementById('page')];
-if (data !== null && root !== null)
+if (data !== null && root !== null) {
+  root.replaceChildren();
   render(html`<${Report} written=${JSON.parse(data.textContent) as Written} />`, root);
+}

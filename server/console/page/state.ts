@@ -2,7 +2,7 @@
 import { applyPatches, enablePatches, type Patch, produceWithPatches } from 'immer';
 import { CLOSED } from '../map/axis.js';
 import type { View } from '../map/picture.js';
-import type { TextFile } from '../worker/protocol.js';
+import type { EditedFile, TextFile } from '../worker/protocol.js';
 
 enablePatches();
 
@@ -18,20 +18,22 @@ interface Step {
 }
 
 export interface Edits {
+  /** What the edits began with. */
+  readonly opened: Draft;
   readonly draft: Draft;
   readonly done: readonly Step[];
   readonly undone: readonly Step[];
 }
 
 export function startEdits(files: readonly TextFile[]): Edits {
-  return { draft: { files }, done: [], undone: [] };
+  return { opened: { files }, draft: { files }, done: [], undone: [] };
 }
 
 /** Steps that are kept. */
 const KEPT = 200;
 
 /** Joins what was typed into the same file before. */
-export function setFile({ draft, done }: Edits, { path, text }: TextFile): Edits {
+export function setFile({ opened, draft, done }: Edits, { path, text }: TextFile): Edits {
   const last = done.at(-1);
   const joins = last?.file === path;
   const from = joins ? applyPatches(draft, [...last.back]) : draft;
@@ -41,19 +43,32 @@ export function setFile({ draft, done }: Edits, { path, text }: TextFile): Edits
     else known.text = text;
   });
   const step = { there, back, file: path };
-  return { draft: changed, done: [...(joins ? done.slice(0, -1) : done), step].slice(-KEPT), undone: [] };
+  return { opened, draft: changed, done: [...(joins ? done.slice(0, -1) : done), step].slice(-KEPT), undone: [] };
 }
 
-export function undo({ draft, done, undone }: Edits): Edits {
+/** Several files in one step. Null if one of them is not what it was. */
+export function setFiles({ opened, draft, done }: Edits, files: readonly EditedFile[]): Edits | null {
+  const texts = new Map(draft.files.map(({ path, text }) => [path, text]));
+  if (files.some(({ path, before }) => texts.get(path) !== before)) return null;
+  const [changed, there, back] = produceWithPatches(draft, (next) => {
+    for (const file of next.files) file.text = files.find(({ path }) => path === file.path)?.text ?? file.text;
+  });
+  return { opened, draft: changed, done: [...done, { there, back, file: null }].slice(-KEPT), undone: [] };
+}
+
+export function undo(edits: Edits): Edits {
+  const { opened, draft, done, undone } = edits;
   const last = done.at(-1);
-  if (last === undefined) return { draft, done, undone };
-  return { draft: applyPatches(draft, [...last.back]), done: done.slice(0, -1), undone: [...undone, last] };
+  if (last === undefined) return edits;
+  return { opened, draft: applyPatches(draft, [...last.back]), done: done.slice(0, -1), undone: [...undone, last] };
 }
 
-export function redo({ draft, done, undone }: Edits): Edits {
+export function redo(edits: Edits): Edits {
+  const { opened, draft, done, undone } = edits;
   const last = undone.at(-1);
-  if (last === undefined) return { draft, done, undone };
+  if (last === undefined) return edits;
   return {
+    opened,
     draft: applyPatches(draft, [...last.there]),
     done: [...done, { ...last, file: null }],
     undone: undone.slice(0, -1),

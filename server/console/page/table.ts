@@ -1,6 +1,7 @@
 // A table of what a picture shows, and its copies: as text for a spreadsheet, as CSV and as JSON.
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { csvText } from '../../authoring/csv-text.js';
+import { CopyButton, save } from './copies.js';
 import { html } from './html.js';
 import { countText, plain } from './words.js';
 
@@ -10,40 +11,24 @@ export interface TableProps {
   readonly rows: readonly (readonly string[])[];
   /** What the JSON copy has; the rows if there is nothing more exact. */
   readonly json?: unknown;
+  /** A button in each row. */
+  readonly act?: { readonly text: string; readonly onRow: (row: number) => void };
 }
 
 /** Rows that are drawn. Copies have all of them. */
 const DRAWN = 500;
 
-export function Table({ name, heads, rows, json }: TableProps): VNode {
-  const [note, setNote] = useState('');
-  const copy = (text: string, as: string): void => {
-    navigator.clipboard.writeText(text).then(
-      () => {
-        setNote(`Copied as ${as}.`);
-      },
-      () => {
-        setNote('The browser refused to copy. Save the file instead.');
-      },
-    );
-  };
+export function Table({ name, heads, rows, json, act }: TableProps): VNode {
   return html`<div>
     <div class="bar">
       <span class="faint"
         >${countText(rows.length, 'row')}${rows.length > DRAWN ? `, the first ${DRAWN} shown` : ''}</span
       >
+      <${CopyButton} text=${() => [heads, ...rows].map((row) => row.join('\t')).join('\n')} />
       <button
         type="button"
         onClick=${() => {
-          copy([heads, ...rows].map((row) => row.join('\t')).join('\n'), 'a table');
-        }}
-      >
-        Copy
-      </button>
-      <button
-        type="button"
-        onClick=${() => {
-          save(`${name}.csv`, toCsv([heads, ...rows]), 'text/csv');
+          save(`${name}.csv`, csvText([heads, ...rows]), 'text/csv');
         }}
       >
         CSV
@@ -56,19 +41,31 @@ export function Table({ name, heads, rows, json }: TableProps): VNode {
       >
         JSON
       </button>
-      <span class="faint" role="status">${note}</span>
     </div>
     <table>
       <thead>
         <tr>
-          ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
+          ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}${act !== undefined && html`<td></td>`}
         </tr>
       </thead>
       <tbody>
         ${rows.slice(0, DRAWN).map(
           (row, i) =>
             html`<tr key=${i}>
-              ${row.map((text, j) => html`<td key=${j}>${plain(text)}</td>`)}
+              ${row.map((text, j) => html`<td key=${j}>${plain(text)}</td>`)}${
+                act !== undefined &&
+                html`<td>
+                  <button
+                    type="button"
+                    aria-label=${plain(`${act.text} ${row[0] ?? ''}`)}
+                    onClick=${() => {
+                      act.onRow(i);
+                    }}
+                  >
+                    ${act.text}
+                  </button>
+                </td>`
+              }
             </tr>`,
         )}
       </tbody>
@@ -82,23 +79,4 @@ function objectsOf(heads: readonly string[], rows: readonly (readonly string[])[
 
 function toJson(value: unknown): string {
   return `${JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner), 2)}\n`;
-}
-
-/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
-export function toCsv(rows: readonly (readonly string[])[]): string {
-  return rows.map((row) => `${row.map(csvField).join(',')}\r\n`).join('');
-}
-
-function csvField(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return `"${safe.replaceAll('"', '""')}"`;
-}
-
-export function save(name: string, text: string, type: string): void {
-  const link = document.createElement('a');
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

@@ -1,18 +1,13 @@
 // Why a request is allowed or denied, step by step, and which edits of the policy would change that.
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Explained, Facts } from '../worker/protocol.js';
+import type { AnyEdit, Explained, Facts, WhyQuestion } from '../worker/protocol.js';
 import { grantText } from './causes.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
 import { WhoList } from './person-pane.js';
-import { grouped, instantText, plain } from './words.js';
-
-export interface WhyQuestion {
-  readonly who: string;
-  readonly scope: string;
-  readonly namespace: string;
-}
+import { TextField } from './text-field.js';
+import { countText, grouped, instantText, plain } from './words.js';
 
 export interface WhyPaneProps {
   readonly engine: Engine;
@@ -21,24 +16,35 @@ export interface WhyPaneProps {
   readonly at: number;
   readonly question: WhyQuestion;
   readonly onQuestion: (question: WhyQuestion) => void;
+  /** Makes an edit in the files of the page; says why it could not. Null if there are no files that could be edited. */
+  readonly onApply: ((edit: AnyEdit) => Promise<string | null>) | null;
+  /** What follows the answer. */
+  readonly children?: ComponentChildren;
 }
 
-export function WhyPane({ engine, facts, version, at, question, onQuestion }: WhyPaneProps): VNode {
+interface Holding {
+  readonly identity: string;
+  readonly by: string;
+}
+
+export function WhyPane(props: WhyPaneProps): VNode {
+  const { engine, facts, version, at, question, onQuestion, onApply, children } = props;
   const [explained, setExplained] = useState<Explained | null>(null);
-  const [holders, setHolders] = useState<readonly string[] | null>(null);
+  const [holders, setHolders] = useState<readonly Holding[] | null>(null);
   const [note, setNote] = useState<string | null>(null);
   const { who, scope, namespace } = question;
   useEffect(() => {
     let isCurrent = true;
     setNote(null);
-    setExplained(null);
-    setHolders(null);
     if (namespace === '') return undefined;
     void engine.ask({ kind: 'who-can', scope, namespace, at }).then((answer) => {
       if (!isCurrent) return;
       if (answer.kind === 'holders')
-        setHolders(answer.holders.map(({ identity, grants }) => `${identity}: ${grants.map(grantText).join('; ')}`));
-      else if (answer.kind === 'refused') setNote(answer.message);
+        setHolders(answer.holders.map(({ identity, grants }) => ({ identity, by: grants.map(grantText).join('; ') })));
+      else if (answer.kind === 'refused') {
+        setHolders(null);
+        setNote(answer.message);
+      }
     });
     if (who !== '')
       void engine.ask({ kind: 'explain', question: { who, scope, namespace, at } }).then((answer) => {
@@ -46,29 +52,40 @@ export function WhyPane({ engine, facts, version, at, question, onQuestion }: Wh
         if (answer.kind === 'explained') {
           setExplained(answer.explained);
           setNote(answer.note);
-        } else if (answer.kind === 'refused') setNote(answer.message);
+        } else if (answer.kind === 'refused') {
+          setExplained(null);
+          setNote(answer.message);
+        }
       });
+    else setExplained(null);
     return () => {
       isCurrent = false;
     };
   }, [engine, version, at, who, scope, namespace]);
   const field =
     (name: keyof WhyQuestion) =>
-    (event: Event): void => {
-      onQuestion({ ...question, [name]: fieldValue(event).trim() });
+    (value: string): void => {
+      onQuestion({ ...question, [name]: value });
     };
   return html`<div class="panel">
     <div class="bar">
-      <label>May <input list="who" value=${who} placeholder="a person or an identity" onChange=${field('who')} /></label
+      <label
+        >May
+        <${TextField} list="who" value=${who} placeholder="a person or an identity" onValue=${field('who')} /></label
       ><${WhoList} facts=${facts} />
       <label
         >do
-        <select value=${scope} onChange=${field('scope')}>
+        <select
+          value=${scope}
+          onChange=${(event: Event) => {
+            field('scope')(fieldValue(event));
+          }}
+        >
           ${facts.scopes.map((one) => html`<option key=${one}>${one}</option>`)}
         </select></label
       >
       <label
-        >at <input list="where" value=${namespace} placeholder="/labs/optics" onChange=${field('namespace')}
+        >at <${TextField} list="where" value=${namespace} placeholder="/labs/optics" onValue=${field('namespace')}
       /></label>
       <datalist id="where">
         ${facts.namespaces.slice(0, 2000).map((path) => html`<option key=${path} value=${path}></option>`)}
@@ -76,7 +93,7 @@ export function WhyPane({ engine, facts, version, at, question, onQuestion }: Wh
       <span class="faint">at ${instantText(at)}</span>
     </div>
     ${note !== null && html`<p class="warning" role="status">${plain(note)}</p>`}
-    ${explained !== null && html`<${Answer} explained=${explained} />`}
+    ${explained !== null && html`<${Answer} explained=${explained} onApply=${onApply} onNote=${setNote} />`} ${children}
     ${
       holders !== null &&
       html`<section>
@@ -85,7 +102,20 @@ export function WhyPane({ engine, facts, version, at, question, onQuestion }: Wh
           holders.length === 0
             ? html`<p>Nobody.</p>`
             : html`<ul>
-                ${holders.slice(0, 200).map((text) => html`<li key=${text}>${plain(text)}</li>`)}
+                ${holders.slice(0, 200).map(
+                  ({ identity, by }) =>
+                    html`<li key=${identity}>
+                      <button
+                        type="button"
+                        aria-pressed=${String(identity === who)}
+                        onClick=${() => {
+                          onQuestion({ ...question, who: identity });
+                        }}
+                      >
+                        ${plain(identity)}</button
+                      >: ${by}
+                    </li>`,
+                )}
               </ul>`
         }
         ${holders.length > 200 && html`<p class="faint">and ${grouped(holders.length - 200)} more</p>`}
@@ -94,8 +124,16 @@ export function WhyPane({ engine, facts, version, at, question, onQuestion }: Wh
   </div>`;
 }
 
-function Answer({ explained }: { readonly explained: Explained }): VNode {
-  const { decision, steps, grants, edits, noEdit } = explained;
+interface AnswerProps extends Pick<WhyPaneProps, 'onApply'> {
+  readonly explained: Explained;
+  readonly onNote: (note: string | null) => void;
+}
+
+function Answer({ explained, onApply, onNote }: AnswerProps): VNode {
+  const { decision, steps, grants, edits, isComplete, noEdit } = explained;
+  const apply = async (edit: AnyEdit): Promise<void> => {
+    onNote((await onApply?.(edit)) ?? null);
+  };
   return html`<section aria-live="polite">
     <h2 class=${decision === 'allow' ? 'good' : 'bad'}>${decision === 'allow' ? 'Allowed' : 'Denied'}</h2>
     <ol>
@@ -110,23 +148,62 @@ function Answer({ explained }: { readonly explained: Explained }): VNode {
     }
     ${
       edits.length > 0 &&
-      html`<h3>Edits that would allow it, the smallest first</h3>
-        <ol>
+      html`<h3>
+          ${decision === 'allow' ? 'Edits that would take it away' : 'Edits that would allow it'}, the smallest first
+        </h3>
+        <ol class="edits">
           ${edits.map(
-            ({ text, opens, breaks }, i) =>
+            (edit, i) =>
               html`<li key=${i}>
-                ${plain(text)}
-                <div class="faint">${effectText(opens.cells, breaks)}</div>
+                ${plain(edit.text)}${' '}${onApply !== null && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
+                <div class="faint">${effectText(edit)}</div>
               </li>`,
           )}
         </ol>`
     }
+    ${!isComplete && html`<p class="faint">There are more, which are larger.</p>`}
     ${noEdit !== undefined && html`<p class="faint">${plain(noEdit)}</p>`}
   </section>`;
 }
 
-function effectText(cells: bigint, breaks: readonly string[] | null): string {
-  const opens = `opens ${cells === 0n ? 'nothing else' : `${grouped(cells)} other cells`}`;
-  if (breaks === null) return opens;
-  return plain(`${opens}; breaks ${breaks.length === 0 ? 'no guardrail' : breaks.join(', ')}`);
+/** No file has a credential. */
+function isOfFiles({ change: { kind } }: AnyEdit): boolean {
+  return kind !== 'credential' && kind !== 'narrow-credential';
+}
+
+function effectText(edit: AnyEdit): string {
+  const { breaks, repairs, breaksTests, repairsTests } = edit;
+  const part = (verb: string, kind: string, names: readonly string[] | null): readonly string[] =>
+    names === null || names.length === 0 ? [] : [`${verb} ${countText(names.length, kind)}: ${firstOf(names)}`];
+  const effects = [
+    reachText(edit),
+    ...(breaks?.length === 0 ? ['breaks no guardrail'] : []),
+    ...(breaks === null ? ['guardrails were not proved, which would take too long'] : []),
+    ...part('breaks', 'guardrail', breaks),
+    ...part('repairs', 'guardrail', repairs),
+    ...part('fails', 'test', breaksTests),
+    ...part('repairs', 'test', repairsTests),
+  ];
+  return plain(effects.join('; '));
+}
+
+/** Names of tests are sentences. */
+function firstOf(names: readonly string[]): string {
+  const more = names.length - SHOWN;
+  return `${names
+    .slice(0, SHOWN)
+    .map((name) => `"${name}"`)
+    .join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+}
+
+const SHOWN = 4;
+
+function reachText(edit: AnyEdit): string {
+  if (!('closes' in edit)) return `opens ${cellsText(edit.opens.cells)}`;
+  const { others, identities } = edit.closes;
+  return `takes away ${cellsText(others)}${others === 0n ? '' : ` of ${countText(identities, 'identity', 'identities')}`}`;
+}
+
+function cellsText(cells: bigint): string {
+  return cells === 0n ? 'nothing else' : `${grouped(cells)} other ${cells === 1n ? 'cell' : 'cells'}`;
 }

@@ -1,5 +1,15 @@
 // Questions about one policy: who can, what can, why. Whoever asks may have typed anything, so what cannot be answered says why.
-import { explain, proveEdits, unknownPart, unknownPlace, whatCan, whoCan } from '../../../engine/compiler.js';
+import {
+  type ClosingEdit,
+  type Edit,
+  explain,
+  proveEdits,
+  takeAway,
+  unknownPart,
+  unknownPlace,
+  whatCan,
+  whoCan,
+} from '../../../engine/compiler.js';
 import {
   canonicalize,
   type Identity,
@@ -8,7 +18,8 @@ import {
   parseIdentity,
   type ScopeName,
 } from '../../../engine/index.js';
-import type { OpenPolicy } from './policy.js';
+import { writeEdit } from '../../authoring/write-edit.js';
+import { type OpenPolicy, sourcesOf } from './policy.js';
 import type { Answer, Ask, Question, RegionDetail } from './protocol.js';
 
 export function refused(message: string): Answer {
@@ -90,9 +101,29 @@ export function answerExplain(open: OpenPolicy, { who, scope, namespace, at }: Q
     ...{ scope, context: namespace, target: namespace, at: instantOf(at) },
   };
   const explained = explain(open.policy, request);
+  const { edits, isComplete }: Proposed =
+    explained.decision === 'allow'
+      ? takeAway(open.policy, request, { set: open.set })
+      : { edits: explained.edits, isComplete: true };
   return {
     kind: 'explained',
-    explained: { ...explained, edits: proveEdits(explained.edits, open) },
+    explained: { ...explained, edits: proveEdits(edits, open), isComplete },
     note: party.note,
+  };
+}
+
+interface Proposed {
+  readonly edits: readonly (Edit | ClosingEdit)[];
+  readonly isComplete: boolean;
+}
+
+/** The files that an edit changes, as they then are. */
+export function answerApply({ set, files }: OpenPolicy, { change }: Extract<Ask, { readonly kind: 'apply' }>): Answer {
+  const edited = writeEdit(sourcesOf(files), { set, change });
+  if (!edited.ok) return refused(`the edit cannot be written: ${edited.reason}; make it by hand`);
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  return {
+    kind: 'applied',
+    files: edited.files.map(({ path, from, to }) => ({ path, before: decoder.decode(from), text: decoder.decode(to) })),
   };
 }

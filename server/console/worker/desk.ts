@@ -2,16 +2,19 @@
 import {
   acceptedFindings,
   diffChecks,
-  diffPolicies,
+  diffDrafts,
   type DiffReport,
   makeChangeMap,
+  rememberingReader,
 } from '../../../engine/compiler.js';
 import { formatIdentity, type Instant, instantOf } from '../../../engine/index.js';
+import { aboutName } from '../../authoring/about.js';
+import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
-import { answerExplain, answerWhatCan, answerWhoCan, refused } from './answers.js';
+import { answerApply, answerExplain, answerWhatCan, answerWhoCan, refused } from './answers.js';
 import { cellDetail } from './cell-detail.js';
-import { type OpenPolicy, openFiles, type Reading } from './policy.js';
+import { type OpenPolicy, openFiles, proveFiles, type Reading } from './policy.js';
 import type { Answer, Ask, Checked, Compared, Facts, Subject } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
@@ -31,10 +34,14 @@ export function makeDesk(onProgress: Progress): Desk {
   let compared: { readonly report: DiffReport; readonly with: OpenPolicy } | null = null;
   const pictures = new Map<Subject, { readonly picture: Picture; readonly at: Instant | null }>();
 
+  let names: Reading['names'] = () => new Map();
+  const reader = rememberingReader();
+  const onPhase = (doing: string): void => {
+    onProgress(doing, 0);
+  };
   const read = (ask: Extract<Ask, { readonly kind: 'open' | 'edit' }>): Checked => {
-    const reading = openFiles(ask.files, instantOf(ask.at), (doing) => {
-      onProgress(doing, 0);
-    });
+    const reading = openFiles(ask.files, reader, onPhase);
+    names = reading.names;
     if (reading.open !== null) {
       now = reading.open;
       compared = null;
@@ -47,7 +54,7 @@ export function makeDesk(onProgress: Progress): Desk {
     if (first === null || now === null) return null;
     if (compared?.with === now) return compared.report;
     onProgress('comparing', 0);
-    compared = { report: diffPolicies(first.policy, now.policy), with: now };
+    compared = { report: diffDrafts(first.policy, now.policy), with: now };
     return compared.report;
   };
   const ground = (subject: Subject, open: OpenPolicy): Ground => {
@@ -75,6 +82,9 @@ export function makeDesk(onProgress: Progress): Desk {
 
   const answer = (ask: Ask): Answer => {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
+    if (ask.kind === 'prove')
+      return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
+    if (ask.kind === 'complete') return { kind: 'choices', choices: choicesAt({ names: names(), opened: now }, ask) };
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
       case 'view': {
@@ -99,6 +109,12 @@ export function makeDesk(onProgress: Progress): Desk {
         return answerWhatCan(now, ask);
       case 'explain':
         return answerExplain(now, ask.question);
+      case 'about': {
+        const name = nameAt(names().get(ask.file) ?? [], ask.place);
+        return { kind: 'said', said: name === null ? null : aboutName(now, name, instantOf(ask.at)) };
+      }
+      case 'apply':
+        return answerApply(now, ask);
       case 'diff': {
         const report = diff();
         if (first === null || report === null) return refused('the files had mistakes when they were opened');
@@ -149,30 +165,19 @@ function changedCast(open: OpenPolicy, identities: readonly string[]): Cast {
   };
 }
 
-function toChecked({ diagnostics, open }: Reading): Checked {
+function toChecked({ diagnostics, open }: Pick<Reading, 'diagnostics' | 'open'>): Checked {
   return { diagnostics, facts: open === null ? null : factsOf(open) };
 }
 
-function factsOf({ set, policy, map, tests, guardrails }: OpenPolicy): Facts {
+function factsOf({ set, policy, map }: OpenPolicy): Facts {
   return {
-    ...{ name: policy.name, snapshot: policy.digest, decisions: policy.decisions, counts: policy.counts },
+    ...{ name: policy.name, counts: policy.counts },
     instants: map.instants,
     identities: map.identities,
     people: set.people.map(({ name }) => name),
     roles: set.roles.map(({ name }) => name),
     namespaces: map.nodes.paths,
     scopes: map.scopes,
-    tests: { passed: tests.passed, failures: tests.failures },
-    guardrails: {
-      held: guardrails.held,
-      violations: guardrails.violations.map(({ guardrail, requires, file, line, witnesses, repair }) => ({
-        ...{ guardrail, requires, file, line, repair },
-        witnesses: witnesses.map((one) => ({
-          text: `${one.identities.join(', ')} at ${one.namespace}${one.extent === 'exact' ? '' : ' and below'}: ${one.scopes.join(', ')}`,
-          grants: one.grants,
-        })),
-      })),
-    },
   };
 }
 
@@ -183,10 +188,7 @@ function toCompared(first: OpenPolicy, now: OpenPolicy, { equal, gained, lost, c
     set,
     accepted: acceptedFindings(sources),
   });
-  const digests = ({ policy: { digest, decisions } }: OpenPolicy): Compared['old'] => ({ snapshot: digest, decisions });
   return {
-    old: digests(first),
-    changed: digests(now),
     ...{ equal, gained, lost, cells },
     weaker: weakerChecks(diffChecks(side(first), side(now))),
   };

@@ -1,16 +1,22 @@
 // What the page asks of the engine, and what it gets. Everything is plain data, since it goes from one thread to another.
 import type {
   Cause,
+  Change,
+  ClosingEdit,
   Diagnostic,
   DiffRow,
+  Edit,
   ExplainedStep,
   HeldGrant,
   HeldRegion,
   Holder,
   PolicyTestFailure,
   ProvedEdit,
+  TakingChange,
 } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
+import type { SaidLine } from '../../authoring/about.js';
+import type { Choice, Typing } from '../../authoring/complete.js';
 import type { CellCount, Frame, Shown, View } from '../map/picture.js';
 
 export interface TextFile {
@@ -21,17 +27,27 @@ export interface TextFile {
 /** `rights` of the policy as it is, or `changes` since it was opened. */
 export type Subject = 'rights' | 'changes';
 
-export interface Question {
+export interface WhyQuestion {
   /** `provider:subject`, or a person of the policy. */
   readonly who: string;
   readonly scope: string;
   readonly namespace: string;
+}
+
+export interface Question extends WhyQuestion {
   readonly at: number;
 }
 
 export type Ask =
   | { readonly kind: 'open'; readonly files: readonly TextFile[]; readonly at: number }
   | { readonly kind: 'edit'; readonly files: readonly TextFile[]; readonly at: number }
+  /** Lint, digests, tests and guardrails of files. */
+  | { readonly kind: 'prove'; readonly files: readonly TextFile[]; readonly at: number }
+  /** An edit that `explain` proposed, written into the files as they were read last. */
+  | { readonly kind: 'apply'; readonly change: Change | TakingChange }
+  /** What may be written at a place of a file, and what is known of the name there. */
+  | { readonly kind: 'complete'; readonly file: string; readonly text: string; readonly place: Typing['place'] }
+  | { readonly kind: 'about'; readonly file: string; readonly place: Typing['place']; readonly at: number }
   | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
   | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
@@ -59,8 +75,6 @@ export interface GrantPlace {
 /** What a policy is, once it has no mistakes. */
 export interface Facts {
   readonly name: string;
-  readonly snapshot: string;
-  readonly decisions: string;
   readonly instants: readonly number[];
   readonly identities: readonly string[];
   readonly people: readonly string[];
@@ -73,6 +87,12 @@ export interface Facts {
     readonly grants: number;
     readonly namespaces: number;
   };
+}
+
+/** What takes longer to say of it. */
+export interface Proofs {
+  readonly snapshot: string;
+  readonly decisions: string;
   readonly tests: { readonly passed: number; readonly failures: readonly PolicyTestFailure[] };
   readonly guardrails: { readonly held: number; readonly violations: readonly Violation[] };
 }
@@ -106,18 +126,28 @@ export interface RegionDetail extends HeldRegion {
   readonly until: number | null;
 }
 
+/** `before` is what the file must still say. */
+export interface EditedFile {
+  readonly path: string;
+  readonly before: string;
+  readonly text: string;
+}
+
+/** Edits of a denied request allow it, and those of an allowed one deny it. */
+export type AnyEdit = ProvedEdit<Edit | ClosingEdit>;
+
 export interface Explained {
   readonly decision: 'allow' | 'deny';
   readonly step?: string;
   readonly steps: readonly ExplainedStep[];
   readonly grants: readonly HeldGrant[];
-  readonly edits: readonly ProvedEdit[];
+  readonly edits: readonly AnyEdit[];
+  /** Whether there are no others. */
+  readonly isComplete: boolean;
   readonly noEdit?: string;
 }
 
 export interface Compared {
-  readonly old: { readonly snapshot: string; readonly decisions: string };
-  readonly changed: { readonly snapshot: string; readonly decisions: string };
   readonly equal: boolean;
   readonly gained: readonly DiffRow[];
   readonly lost: readonly DiffRow[];
@@ -129,6 +159,10 @@ export interface Compared {
 /** What each question is answered with. `refused`: the question cannot be answered, and why. */
 export type Answer =
   | { readonly kind: 'checked'; readonly checked: Checked }
+  | { readonly kind: 'proved'; readonly diagnostics: readonly Diagnostic[]; readonly proofs: Proofs | null }
+  | { readonly kind: 'applied'; readonly files: readonly EditedFile[] }
+  | { readonly kind: 'choices'; readonly choices: readonly Choice[] }
+  | { readonly kind: 'said'; readonly said: readonly SaidLine[] | null }
   | { readonly kind: 'size'; readonly size: Size }
   | { readonly kind: 'shown'; readonly shown: Shown }
   /** Null while its column is being counted. */

@@ -1,6 +1,6 @@
 // What may be written at a place of a policy file: keys by the schema, and the policy's own names.
-import { type JsonSchema, policySchema } from '../../engine/compiler.js';
-import type { CheckedFolder } from './policy-folder.js';
+import { type JsonSchema, type NamePlace, policySchema } from '../../engine/compiler.js';
+import type { Opened } from './about.js';
 
 export interface Choice {
   readonly text: string;
@@ -14,6 +14,14 @@ interface Spot {
   readonly before: string;
 }
 
+/** What is known of the policy. */
+export interface Known {
+  /** By file. */
+  readonly names: ReadonlyMap<string, readonly NamePlace[]>;
+  /** The last that had no mistakes, since what is being typed often is one. */
+  readonly opened: Opened | null;
+}
+
 export interface Typing {
   /** Its path in the folder. */
   readonly file: string;
@@ -22,14 +30,22 @@ export interface Typing {
   readonly place: { readonly line: number; readonly character: number };
 }
 
-export function choicesAt(checked: CheckedFolder, { file, text, place }: Typing): readonly Choice[] {
+export function choicesAt(known: Known, { file, text, place }: Typing): readonly Choice[] {
   const lines = text.split('\n');
   const before = (lines[place.line] ?? '').slice(0, place.character);
   const spot = { before, path: keysAbove(lines, place.line, before) };
   const value = /^\s*(?:-\s+)?(?:\{\s*)?(?:.*[,{]\s*)?([A-Za-z]+):\s+\[?[^{}]*$/.exec(before);
   const key = value?.[1] ?? (/^\s*-\s+\S*$/.test(before) ? (spot.path.at(-1) ?? '') : null);
-  return key === null ? keysAt(file, spot) : valuesOf(checked, key);
+  if (key === null) return keysAt(file, spot);
+  // A policy may have 100,000 names, which nobody reads.
+  const typed = /[^\s,[\]{}"']*$/.exec(before)?.[0] ?? '';
+  return valuesOf(known, key)
+    .filter((choice) => choice.text.includes(typed))
+    .slice(0, MOST_CHOICES);
 }
+
+/** Where there are so many, there may be more. */
+export const MOST_CHOICES = 500;
 
 /** The keys of less indentation above a line, from the outside in. */
 function keysAbove(lines: readonly string[], line: number, before: string): readonly string[] {
@@ -61,7 +77,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 const PLACES = ['namespace', 'within', 'under', 'at', 'namespaceRestrictions'];
 const SCOPES = ['scopes', 'credentialScopes', 'never', 'separate'];
 
-function valuesOf({ names, opened }: CheckedFolder, key: string): readonly Choice[] {
+function valuesOf({ names, opened }: Known, key: string): readonly Choice[] {
   const kinds = NAMES[key] ?? [];
   if (kinds.length > 0) {
     const found = new Set(
@@ -117,4 +133,13 @@ function keysAt(file: string, { path, before }: Spot): readonly Choice[] {
   const own = here.flatMap((shape) => [shape, ...(shape.items === undefined ? [] : plain(shape.items))]);
   const keys = new Map(own.flatMap(({ properties = {} }) => Object.entries(properties)));
   return Array.from(keys, ([key, { description = '' }]) => ({ text: key, about: description, kind: 'key' }));
+}
+
+/** The name that a place is in. */
+export function nameAt(names: readonly NamePlace[], { line, character }: Typing['place']): NamePlace | null {
+  const found = names.find(
+    ({ range: { start, end } }) =>
+      start.line === line + 1 && start.column <= character + 1 && character + 1 <= end.column,
+  );
+  return found ?? null;
 }

@@ -1,0 +1,36 @@
+// CSV for spreadsheets (RFC 4180). Every cell is one line in quotes, and a cell that a spreadsheet would take for a formula begins with an
+// apostrophe, as OWASP advises against CSV injection. So does a part of a cell after a separator of another locale.
+
+/** What begins a formula, also in its wide form. Tabs and line ends never occur in a cell that we write. */
+const FORMULA = '=+\\-@＝＋－＠';
+const BEGINNING = '(?:^|[,;|])["\\s]*';
+const HIDDEN = new RegExp(`(${BEGINNING})'+(?=[${FORMULA}])`, 'gu');
+const BARE = new RegExp(`(${BEGINNING})(?=[${FORMULA}])`, 'gu');
+const LINE_ENDS = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+/** The text as a cell shows it: one line that is no formula. */
+export function cellText(text: string): string {
+  return text
+    .replace(
+      /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+      (one) => LINE_ENDS.get(one) ?? `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`,
+    )
+    .replace(BARE, "$1'");
+}
+
+/** Texts that are equal if spreadsheets may have made one cell of the other: with or without the apostrophes, and blanks at the ends. */
+export function comparableCell(text: string): string {
+  return text.trim().replace(HIDDEN, '$1');
+}
+
+/** With a byte order mark, without which some spreadsheets do not read UTF-8. */
+export function csvText(lines: Iterable<readonly string[]>): string {
+  let text = '\ufeff';
+  for (const cells of lines)
+    text += `${cells.map((cell) => `"${cellText(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+  return text;
+}

@@ -1,0 +1,99 @@
+// The policy that the files make, as two workers read it: one answers questions as soon as the declarations are known, the other says
+// what takes longer, which is lint, digests, tests and guardrails. An edit stops what the other is doing for older files.
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Diagnostic } from '../../../engine/compiler.js';
+import type { Compared, Facts, Proofs, TextFile } from '../worker/protocol.js';
+import { type Engine, startEngine, type Working } from './engine.js';
+
+export interface PolicyState {
+  readonly engine: Engine;
+  readonly working: Working | null;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Of the last files without mistakes. */
+  readonly facts: Facts | null;
+  /** Null while they are computed. */
+  readonly proofs: Proofs | null;
+  /** Since the files were opened. */
+  readonly compared: Compared | null;
+  /** Rises with the policy. */
+  readonly version: number;
+  readonly fault: string | null;
+  readonly read: (kind: 'open' | 'edit', files: readonly TextFile[]) => void;
+}
+
+interface Known extends Pick<PolicyState, 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'> {
+  /** Which reading `diagnostics` and `proofs` are all about. */
+  readonly proved: number;
+}
+
+const NOTHING: Known = {
+  ...{ diagnostics: [], facts: null, proofs: null, compared: null, version: 0, fault: null, proved: 0 },
+};
+
+export function usePolicy(script: string, at: number): PolicyState {
+  const [answering, setAnswering] = useState<Working | null>(null);
+  const [proving, setProving] = useState<Working | null>(null);
+  const [known, setKnown] = useState<Known>(NOTHING);
+  const engine = useMemo(() => startEngine(script, setAnswering), [script]);
+  const prover = useRef<{ readonly engine: Engine; isBusy: boolean } | null>(null);
+  const reads = useRef(0);
+
+  const prove = async (files: readonly TextFile[], own: number): Promise<void> => {
+    if (prover.current?.isBusy === true) {
+      prover.current.engine.stop();
+      prover.current = null;
+    }
+    const mine = (prover.current ??= { engine: startEngine(script, setProving), isBusy: false });
+    mine.isBusy = true;
+    const answer = await mine.engine.ask({ kind: 'prove', files, at });
+    mine.isBusy = false;
+    if (own !== reads.current) return;
+    if (answer.kind === 'proved')
+      setKnown((before) => ({
+        ...before,
+        ...{ diagnostics: answer.diagnostics, proved: own },
+        // What is shown while the files have mistakes is the last policy that had none.
+        proofs: answer.proofs ?? (hasErrors(answer.diagnostics) ? before.proofs : null),
+      }));
+    else if (answer.kind === 'refused') setKnown((before) => ({ ...before, fault: answer.message }));
+  };
+  const read = async (kind: 'open' | 'edit', files: readonly TextFile[]): Promise<void> => {
+    const own = (reads.current += 1);
+    if (kind === 'open') setKnown(({ version }) => ({ ...NOTHING, version }));
+    // What is shown first is answered first: a machine with few cores would do both slowly.
+    const checked = await engine.ask({ kind, files, at });
+    if (own !== reads.current) return;
+    void prove(files, own);
+    if (checked.kind !== 'checked') {
+      if (checked.kind === 'refused') setKnown((before) => ({ ...before, fault: checked.message }));
+      return;
+    }
+    const { diagnostics, facts } = checked.checked;
+    setKnown((before) => {
+      // The other worker may have been faster; if not, what it found before stands until it answers.
+      const isProved = before.proved === own;
+      const older = before.diagnostics.filter(({ code }) => code.startsWith('LINT_'));
+      return {
+        ...before,
+        fault: null,
+        diagnostics: isProved ? before.diagnostics : [...diagnostics, ...older],
+        ...(facts === null ? {} : { facts, version: before.version + 1 }),
+        ...(facts === null || isProved ? {} : { proofs: null }),
+      };
+    });
+    if (facts === null) return;
+    const difference = await engine.ask({ kind: 'diff' });
+    if (own !== reads.current) return;
+    const compared = difference.kind === 'compared' ? difference.compared : null;
+    setKnown((before) => ({ ...before, compared }));
+  };
+  return {
+    ...known,
+    ...{ engine, working: answering ?? proving },
+    read: (kind, files) => void read(kind, files),
+  };
+}
+
+function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(({ severity }) => severity === 'error');
+}

@@ -1,0 +1,117 @@
+// The playground with a policy of 100,000 grants, 100,000 namespaces and 100,000 identities. Other programs may keep the machine busy, so
+// what a frame costs is measured as the time that the page's main thread was running, and waiting has wide bounds.
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { main } from '../../server/cli/main.js';
+import { CHROMIUM, CHROMIUM_FLAGS, hasBrowser } from '../support/browser.js';
+import { makeIo } from '../support/cli-io.js';
+import { fromRoot } from '../support/root.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const run = promisify(execFile);
+const FRAMES = 120;
+const PATIENCE = 120_000;
+
+(hasBrowser ? describe : describe.skip)('a policy of 100,000 grants in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    const folder = await makeFolder();
+    await run(process.execPath, [fromRoot('bench/policies/generate.mjs'), join(folder, 'large')]);
+    const wrote = makeIo({ cwd: folder });
+    expect(await main(['playground', 'large', '-o', 'large.html'], wrote.io)).toBe(0);
+    browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: CHROMIUM_FLAGS });
+    page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+    page.setDefaultTimeout(PATIENCE);
+    page.on('pageerror', (error) => faults.push(String(error)));
+    await page.goto(pathToFileURL(join(folder, 'large.html')).href);
+  }, PATIENCE);
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  /** Milliseconds for which the main thread of the page has been running so far. */
+  const busy = async (): Promise<number> => {
+    const session = await browser.newBrowserCDPSession();
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    await session.detach();
+    const times = await Promise.all(
+      processInfo
+        .filter(({ type }) => type === 'renderer')
+        .map(async ({ id }) => {
+          const stat = await readFile(`/proc/${String(id)}/task/${String(id)}/stat`, 'utf8');
+          const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+          // In hundredths of a second.
+          return 10 * (Number(fields[11]) + Number(fields[12]));
+        }),
+    );
+    return Math.max(...times);
+  };
+
+  it('is painted within a second, before the policy is read', async () => {
+    const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+    expect(painted).toBeLessThan(1000);
+  });
+
+  it(
+    'shows the first cells while the rest is counted and checked',
+    async () => {
+      await page.locator('.across .head', { hasText: 'badge:p000000' }).waitFor();
+      expect(await page.locator('.seal').textContent()).toContain('computing the digest');
+      await page.getByRole('button', { name: 'Open rows' }).click();
+      await page.locator('.corner', { hasText: /^189,\d+ lines, 99,\d+ columns$/ }).waitFor();
+    },
+    PATIENCE,
+  );
+
+  it(
+    'scrolls for less than 16 milliseconds of its main thread a frame',
+    async () => {
+      const before = await busy();
+      await page.evaluate(`new Promise((resolve) => {
+      const box = document.querySelector('.cells');
+      const step = (left) => {
+        box.scrollTop += 180;
+        if (left % 10 === 0) box.scrollLeft += 100;
+        if (left === 0) resolve();
+        else requestAnimationFrame(() => step(left - 1));
+      };
+      step(${String(FRAMES)});
+    })`);
+      expect(((await busy()) - before) / FRAMES).toBeLessThan(16);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'says who may, why, and takes it away',
+    async () => {
+      await page.getByRole('tab', { name: 'Why' }).click();
+      await page.getByRole('tabpanel').locator('select').selectOption('namespace:write');
+      await page.getByLabel('at', { exact: true }).fill('/site-0000');
+      await page.keyboard.press('Tab');
+      await page.getByRole('tabpanel').locator('li button').first().click();
+      await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+      await page
+        .getByRole('button', { name: /^Apply: / })
+        .first()
+        .click();
+      await page.getByRole('heading', { name: 'Denied' }).waitFor();
+      await page
+        .getByRole('region', { name: 'Your edits' })
+        .getByText(/^0 cells gained, [\d,]+ cells lost$/)
+        .waitFor();
+      await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
+      expect(faults).toEqual([]);
+    },
+    2 * PATIENCE,
+  );
+});
