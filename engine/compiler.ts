@@ -19,8 +19,8 @@ import { pastExceptions } from './snapshot/resolve-parties.js';
 import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
+import { type CompiledSnapshot, sealSnapshot } from './snapshot/encode.js';
 import { SNAPSHOT_FORMAT } from './snapshot/document.js';
-import { type CompiledSnapshot, sealSnapshot } from './snapshot/seal.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { type NamePlace, namesOf } from './source/names.js';
@@ -94,7 +94,7 @@ export {
 export { type AccessMap, type Counting, makeAccessMap, type MapRole } from './prove/map/access-map.js';
 export { type ChangeMap, type ChangeRow, makeChangeMap } from './prove/map/change-map.js';
 export { countIn, type Tally } from './prove/map/tally.js';
-export { unknownPlace } from './prove/ask/unknown-place.js';
+export { unknownPlace } from './prove/ask/what-can.js';
 export {
   findUnused,
   type Kept,
@@ -104,8 +104,8 @@ export {
   withoutRights,
 } from './prove/unused/find-unused.js';
 export { makeNeeds, type Need, type Needs, type Seen } from './prove/unused/needs.js';
-export { knownGrants } from './prove/unused/known-grants.js';
-export { promisedBy } from './prove/unused/promised.js';
+export { knownGrants } from './prove/ask/policy-rows.js';
+export { promisedBy } from './prove/unused/needs.js';
 export { type Rights, rightsOf } from './prove/unused/rights.js';
 export { type Holder, whoCan, type WhoCanRequest } from './prove/ask/who-can.js';
 export type { ChainLink, CitedGrant, CitedRole, HeldGrant } from './prove/cells/held-grants.js';
@@ -125,10 +125,10 @@ export type { Witness, WitnessCells, WitnessGrant } from './prove/guardrails/wit
 export type { WitnessPart, WitnessPerson } from './prove/guardrails/witness-people.js';
 export { costOfTests } from './prove/tests/test-cost.js';
 export { type Hunk, type Patch, type PatchedFile, patchFiles } from './patch/patch-files.js';
-export { acceptedFindings } from './lint/accepted.js';
+export { acceptedFindings } from './lint/ignores.js';
 export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export { type CheckedChange, type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
-export type { CompiledSnapshot } from './snapshot/seal.js';
+export type { CompiledSnapshot } from './snapshot/encode.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
 export {

@@ -23,7 +23,7 @@ export { adopt, type LoadResult, type PackedPolicy, type PackResult } from './ev
 export { type Policy } from './evaluate/policy.js';
 export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
 export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
-export { unrestrictedLike, unrestrictedPolicy } from './evaluate/unrestricted.js';
+export { unrestrictedLike, unrestrictedPolicy } from './evaluate/policy.js';
 export { visibility, visibilityAs, type VisibilityInput } from './evaluate/visibility.js';
 export { visibleDifference, type VisibleRegion } from './evaluate/visible-difference.js';
 export { type Actor, type ActorKind, LOCAL_ACTOR } from './model/actor.js';

@@ -17,6 +17,7 @@ import {
   type PolicyTables,
   type RoleColumns,
   type TextColumn,
+  windowColumns,
 } from '../model/tables.js';
 import { vocabularyOf } from '../model/vocabulary.js';
 import { compileNamespaces } from './namespaces.js';
@@ -212,10 +213,7 @@ function memberColumns(policy: PolicySet, { roles, principals, files }: Columns)
       row += 1;
     }
   }
-  if (windows.length === 0) return { ...columns, windows: null };
-  const of = (pick: (window: (typeof windows)[number]) => number): Float64Array => Float64Array.from(windows, pick);
-  const from = of((window) => window.from);
-  return { ...columns, windows: { row: Int32Array.from(windows, (w) => w.row), from, until: of((w) => w.until) } };
+  return { ...columns, windows: windowColumns(windows) };
 }
 
 function grantColumns(policy: PolicySet, { grants, principals, files, namespaceRows }: Columns): GrantColumns {

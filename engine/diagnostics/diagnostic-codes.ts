@@ -32,5 +32,5 @@ export type LintCode = Exclude<keyof typeof LINT_PAGES, 'LIMIT_LINT'>;
 export const PROBLEM_CODES: readonly ProblemCode[] = Object.freeze((Object.keys(PAGES) as ProblemCode[]).sort());
 
 export function codePage(code: ProblemCode): CodePage {
-  return PAGES[code];
+  return { severity: code in LINT_PAGES ? 'warning' : 'error', ...PAGES[code] };
 }

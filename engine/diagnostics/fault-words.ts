@@ -43,7 +43,7 @@ export function meantPath(text: string): NamespacePath | null {
   return meant.ok ? meant.path : null;
 }
 
-/** `64 MiB`, or the number of bytes where that is no whole number of them. */
+/** `64 MiB`, or the number of bytes if that is not a multiple. */
 export function bytesText(bytes: number): string {
   const mebibytes = bytes / 2 ** 20;
   return Number.isInteger(mebibytes) ? `${groupDigits(mebibytes)} MiB` : `${groupDigits(bytes)} bytes`;

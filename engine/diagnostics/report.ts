@@ -93,7 +93,7 @@ function quotaOf(quotas: Map<string, Quota>, key: string): Quota {
   return quota;
 }
 
-/** `key` names the quota: one code in one file, one file, or the whole run. */
+/** `key` names the quota: one code in one file, one file, or the run. */
 function countLeft({ code, file, range }: Diagnostic, left: number, key: string): Diagnostic {
   const what = key === '' ? 'mistakes' : key.startsWith(' ') ? 'mistakes in this file' : `of ${code} in this file`;
   const one = what.replace('mistakes', 'mistake');

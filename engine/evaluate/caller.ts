@@ -1,5 +1,5 @@
-// Checks calls from code without types. A call of the wrong shape throws, because any answer might be an "allow" that
-// nobody asked for. Only shapes are checked here; the decision judges the content of strings.
+// Checks calls from code without types. A call of the wrong shape throws, because any answer might be an "allow" by
+// accident. Only shapes are checked here; the decision judges the content of strings.
 import { isScopeSet } from '../model/scope-set.js';
 import { ALL_SCOPES } from '../model/vocabulary.js';
 
@@ -27,7 +27,7 @@ export function requireIdentity(identity: unknown): void {
     throw new TypeError('an identity is an object { provider, subject }; parseIdentity makes one of a string');
 }
 
-/** A number that is not an instant, such as NaN, denies everything. Anything else might be taken for 1970, as null would be. */
+/** A number that is not an instant, such as NaN, denies everything. Anything else might pass for 1970, as null would. */
 export function requireTime(at: unknown): void {
   if (typeof at !== 'number')
     throw new TypeError('a time must be a number of milliseconds since 1970; parseInstant makes one of a string');

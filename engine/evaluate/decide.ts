@@ -128,24 +128,18 @@ function exclusion(identities: readonly [string, string]): Decision {
 const denial = (step: Step, cause?: AccessStep): Decision =>
   Object.freeze(cause === undefined ? { decision: 'deny', step } : { decision: 'deny', step, cause });
 
-const DENIED: Readonly<Record<AccessStep, Decision>> = {
-  canonicalize: denial('canonicalize'),
-  unknown_scope: denial('unknown_scope'),
-  exclusive: denial('exclusive'),
-  restriction: denial('restriction'),
-  no_matching_grant: denial('no_matching_grant'),
-  credential_scope: denial('credential_scope'),
-  target_relationship: denial('target_relationship'),
-};
-
-const causesOf = (step: Step): Readonly<Record<AccessStep, Decision>> => ({
-  canonicalize: denial(step, 'canonicalize'),
-  unknown_scope: denial(step, 'unknown_scope'),
-  exclusive: denial(step, 'exclusive'),
-  restriction: denial(step, 'restriction'),
-  no_matching_grant: denial(step, 'no_matching_grant'),
-  credential_scope: denial(step, 'credential_scope'),
-  target_relationship: denial(step, 'target_relationship'),
+const ofEachStep = (make: (step: AccessStep) => Decision): Readonly<Record<AccessStep, Decision>> => ({
+  canonicalize: make('canonicalize'),
+  unknown_scope: make('unknown_scope'),
+  exclusive: make('exclusive'),
+  restriction: make('restriction'),
+  no_matching_grant: make('no_matching_grant'),
+  credential_scope: make('credential_scope'),
+  target_relationship: make('target_relationship'),
 });
 
-const COPY_DENIED = { source_read: causesOf('source_read'), destination_write: causesOf('destination_write') };
+const DENIED = ofEachStep((step) => denial(step));
+const COPY_DENIED = {
+  source_read: ofEachStep((cause) => denial('source_read', cause)),
+  destination_write: ofEachStep((cause) => denial('destination_write', cause)),
+};

@@ -26,7 +26,7 @@ export type RawRequest =
 export type Verdict = 'allow' | Step;
 export type AccessVerdict = 'allow' | AccessStep;
 
-/** What the last judged access asked the table, and where. `decide` cites grants from this. */
+/** The question to the table of the access that was judged last. `decide` cites grants from it. */
 export const ASKED: { -readonly [Key in keyof Wanted]: Wanted[Key] } = { place: 0, scopes: 0, word: 0, at: 0 };
 
 const TARGET = makeMarks();

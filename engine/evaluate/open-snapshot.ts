@@ -1,6 +1,6 @@
 // From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
 import { countsOf } from '../model/tables.js';
-import type { DecodeResult, SnapshotFault, VerifiedSnapshot } from '../snapshot/decode.js';
+import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
 import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
 import type { LoadedTables } from './prepare.js';
@@ -21,10 +21,13 @@ export type PackResult =
   { readonly ok: true; readonly packed: PackedPolicy } | { readonly ok: false; readonly fault: SnapshotFault };
 
 export function packDecoded(decoded: DecodeResult): PackResult {
-  return decoded.ok ? { ok: true, packed: packSnapshot(decoded.snapshot) } : decoded;
+  return decoded.ok ? { ok: true, packed: pack(decoded.snapshot) } : decoded;
 }
 
-function packSnapshot({ tables, holders, checks, digest, decisions, format }: VerifiedSnapshot): PackedPolicy {
+/** Tables, and what their snapshot states. */
+type StatedTables = LoadedTables & Pick<Policy, 'checks' | 'digest' | 'decisions' | 'format'>;
+
+function pack({ tables, holders, checks, digest, decisions, format }: StatedTables): PackedPolicy {
   const { name, providers } = tables;
   const { families } = tables.vocabulary;
   return {
@@ -40,8 +43,7 @@ export function adopt({ facts, table }: PackedPolicy): Policy {
 
 export function openSnapshot(decoded: DecodeResult): LoadResult {
   if (!decoded.ok) return decoded;
-  const { facts, table } = packSnapshot(decoded.snapshot);
-  return { ok: true, policy: makePolicy(facts, { table, source: decoded.snapshot }) };
+  return { ok: true, policy: open(decoded.snapshot) };
 }
 
 /**
@@ -52,10 +54,10 @@ export function openTables(
   source: LoadedTables,
   { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
 ): Policy {
-  const { tables, holders } = source;
-  const { name, providers } = tables;
-  const { families } = tables.vocabulary;
-  const counts = countsOf(tables);
-  const facts = { kind: 'compiled', name, digest, decisions, format, counts, families, providers, checks } as const;
-  return makePolicy(facts, { table: buildTable(tables, holders, digest), source });
+  return open({ ...source, digest, decisions, format, checks });
+}
+
+function open(source: StatedTables): Policy {
+  const { facts, table } = pack(source);
+  return makePolicy(facts, { table, source });
 }

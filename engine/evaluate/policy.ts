@@ -7,7 +7,7 @@ import { type OwnFamily, vocabularyOf } from '../model/vocabulary.js';
 import { type BuiltTable, openBuilt } from '../table/build.js';
 import type { DecisionTable } from '../table/columns.js';
 import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
-import { type LoadedTables, preparePolicy, type PreparedPolicy } from './prepare.js';
+import { type LoadedTables, type PreparedPolicy, preparePolicy } from './prepare.js';
 
 declare const brand: unique symbol;
 
@@ -95,6 +95,13 @@ export function loadedOf(policy: Policy): LoadedTables | null {
   return source;
 }
 
+/** What proofs use of a policy that must be compiled. */
+export function compiledOf(policy: Policy): PreparedPolicy {
+  const found = preparedOf(policy);
+  invariant(found !== null, 'only a compiled policy has grants');
+  return found;
+}
+
 /** What proofs use, made on first use; null for the unrestricted policy. */
 export function preparedOf(policy: Policy): PreparedPolicy | null {
   const known = prepared.get(policy);
@@ -104,4 +111,37 @@ export function preparedOf(policy: Policy): PreparedPolicy | null {
   const made = preparePolicy(source);
   prepared.set(policy, made);
   return made;
+}
+
+// The policy of local execution (docs/meaning.md "Local mode"): no grant is needed. The relation of target and context
+// and the limits of the credential still apply.
+
+/**
+ * SHA-256 of the string `["bailiwick.unrestricted",1]`: the rule never changes, so its name never does. A test computes
+ * it again.
+ */
+const DIGEST = 'sha256:61cd13cbcc25276921902c64d6c58c531dca382f9f0fae8aa11bd4ad2f479b98';
+
+export function unrestrictedPolicy(): Policy {
+  return makeUnrestricted([]);
+}
+
+/** The same rule, for the scopes of another policy: what no grant and nobody is needed for there. */
+export function unrestrictedLike({ families }: Policy): Policy {
+  return makeUnrestricted(families);
+}
+
+function makeUnrestricted(families: Policy['families']): Policy {
+  const counts = { identities: 0, roles: 0, grants: 0, namespaces: 0 };
+  const facts = {
+    name: 'unrestricted',
+    digest: DIGEST,
+    decisions: DIGEST,
+    format: 3,
+    counts,
+    families,
+    providers: [],
+    checks: null,
+  };
+  return makePolicy({ kind: 'unrestricted', ...facts }, UNRESTRICTED);
 }

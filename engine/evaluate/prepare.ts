@@ -3,7 +3,7 @@
 import { ROOT, type NamespacePath } from '../model/namespace.js';
 import type { HolderClasses } from '../model/holders.js';
 import { listRows, type RowLists } from '../model/row-lists.js';
-import type { PolicyTables } from '../model/tables.js';
+import { countPrincipals, type PolicyTables } from '../model/tables.js';
 
 /** The results of loading, verified. */
 export interface LoadedTables {
@@ -22,13 +22,12 @@ export interface PreparedPolicy extends LoadedTables {
 export function preparePolicy({ tables, holders }: LoadedTables): PreparedPolicy {
   const { namespace, principal } = tables.grants;
   const byNamespace = listRows(namespace, tables.namespaces.parent.length);
-  const principals = tables.roles.name.length + tables.identities.subject.length;
   return {
     tables,
     holders,
     identityRows: indexIdentities(tables),
     paths: pathsOf(tables),
-    byPrincipal: listRows(principal, principals, byNamespace.rows),
+    byPrincipal: listRows(principal, countPrincipals(tables), byNamespace.rows),
   };
 }
 

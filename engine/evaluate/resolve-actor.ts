@@ -23,7 +23,7 @@ export type RawActor =
   | {
       readonly kind: 'request';
       readonly identities: readonly Identity[];
-      /** Null means every scope that the policy knows. A string that is none of them carries nothing. */
+      /** Null means every scope that the policy knows. Any other string carries nothing. */
       readonly credentialScopes: readonly string[] | null;
       /** Null means no restriction; an empty list allows nothing. */
       readonly namespaceRestrictions: readonly string[] | null;

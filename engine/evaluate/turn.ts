@@ -11,7 +11,7 @@ export function beginTurn(): number {
   return turn;
 }
 
-/** Throws `InvariantError` if another question has been asked since `begun`. */
+/** Throws `InvariantError` if another decision has begun since `begun`. */
 export function endTurn<Answer>(begun: number, answer: Answer): Answer {
   invariant(turn === begun, 'what is passed to the engine asks it nothing while it is read');
   return answer;

@@ -113,9 +113,9 @@ interface Subtree extends ScopeBit {
 
 const MARKS = makeMarks();
 
-/** Adds the whole subtree if an inherited grant reaches its root, otherwise what the grants within it open. */
+/** Adds the subtree if an inherited grant reaches its root, otherwise what the grants within it open. */
 function addSubtree({ ground, runs, count }: Asker, { root, scopes, word, at }: Subtree, found: Found): void {
-  // Nor is a restriction a path then.
+  // Without types, a restriction need not be a path either.
   if (scanNamespace(root, MARKS) === null) return;
   if (ground === UNRESTRICTED) {
     found.subtrees.push(root);

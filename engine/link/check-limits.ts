@@ -13,17 +13,7 @@ import { findingAt } from './places.js';
 interface Counted {
   /** What is counted; the kind if that is left out. */
   readonly words?: string;
-  readonly kind:
-    | 'providers'
-    | 'scopes'
-    | 'exclusive'
-    | 'roles'
-    | 'members'
-    | 'people'
-    | 'grants'
-    | 'tests'
-    | 'expectations'
-    | 'guardrails';
+  readonly kind: keyof EngineLimits;
   /** The declarations, each with the number that it counts as; 1 if that is left out. */
   readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
 }

@@ -1,11 +1,12 @@
 // Delegated folders (docs/language.md "Delegation"): whoever owns one decides at or below its namespace and nowhere else, whatever its
 // files say. `policy.yaml`, which has other owners, says which folders are delegated.
 import type { FolderDeclaration, PolicyDocument, RuleDeclaration } from '../model/document.js';
+import { remember } from '../model/group.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { PolicyFolder } from '../model/policy-set.js';
 import type { Span } from '../model/span.js';
 import type { Names } from './names.js';
-import { findingAt, placeOf, relatedAt } from './places.js';
+import { placeOf, relatedAt } from './places.js';
 
 /** A folder whose `within` could be read. */
 export interface Delegated extends FolderDeclaration {
@@ -68,35 +69,29 @@ function checkFolder(folder: Delegated, { documents, names, foldersOf }: Whole):
   const { header, path, within, limit } = folder;
   const inside = (file: string): boolean => file.startsWith(`${path.value}/`);
   if (!documents.some(({ file }) => inside(file))) {
-    names.sink.add(
-      findingAt(header, path, {
-        code: 'FOLDER_UNKNOWN',
-        message: `no policy file is in the folder \`${path.value}\``,
-        help: 'correct the path, or remove it',
-      }),
-    );
+    names.report(header, path, {
+      code: 'FOLDER_UNKNOWN',
+      message: `no policy file is in the folder \`${path.value}\``,
+      help: 'correct the path, or remove it',
+    });
   }
   const [parent] = foldersOf(path.value);
   if (parent !== undefined && within !== null && !isWithin(limit, parent.limit)) {
-    names.sink.add(
-      findingAt(header, within, {
-        code: 'DELEGATED_OUTSIDE',
-        message: `\`${limit}\` is not at or below \`${parent.limit}\`, which is all that \`${parent.path.value}\` may decide about`,
-        help: 'a folder inside another one can only narrow it',
-        related: [relatedAt(parent.header, parent.path, 'the folder around it')],
-      }),
-    );
+    names.report(header, within, {
+      code: 'DELEGATED_OUTSIDE',
+      message: `\`${limit}\` is not at or below \`${parent.limit}\`, which is all that \`${parent.path.value}\` may decide about`,
+      help: 'a folder inside another one can only narrow it',
+      related: [relatedAt(parent.header, parent.path, 'the folder around it')],
+    });
   }
   for (const role of folder.exports) {
     const declared = names.roles.get(role.value);
     if (declared === undefined ? names.rolesMayBeMissing : inside(declared.document.file)) continue;
-    names.sink.add(
-      findingAt(header, role, {
-        code: 'FOLDER_EXPORT',
-        message: `no file in \`${path.value}\` declares the role \`${role.value}\``,
-        help: 'a folder exports roles of its own: correct the name, or remove it',
-      }),
-    );
+    names.report(header, role, {
+      code: 'FOLDER_EXPORT',
+      message: `no file in \`${path.value}\` declares the role \`${role.value}\``,
+      help: 'a folder exports roles of its own: correct the name, or remove it',
+    });
   }
 }
 
@@ -105,24 +100,20 @@ function checkFile(document: PolicyDocument, folder: Delegated, names: Names): v
   const { limit, path, header } = folder;
   const outside = (at: Span, namespace: NamespacePath, what: string): void => {
     if (isWithin(namespace, limit)) return;
-    names.sink.add(
-      findingAt(document, at, {
-        code: 'DELEGATED_OUTSIDE',
-        message: `${what} at \`${namespace}\` is not at or below \`${limit}\`, which is all that \`${path.value}\` may decide about`,
-        help: 'move it to a file whose owners decide there',
-        related: [relatedAt(header, path, 'the folder is delegated here')],
-      }),
-    );
+    names.report(document, at, {
+      code: 'DELEGATED_OUTSIDE',
+      message: `${what} at \`${namespace}\` is not at or below \`${limit}\`, which is all that \`${path.value}\` may decide about`,
+      help: 'move it to a file whose owners decide there',
+      related: [relatedAt(header, path, 'the folder is delegated here')],
+    });
   };
   const refused = (at: Span, what: string): void => {
-    names.sink.add(
-      findingAt(document, at, {
-        code: 'DELEGATED_SECTION',
-        message: `${what} in the delegated folder \`${path.value}\``,
-        help: 'move it to a file that is not delegated',
-        related: [relatedAt(header, path, 'the folder is delegated here')],
-      }),
-    );
+    names.report(document, at, {
+      code: 'DELEGATED_SECTION',
+      message: `${what} in the delegated folder \`${path.value}\``,
+      help: 'move it to a file that is not delegated',
+      related: [relatedAt(header, path, 'the folder is delegated here')],
+    });
   };
   if (document.within !== null) outside(document.within, document.within.value, '`within`');
   for (const { namespace } of document.grants) if (namespace !== null) outside(namespace, namespace.value, 'a grant');
@@ -136,7 +127,7 @@ function checkFile(document: PolicyDocument, folder: Delegated, names: Names): v
     for (const rule of rules) {
       const place = placeOfRule(rule);
       if (id === null || place === 'unread') continue;
-      if (place === 'everywhere') refused(id, 'a guardrail that speaks of the whole tree');
+      if (place === 'everywhere') refused(id, 'a guardrail about every namespace');
       else outside(id, place, 'a guardrail');
     }
   }
@@ -174,14 +165,12 @@ function checkRoleUse(documents: readonly PolicyDocument[], names: Names, folder
   ): void => {
     const { role, folder } = bounded;
     const what = role === named ? `the role \`${role}\`` : `the role \`${named}\` contains \`${role}\`, which`;
-    names.sink.add(
-      findingAt(document, at, {
-        code: 'DELEGATED_ROLE',
-        message: `${what} may be ${by === 'grant' ? `used at or below \`${folder.limit}\` alone` : `named by guardrails of \`${folder.path.value}\` alone`}: the owners of \`${folder.path.value}\` decide who is in it`,
-        help: `${by === 'grant' ? '' : `move the guardrail to a file of \`${folder.path.value}\`; `}if that is meant, add \`${role}\` to the \`exports\` of \`${folder.path.value}\` in \`policy.yaml\``,
-        related: [relatedAt(folder.header, folder.path, 'the folder is delegated here')],
-      }),
-    );
+    names.report(document, at, {
+      code: 'DELEGATED_ROLE',
+      message: `${what} may be ${by === 'grant' ? `used at or below \`${folder.limit}\` alone` : `named by guardrails of \`${folder.path.value}\` alone`}: the owners of \`${folder.path.value}\` decide who is in it`,
+      help: `${by === 'grant' ? '' : `move the guardrail to a file of \`${folder.path.value}\`; `}if that is meant, add \`${role}\` to the \`exports\` of \`${folder.path.value}\` in \`policy.yaml\``,
+      related: [relatedAt(folder.header, folder.path, 'the folder is delegated here')],
+    });
   };
   for (const document of documents) {
     for (const { principals, namespace } of document.grants) {
@@ -204,7 +193,6 @@ function checkRoleUse(documents: readonly PolicyDocument[], names: Names, folder
 
 /** The bounded roles that a role is or contains. */
 function makeBounded(names: Names, foldersOf: FoldersOf): (role: string) => readonly Bounded[] {
-  const known = new Map<string, readonly Bounded[]>();
   const own = (role: string): readonly Bounded[] => {
     const declared = names.roles.get(role);
     if (declared === undefined) return [];
@@ -214,16 +202,12 @@ function makeBounded(names: Names, foldersOf: FoldersOf): (role: string) => read
     );
     return folder === undefined ? [] : [{ role, folder }];
   };
-  return (role) => {
-    const before = known.get(role);
-    if (before !== undefined) return before;
+  return remember((role: string) => {
     const reached = new Set([role]);
     // Iterating a set also visits what is added meanwhile.
     for (const name of reached)
       for (const member of names.roles.get(name)?.role.members ?? [])
         if (member.kind === 'role') reached.add(member.value);
-    const found = [...reached].flatMap(own);
-    known.set(role, found);
-    return found;
-  };
+    return [...reached].flatMap(own);
+  });
 }

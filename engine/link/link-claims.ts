@@ -8,7 +8,16 @@ import type {
   TestDeclaration,
 } from '../model/document.js';
 import { assertNever } from '../model/invariant.js';
-import type { Audience, Exemption, GuardrailRule, Parties, PolicyGuardrail, PolicyTest } from '../model/policy-set.js';
+import type {
+  Audience,
+  Exemption,
+  GuardrailRule,
+  Parties,
+  Place,
+  PolicyGuardrail,
+  PolicyTest,
+} from '../model/policy-set.js';
+import type { Span } from '../model/span.js';
 import { type Names, refuseRepeated } from './names.js';
 import { placeOf } from './places.js';
 import { checkIdentity, checkProvider, checkRole } from './references.js';
@@ -31,28 +40,19 @@ export function linkTests(documents: readonly PolicyDocument[], names: Names): r
 function linkTest(document: PolicyDocument, test: TestDeclaration, names: Names): PolicyTest | null {
   for (const identity of test.identities) checkIdentity(document, identity, { names, roleForm: 'none' });
   if (test.name === null) return null;
+  const placed = <T extends Span>({ start, end, ...expected }: T): Omit<T, keyof Span> & { readonly place: Place } => ({
+    ...expected,
+    place: placeOf(document, { start, end }),
+  });
   return {
     name: test.name.value,
     identities: test.identities.map((identity) => identity.value),
     credentialScopes: test.credentialScopes,
     namespaceRestrictions: test.namespaceRestrictions,
     at: test.at,
-    allow: test.allow.map((access) => ({
-      scope: access.scope,
-      namespace: access.namespace,
-      place: placeOf(document, access),
-    })),
-    deny: test.deny.map((access) => ({
-      scope: access.scope,
-      namespace: access.namespace,
-      place: placeOf(document, access),
-    })),
-    sees: test.sees.map(({ family, context, namespaces, start, end }) => ({
-      family,
-      context,
-      namespaces,
-      place: placeOf(document, { start, end }),
-    })),
+    allow: test.allow.map(placed),
+    deny: test.deny.map(placed),
+    sees: test.sees.map(placed),
     place: placeOf(document, test.name),
   };
 }

@@ -1,9 +1,9 @@
 // The people of a policy: each name is used once, and no identity belongs to two people.
 import type { IdentityReference, PolicyDocument } from '../model/document.js';
 import { formatIdentity } from '../model/identity.js';
-import type { PolicyPerson } from '../model/policy-set.js';
+import type { PolicyExclusive, PolicyPerson } from '../model/policy-set.js';
 import { type Names, refuseRepeated } from './names.js';
-import { findingAt, placeOf, relatedAt } from './places.js';
+import { placeOf, relatedAt } from './places.js';
 import { checkIdentity } from './references.js';
 
 interface Declared {
@@ -25,17 +25,15 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
       for (const identity of identities) {
         checkIdentity(document, identity, { names, roleForm: 'none' });
         const text = formatIdentity(identity.value);
-        const taken = byIdentity.get(text);
-        if (taken === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
+        const before = byIdentity.get(text);
+        if (before === undefined) byIdentity.set(text, { document, at: identity, person: name.value });
         else {
-          names.sink.add(
-            findingAt(document, identity, {
-              code: 'PERSON_IDENTITY',
-              message: `\`${text}\` is already an identity of \`${taken.person}\``,
-              help: 'leave it with the person who signs in with it, or merge the two people',
-              related: [relatedAt(taken.document, taken.at, 'first named here')],
-            }),
-          );
+          names.report(document, identity, {
+            code: 'PERSON_IDENTITY',
+            message: `\`${text}\` is already an identity of \`${before.person}\``,
+            help: 'leave it with the person who signs in with it, or merge the two people',
+            related: [relatedAt(before.document, before.at, 'first named here')],
+          });
         }
       }
       return {
@@ -43,6 +41,17 @@ export function linkPeople(documents: readonly PolicyDocument[], names: Names): 
         identities: identities.map((identity) => identity.value),
         place: placeOf(document, name),
       };
+    }),
+  );
+}
+
+// The lists of `exclusive`: their identities come from providers that are declared.
+
+export function linkExclusive(documents: readonly PolicyDocument[], names: Names): readonly PolicyExclusive[] {
+  return documents.flatMap((document) =>
+    (document.header?.exclusive ?? []).map((list) => {
+      for (const identity of list.identities) checkIdentity(document, identity, { names, roleForm: 'none' });
+      return { identities: list.identities.map(({ value }) => value), place: placeOf(document, list) };
     }),
   );
 }

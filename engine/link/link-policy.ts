@@ -16,10 +16,9 @@ import { isWithin } from '../model/namespace.js';
 import { checkLimits } from './check-limits.js';
 import { linkFolders } from './delegation.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
-import { linkExclusive } from './link-exclusive.js';
-import { linkPeople } from './link-people.js';
+import { linkExclusive, linkPeople } from './link-people.js';
 import { collectNames, type Names } from './names.js';
-import { findingAt, placeOf, relatedAt } from './places.js';
+import { placeOf, relatedAt } from './places.js';
 import { checkReference, identityPrincipal } from './references.js';
 import { checkRoleNesting } from './role-nesting.js';
 
@@ -72,14 +71,12 @@ function linkGrants(documents: readonly PolicyDocument[], names: Names): readonl
       const { id } = grant;
       const before = id === null ? undefined : declared.get(id.value);
       if (id !== null && before !== undefined) {
-        names.sink.add(
-          findingAt(document, id, {
-            code: 'GRANT_DUPLICATE',
-            message: `the grant id \`${id.value}\` is used twice`,
-            help: 'give one of them another id, or remove one',
-            related: [relatedAt(before, before, 'first declared here')],
-          }),
-        );
+        names.report(document, id, {
+          code: 'GRANT_DUPLICATE',
+          message: `the grant id \`${id.value}\` is used twice`,
+          help: 'give one of them another id, or remove one',
+          related: [relatedAt(before, before, 'first declared here')],
+        });
       }
       const linked = linkGrant(document, grant, names);
       if (linked !== null) grants.push(linked);
@@ -116,14 +113,12 @@ function checkWithin(document: PolicyDocument, grant: GrantDeclaration, names: N
   const { within } = document;
   const { namespace } = grant;
   if (within === null || namespace === null || isWithin(namespace.value, within.value)) return;
-  names.sink.add(
-    findingAt(document, namespace, {
-      code: 'GRANT_OUTSIDE_WITHIN',
-      message: `\`${namespace.value}\` is not at or below \`${within.value}\``,
-      help: 'move the grant to a file that may grant there',
-      related: [relatedAt(document, within, 'this file may grant here and below')],
-    }),
-  );
+  names.report(document, namespace, {
+    code: 'GRANT_OUTSIDE_WITHIN',
+    message: `\`${namespace.value}\` is not at or below \`${within.value}\``,
+    help: 'move the grant to a file that may grant there',
+    related: [relatedAt(document, within, 'this file may grant here and below')],
+  });
 }
 
 /** The grant's own scopes, or else those of its role. Null if there are none or they are wrong. */
@@ -141,7 +136,7 @@ function scopesOf(document: PolicyDocument, grant: GrantDeclaration, names: Name
     role === undefined ? 'add `scopes`' : `add \`scopes\` to the grant, or to the role \`${role.name.value}\``;
   const message = role === undefined ? 'the grant has no scopes' : 'neither the grant nor its role has scopes';
   const place = grant.id ?? principals[0] ?? grant.place;
-  names.sink.add(findingAt(document, place, { code: 'GRANT_SCOPES_MISSING', message, help }));
+  names.report(document, place, { code: 'GRANT_SCOPES_MISSING', message, help });
   return null;
 }
 

@@ -1,11 +1,11 @@
 // What a policy declares, by name. Of several declarations of a name, the first in file order counts and the others are
 // reported.
 import type { PolicyDocument, RoleDeclaration } from '../model/document.js';
-import type { Located } from '../model/span.js';
+import type { Located, Span } from '../model/span.js';
 import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
 import type { Sink } from '../diagnostics/report.js';
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
-import { findingAt, relatedAt } from './places.js';
+import { findingAt, relatedAt, type Words } from './places.js';
 
 export interface DeclaredRole {
   readonly document: PolicyDocument;
@@ -20,26 +20,20 @@ export interface Names {
   readonly rolesMayBeMissing: boolean;
   readonly suggestRole: Suggester;
   readonly sink: Sink;
+  readonly report: (document: PolicyDocument, at: Span, words: Words) => void;
 }
 
 export function collectNames(documents: readonly PolicyDocument[], sink: Sink): Names {
   const roles = new Map<string, DeclaredRole>();
+  const refuse = refuseRepeated(sink, {
+    code: 'ROLE_DUPLICATE',
+    message: (name) => `the role \`${name}\` is declared twice`,
+    help: 'merge them, or rename one',
+  });
   for (const document of documents) {
     for (const role of document.roles) {
-      const { name } = role;
-      const before = roles.get(name.value);
-      if (before === undefined) roles.set(name.value, { document, role });
-      else {
-        const related = [relatedAt(before.document, before.role.name, 'first declared here')];
-        sink.add(
-          findingAt(document, name, {
-            code: 'ROLE_DUPLICATE',
-            message: `the role \`${name.value}\` is declared twice`,
-            help: 'merge them, or rename one',
-            related,
-          }),
-        );
-      }
+      if (!roles.has(role.name.value)) roles.set(role.name.value, { document, role });
+      refuse(document, role.name);
     }
   }
   const header = documents.find((document) => document.header !== null);
@@ -51,6 +45,9 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
     rolesMayBeMissing: documents.some((document) => document.header === null && !document.complete),
     suggestRole: makeSuggester(roles.keys()),
     sink,
+    report: (document, at, words) => {
+      sink.add(findingAt(document, at, words));
+    },
   };
 }
 

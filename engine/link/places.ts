@@ -1,5 +1,4 @@
 // Turns offsets in a document into places that diagnostics and the policy cite.
-import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Related } from '../diagnostics/diagnostic.js';
 import type { PolicyDocument } from '../model/document.js';
 import type { Place } from '../model/policy-set.js';
@@ -14,15 +13,9 @@ export function relatedAt({ file, lines }: Pick<Place, 'file' | 'lines'>, span: 
   return { file, range: rangeOf(lines, span), message };
 }
 
-export function findingAt(
-  { file, lines }: PolicyDocument,
-  span: Span,
-  words: {
-    readonly code: DiagnosticCode;
-    readonly message: string;
-    readonly help?: string | undefined;
-    readonly related?: readonly Related[];
-  },
-): Finding {
+/** What a finding says. */
+export type Words = Omit<Finding, 'file' | 'range'>;
+
+export function findingAt({ file, lines }: PolicyDocument, span: Span, words: Words): Finding {
   return { file, range: rangeOf(lines, span), ...words };
 }

@@ -35,13 +35,11 @@ export function checkRole(document: PolicyDocument, reference: RoleReference, na
     ? `no role can be called that: ${other}`
     : `declare it under \`roles\`, or ${other}`;
   const help = near === null ? declare : `did you mean \`${near}\`?`;
-  names.sink.add(
-    findingAt(document, reference, {
-      code: 'ROLE_UNKNOWN',
-      message: `the role \`${reference.value}\` is not declared`,
-      help,
-    }),
-  );
+  names.report(document, reference, {
+    code: 'ROLE_UNKNOWN',
+    message: `the role \`${reference.value}\` is not declared`,
+    help,
+  });
 }
 
 export function checkIdentity(
@@ -58,7 +56,7 @@ export function checkIdentity(
   } else {
     const message = `\`${formatIdentity(reference.value)}\` reads as an identity of the provider \`${provider}\`, which is not declared`;
     const help = `to name the role \`${subject}\`, ${ROLE_FORMS[roleForm](subject)}`;
-    names.sink.add(findingAt(document, reference satisfies Span, { code: 'PROVIDER_UNKNOWN', message, help }));
+    names.report(document, reference satisfies Span, { code: 'PROVIDER_UNKNOWN', message, help });
   }
 }
 
@@ -84,13 +82,11 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
   if (providers === null || isProviderOf(providers, value)) return;
   const near = nearest(value, providers);
   const help = near === null ? declareHelp(value) : `did you mean \`${near}\`?`;
-  names.sink.add(
-    findingAt(document, reference satisfies Span, {
-      code: 'PROVIDER_UNKNOWN',
-      message: `the provider \`${value}\` is not declared`,
-      help,
-    }),
-  );
+  names.report(document, reference satisfies Span, {
+    code: 'PROVIDER_UNKNOWN',
+    message: `the provider \`${value}\` is not declared`,
+    help,
+  });
 }
 
 function declareHelp(provider: string): string {

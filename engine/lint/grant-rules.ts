@@ -8,6 +8,7 @@ import { isScopeName, scopeOf } from '../model/scope.js';
 import { hasScope } from '../model/scope-set.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
+import { nearest } from '../diagnostics/nearest.js';
 
 export function findUnreachableGrants(world: LintWorld, context: LintContext): void {
   const report = ({ id, place }: PolicyGrant, why: string, more: Pick<LintFinding, 'help' | 'related'>): void => {
@@ -70,4 +71,23 @@ export function findEndingGrants(world: LintWorld, context: LintContext): void {
 /** The families as a list for messages. */
 export function listOf(families: readonly string[]): string {
   return families.map((family) => `\`${family}\``).join(', ');
+}
+
+// Grants at namespaces that a store does not have: a typing mistake, or a namespace that is yet to be created. Until it exists the
+// grant opens nothing: anything stored below it would have created it.
+
+export function findUnstoredNamespaces({ set }: LintWorld, { stored, namespacePlace, report }: LintContext): void {
+  if (stored === null) return;
+  const meant = new Map<string, string | null>();
+  for (const { id, namespace, place } of set.grants) {
+    if (stored.has(namespace)) continue;
+    if (!meant.has(namespace)) meant.set(namespace, nearest(namespace, stored));
+    const near = meant.get(namespace) ?? null;
+    report({
+      code: 'LINT_NAMESPACE_UNSTORED',
+      place: placed(namespacePlace(place)),
+      message: `grant \`${id}\` is at \`${namespace}\`, and the store has no such namespace`,
+      help: near === null ? 'create the namespace, or remove the grant' : `did you mean \`${near}\`?`,
+    });
+  }
 }

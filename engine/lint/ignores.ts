@@ -1,7 +1,7 @@
 // Ignore comments: `# bailiwick-ignore LINT_X: reason` stands above an entry, behind it, or at the head of a file to cover the whole
 // file. A comment covers the whole entry, so the entry's layout does not matter. Lint checks the comments too: one without a reason
 // ignores nothing, and one that ignores nothing is reported.
-import type { EngineLimits } from '../limits.js';
+import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { lineTableOf, positionAt, type Range, rangeOf, type Span } from '../model/span.js';
 import { commentsOf } from '../source/comments.js';
@@ -116,4 +116,23 @@ export function isIgnoredBy(
 
 function isWithin(line: number, [first, last]: LineRange): boolean {
   return line >= first && line <= last;
+}
+
+// The findings that a policy accepts (docs/language.md "Mistakes"), for comparing two policies: how often each rule is ignored for an
+// entry, and for a whole file. Where the comments stand does not matter, so moving files changes nothing.
+
+/** By `LINT_X` and `LINT_X for a whole file`, the number of comments that give a reason. */
+export function acceptedFindings(
+  sources: ReadonlyMap<string, string>,
+  limits: EngineLimits = ENGINE_LIMITS,
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { codes, reason, lines } of findIgnores(sources, limits)) {
+    if (reason === '') continue;
+    for (const code of codes) {
+      const name = lines === null ? `${code} for a whole file` : code;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return counts;
 }

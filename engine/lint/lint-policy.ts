@@ -10,7 +10,7 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { FileOutline, PolicySet } from '../model/policy-set.js';
 import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
-import { findEndingGrants, findUnreachableGrants, findWritesAtRoot } from './grant-rules.js';
+import { findEndingGrants, findUnreachableGrants, findUnstoredNamespaces, findWritesAtRoot } from './grant-rules.js';
 import { makeNamespacePlaces } from './grant-places.js';
 import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
@@ -21,7 +21,7 @@ import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
-import { findUnstoredNamespaces } from './unstored-namespaces.js';
+import { groupBy } from '../model/group.js';
 
 export type LintLevel = 'off' | Severity;
 
@@ -63,8 +63,8 @@ export interface LintOptions {
   /** Levels that replace the level on the page of the code. */
   readonly levels: ReadonlyMap<LintCode, LintLevel>;
   /**
-   * Namespaces that a store has: all of those that grants name, plus some that may have been meant. Absent if no store was asked; its
-   * rule is then not run.
+   * Namespaces that a store has: all of those that grants name, plus some that may have been meant. Absent without a store; its rule is then
+   * not run.
    */
   readonly stored?: ReadonlySet<string>;
 }
@@ -126,11 +126,7 @@ export function lintPolicy(
   const rest =
     last === undefined
       ? []
-      : [
-          {
-            ...makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED }),
-          },
-        ];
+      : [makeDiagnostic({ code: 'LIMIT_LINT', file: last.file, range: last.range, message: more, help: LISTED })];
   return [...sortDiagnostics(ranked.slice(0, limits.diagnostics)), ...rest];
 }
 
@@ -155,12 +151,7 @@ function applyIgnores(
   isQuiet: (code: string) => boolean,
 ): readonly LintFinding[] {
   if (ignores.length === 0) return findings;
-  const byFile = new Map<string, IgnoreComment[]>();
-  for (const comment of ignores) {
-    const list = byFile.get(comment.file);
-    if (list === undefined) byFile.set(comment.file, [comment]);
-    else list.push(comment);
-  }
+  const byFile = groupBy(ignores, ({ file }) => file);
   const used = new Map<IgnoreComment, Set<string>>();
   const kept = findings.filter(({ code, place }) => {
     const by = byFile.get(place.file)?.filter((comment) => isIgnoredBy(comment, code, place)) ?? [];

@@ -1,12 +1,11 @@
 // A policy as lint sees it: its tables, who holds what, and where each grant and role was written.
 import { compileTables } from '../compile/compile-tables.js';
-import { type HolderClasses } from '../model/holders.js';
-import { type NamespaceTree, treeOf } from '../model/namespace-tree.js';
+import type { HolderClasses } from '../model/holders.js';
+import { childrenOf, type NamespaceTree, treeOf } from '../model/namespace-tree.js';
 import type { FileOutline, PolicyRole, PolicySet } from '../model/policy-set.js';
 import { rowsOf } from '../model/row-lists.js';
-import type { PolicyTables } from '../model/tables.js';
+import { type PolicyTables, statedTables } from '../model/tables.js';
 import { makeMembership, type Membership } from '../prove/cells/membership.js';
-import { statedTables } from '../model/tables.js';
 
 /** Principals and namespaces are rows of the tables; grants are in the order of the policy. */
 export interface LintWorld {
@@ -76,4 +75,27 @@ function populate({ tables, byMember }: Membership): Uint8Array {
 /** Whether the principal is an identity, or a role that somebody is in. */
 export function isReachable({ populated }: LintWorld, principal: number): boolean {
   return principal >= populated.length || populated[principal] === 1;
+}
+
+// The namespace classes of a grant that the fewest other grants reach. An inherited grant that counts below a namespace also counts
+// in everything under it. So to learn whether something holds in *all* classes of a grant, it is enough to look at these.
+
+/** A namespace class (docs/meaning.md "Cells"): a node alone, or all paths below it that have it as their nearest node. */
+export interface NamespaceClass {
+  readonly node: number;
+  readonly extent: 'exact' | 'below';
+}
+
+/**
+ * One class in most cases. If only nodes can be below the node (`NamespaceTree.belowOf`), the result has the node itself and the
+ * classes of each of its children.
+ */
+export function leastClasses(
+  tree: NamespaceTree,
+  { node, inherit }: { readonly node: number; readonly inherit: boolean },
+): readonly NamespaceClass[] {
+  if (!inherit) return [{ node, extent: 'exact' }];
+  if (tree.belowOf(node) === 'open') return [{ node, extent: 'below' }];
+  const inside = childrenOf(tree, node).flatMap((child) => leastClasses(tree, { node: child, inherit: true }));
+  return [{ node, extent: 'exact' }, ...inside];
 }

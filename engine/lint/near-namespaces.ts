@@ -2,9 +2,9 @@
 // intended place gets none. A guardrail there guards nothing. Names that differ on purpose usually differ in digits, or both are
 // used about as often.
 import { groupDigits } from '../diagnostics/fault-words.js';
-import { addTo } from '../model/group.js';
+import { addTo, remember } from '../model/group.js';
 import type { NamespacePath } from '../model/namespace.js';
-import { pathOfRow } from '../model/namespace-tree.js';
+import { childrenOf, pathOfRow } from '../model/namespace-tree.js';
 import type { GuardrailRule, PolicyGrant, PolicySet } from '../model/policy-set.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
@@ -28,7 +28,6 @@ interface Scene {
   readonly world: LintWorld;
   /** By row, the number of grants at it and below it. */
   readonly uses: Int32Array;
-  readonly childrenOf: (row: number) => readonly number[];
   readonly nameOf: (row: number) => string;
   /** The digits in the name of a row. */
   readonly digitsOf: (row: number) => string;
@@ -43,11 +42,6 @@ function makeScene(world: LintWorld): Scene {
   return {
     world,
     uses: usesOf(world),
-    childrenOf: (row) => {
-      const children: number[] = [];
-      for (let child = row + 1; child < (tree.end[row] ?? 0); child = tree.end[child] ?? Infinity) children.push(child);
-      return children;
-    },
     nameOf: (row) => tables.segments[segment[row] ?? 0] ?? '',
     digitsOf: (row) => digits[segment[row] ?? 0] ?? '',
     grantIn: (row) => set.grants[nodes.findIndex((node) => row <= node && node < (tree.end[row] ?? 0))],
@@ -58,7 +52,7 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
   const { world, uses, nameOf } = scene;
   let meantSo: ReadonlySet<string> | null = null;
   for (const above of world.tree.parent.keys()) {
-    const siblings = scene.childrenOf(above);
+    const siblings = childrenOf(world.tree, above);
     if (siblings.length < 2 || siblings.length > CHILDREN) continue;
     const children = withSameDigits(scene, siblings);
     const rare = children.filter((row) => (uses[row] ?? 0) <= RARE);
@@ -82,14 +76,14 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
 
 /** A guardrail at an unintended place guards nothing, so it always holds and nobody notices. */
 function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
-  const { world, childrenOf, nameOf } = scene;
-  const commonOf = new Map<number, CommonNames>();
+  const { world, nameOf } = scene;
+  const commonOf = remember((row: number) => commonNames(scene, childrenOf(world.tree, row)));
   let tested: ReadonlySet<string> | null = null;
   for (const { id, rule, place } of world.set.guardrails) {
     let row = 0;
     let path = '';
     for (const name of pathOfRule(rule)?.slice(1).split('/') ?? []) {
-      const children = childrenOf(row);
+      const children = childrenOf(world.tree, row);
       path += `/${name}`;
       const next = children.find((child) => nameOf(child) === name);
       if (next !== undefined) {
@@ -97,9 +91,7 @@ function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
         continue;
       }
       if (children.length > CHILDREN) break;
-      let common = commonOf.get(row);
-      if (common === undefined) commonOf.set(row, (common = commonNames(scene, children)));
-      const meant = meantBy(name, { scene, common, least: MORE });
+      const meant = meantBy(name, { scene, common: commonOf(row), least: MORE });
       tested ??= namedByTests(world.set);
       if (meant === null || tested.has(path)) break;
       const found = wordsOf(scene, path, meant);

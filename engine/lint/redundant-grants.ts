@@ -8,9 +8,9 @@ import { haveCommon, NO_SCOPES, scopesWithout, type ScopeSet, unionScopes } from
 import { during, isNothing, type Piece, unionOf, without } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { firstFrom, listRows } from '../model/row-lists.js';
-import { leastClasses, type NamespaceClass } from './least-classes.js';
-import { isReachable, type LintWorld } from './lint-world.js';
+import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
+import { countPrincipals } from '../model/tables.js';
 
 /** At most this many covering grants are named; if there are more, the message gives their number. */
 const MAX_NAMED = 3;
@@ -100,10 +100,10 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
     if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) idle[index] = 1;
   });
   let left = steps;
-  const spend = (taken: number): void => {
-    left -= taken;
+  const spend = (more: number): void => {
+    left -= more;
   };
-  const classes = classesByPrincipal(holders, world.roles.length + world.tables.identities.subject.length);
+  const classes = classesByPrincipal(holders, countPrincipals(world.tables));
   const lastFailed = new Int32Array(classes.start.length).fill(-1);
   const everyHolder: Search['everyHolder'] = (principal, test) => {
     const failed = lastFailed[principal] ?? -1;
@@ -198,7 +198,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   const isOfMany = isShared(wanted.index);
   const rank = (other: number): number => (preferred.has(other) ? 2 : isOfMany && isShared(other) ? 1 : 0);
   const best = preferred.size > 0 ? 2 : isOfMany ? 1 : 0;
-  let whole = -1;
+  let single = -1;
   let scopes: ScopeSet = NO_SCOPES;
   forEachHeld(search, { holder, place }, (other) => {
     const candidate = grants[other];
@@ -209,14 +209,14 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
     const isWhole =
       scopesWithout(wanted.value, candidate.scopes) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
     if (isWhole) {
-      if (whole < 0 || rank(other) > rank(whole)) whole = other;
-    } else if (whole < 0) {
+      if (single < 0 || rank(other) > rank(single)) single = other;
+    } else if (single < 0) {
       partly.push(other);
       scopes = unionScopes(scopes, candidate.scopes);
     }
-    return whole < 0 || rank(whole) < best;
+    return single < 0 || rank(single) < best;
   });
-  if (whole >= 0) return [whole];
+  if (single >= 0) return [single];
   if (scopesWithout(wanted.value, scopes) !== NO_SCOPES || !coversAll(search, partly, wanted)) return null;
   return withoutSpared(search, partly, wanted);
 }

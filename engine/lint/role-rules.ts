@@ -1,4 +1,5 @@
 // Rules about roles: roles without members, unused roles, and members that are in a role anyway through another one.
+import { remember } from '../model/group.js';
 import { formatIdentity } from '../model/identity.js';
 import { edgesOfMember, withRolesAbove } from '../prove/cells/membership.js';
 import { isReachable, type LintWorld } from './lint-world.js';
@@ -36,12 +37,7 @@ export function findIdleRoles(world: LintWorld, context: LintContext): void {
 /** Finds members of a role that are also members of a role inside it. */
 export function findRepeatedMembers(world: LintWorld, context: LintContext): void {
   const { membership, memberPrincipals } = world;
-  const above = new Map<number, ReadonlySet<number>>();
-  const rolesAbove = (role: number): ReadonlySet<number> => {
-    let known = above.get(role);
-    if (known === undefined) above.set(role, (known = withRolesAbove(membership, [role])));
-    return known;
-  };
+  const rolesAbove = remember((role: number) => withRolesAbove(membership, [role]));
   const rolesOf = (principal: number): Int32Array =>
     edgesOfMember(membership, principal).map((edge) => membership.tables.members.role[edge] ?? 0);
   const rowOf = new Map(world.roles.map((role, row) => [role, row]));

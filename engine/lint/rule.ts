@@ -23,7 +23,7 @@ export interface LintContext {
   /** If it is null, rules about the clock report nothing. */
   readonly at: Instant | null;
   readonly soonMilliseconds: number;
-  /** Namespaces that a store has: all of those that grants name, plus some that may have been meant. Null if no store was asked. */
+  /** Namespaces that a store has: all of those that grants name, plus some that may have been meant. Null without a store. */
   readonly stored: ReadonlySet<string> | null;
   readonly namespacePlace: NamespacePlaces;
   readonly maxPairs: number;

@@ -4,8 +4,7 @@ import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.j
 import { compareTexts } from '../model/order.js';
 import type { PolicySet } from '../model/policy-set.js';
 import { firstFrom } from '../model/row-lists.js';
-import type { PolicyTables } from '../model/tables.js';
-import { identityText } from '../prove/cells/identities.js';
+import { identityText, type PolicyTables } from '../model/tables.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
@@ -24,7 +23,7 @@ export function findTestsOfStrangers({ set, tables }: LintWorld, context: LintCo
     const odd = strangers.filter(({ provider }) => !groups.some((group) => group.provider === provider + GROUP_SUFFIX));
     const [first] = odd;
     if (first === undefined) continue;
-    suggester ??= makeSuggester(tables.identities.subject.map((_, row) => identityText({ tables }, row)));
+    suggester ??= makeSuggester(tables.identities.subject.map((_, row) => identityText(tables, row)));
     const near = suggester.nearest(formatIdentity(first));
     const who = odd.map((identity) => `\`${formatIdentity(identity)}\``).join(', ');
     context.report({

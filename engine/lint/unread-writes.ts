@@ -31,8 +31,7 @@ import {
 } from '../model/timeline.js';
 import { listOf } from './grant-rules.js';
 import { vocabularyOf } from '../model/vocabulary.js';
-import { leastClasses, type NamespaceClass } from './least-classes.js';
-import { isReachable, type LintWorld } from './lint-world.js';
+import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
 /** The scopes of a family that this rule is about. */
@@ -59,26 +58,26 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
     if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
     let left = readsOf(families, grant.scopes);
     if (left === NO_SCOPES) continue;
-    const whole = { ...windowOf(grant), value: left };
+    const wanted = { ...windowOf(grant), value: left };
     for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
-      const unread = readers.unreadIn(place, during(whole));
+      const unread = readers.unreadIn(place, during(wanted));
       if (readers.steps() > context.maxPairs) {
         context.onLimit(placed(grant.place));
         return;
       }
       if (isNothing(unread)) continue;
-      const told = new Map<string, { readonly ever: string; readonly families: string[] }>();
+      const scenes = new Map<string, { readonly ever: string; readonly families: string[] }>();
       for (const part of families) {
         const own = mapTimeline(unread, (scopes) => commonScopes(scopes, commonScopes(left, part.read)));
         if (isNothing(own)) continue;
         left = scopesWithout(left, part.read);
-        const [where, when] = [whereText(world, readers, { place, unread: own }), whenText(piecesOf(own), whole)];
+        const [where, when] = [whereText(world, readers, { place, unread: own }), whenText(piecesOf(own), wanted)];
         const scene = `${where}${when}`;
-        const alike = told.get(scene);
-        if (alike === undefined) told.set(scene, { ever: when === '' ? 'ever ' : '', families: [part.family] });
+        const alike = scenes.get(scene);
+        if (alike === undefined) scenes.set(scene, { ever: when === '' ? 'ever ' : '', families: [part.family] });
         else alike.families.push(part.family);
       }
-      for (const [scene, { ever, families: unreadHere }] of told) {
+      for (const [scene, { ever, families: unreadHere }] of scenes) {
         context.report({
           code: 'LINT_WRITE_UNREAD',
           place: placed(grant.place),
@@ -162,10 +161,10 @@ function whereText(
   return `${isAlike ? `at ${path} and below it` : `below ${path}`}${others}`;
 }
 
-/** Describes the first interval and the number of further ones. Empty if it is the whole time of the grant. */
-function whenText(when: readonly Piece[], whole: Piece): string {
+/** Describes the first interval and the number of further ones. Empty if it is all of the grant's time. */
+function whenText(when: readonly Piece[], all: Piece): string {
   const [first, ...more] = when;
-  if (first === undefined || (first.from === whole.from && first.until === whole.until)) return '';
+  if (first === undefined || (first.from === all.from && first.until === all.until)) return '';
   const from = first.from === -Infinity ? '' : ` from ${formatInstant(instantOf(first.from))}`;
   const until = first.until === Infinity ? '' : ` until ${formatInstant(instantOf(first.until))}`;
   return `,${from}${until}${more.length === 0 ? '' : `, and ${groupDigits(more.length)} more times`}`;

@@ -1,4 +1,4 @@
-// What the engine is asked and what it answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
+// Requests to the engine and its answers (docs/meaning.md "Decisions", docs/meaning.md "Visibility").
 import type { NamespacePath } from './namespace.js';
 import type { ScopeName } from './scope.js';
 

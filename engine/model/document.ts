@@ -7,6 +7,7 @@ import type { ScopeName } from './scope.js';
 import type { ScopeSet } from './scope-set.js';
 import type { LineTable, Located, Span } from './span.js';
 import type { CarriedScopes } from './vocabulary.js';
+import type { RuleFor } from './policy-set.js';
 
 export type IdentityReference = Located<Identity> & { readonly kind: 'identity' };
 export type RoleReference = Located<string> & { readonly kind: 'role' };
@@ -124,34 +125,7 @@ export interface PartiesDeclaration {
   readonly except: ExemptionDeclaration | null;
 }
 
-export type CountedPlace =
-  { readonly kind: 'path' | 'under'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
-
-interface CountDeclaration {
-  readonly identities: number | null;
-  readonly scopes: ScopeSet | null;
-  readonly at: CountedPlace | null;
-}
-
-export type RuleDeclaration =
-  | ({
-      readonly kind: 'never';
-      readonly scopes: ScopeSet | null;
-      readonly under: NamespacePath | null;
-    } & PartiesDeclaration)
-  | ({
-      readonly kind: 'separate';
-      readonly sides: readonly ScopeSet[] | null;
-      readonly under: NamespacePath | null;
-    } & PartiesDeclaration)
-  | ({ readonly kind: 'atLeast' } & CountDeclaration)
-  | ({ readonly kind: 'atMost'; readonly groups: number | null } & CountDeclaration & PartiesDeclaration)
-  | {
-      readonly kind: 'expires';
-      readonly providers: readonly Located<string>[] | null;
-      readonly withinMilliseconds: number | null;
-      readonly each: boolean | null;
-    };
+export type RuleDeclaration = RuleFor<PartiesDeclaration, Located<string>, null>;
 
 export interface GuardrailDeclaration {
   readonly id: Located<string> | null;

@@ -1,6 +1,8 @@
 // Identities that exclude each other, as pairs of rows (docs/meaning.md "Exclusive identities"). However an author groups them into
 // lists, the same pairs mean the same decisions.
 
+import { firstFrom } from './row-lists.js';
+
 /** Sorted, each pair once. `first` is the smaller row. */
 export interface RowPairs {
   readonly first: Int32Array;
@@ -44,7 +46,7 @@ export function pairTexts({ first, second }: RowPairs, textOf: (row: number) => 
   return Array.from(first, (row, i) => [textOf(row), textOf(second[i] ?? 0)]);
 }
 
-/** The first pair among these rows, so that it does not depend on their order. Null if there is none. */
+/** The first pair among these rows, so that it does not depend on their order. Null if no two of them exclude each other. */
 export function firstPair(pairs: RowPairs, rows: readonly number[]): readonly [number, number] | null {
   const sorted = [...rows].sort((a, b) => a - b);
   for (const [i, a] of sorted.entries()) {
@@ -56,14 +58,6 @@ export function firstPair(pairs: RowPairs, rows: readonly number[]): readonly [n
 /** Whether the rows are a pair. */
 function isPair({ first, second }: RowPairs, a: number, b: number): boolean {
   const [low, high] = a < b ? [a, b] : [b, a];
-  let from = 0;
-  let to = first.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    const order = (first[middle] ?? 0) - low || (second[middle] ?? 0) - high;
-    if (order === 0) return true;
-    if (order < 0) from = middle + 1;
-    else to = middle;
-  }
-  return false;
+  const at = firstFrom(first.length, (i) => ((first[i] ?? 0) - low || (second[i] ?? 0) - high) >= 0);
+  return first[at] === low && second[at] === high;
 }

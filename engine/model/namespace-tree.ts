@@ -10,8 +10,11 @@ export interface NamespaceTree {
   readonly parent: Int32Array;
   /** The row after the last row of the subtree. */
   readonly end: Int32Array;
-  /** 1 if this row is the nearest row above some path without a row. */
-  readonly hasBelow: Uint8Array;
+  /**
+   * What is below a row beside the rows that there are. `open`: other paths; `nothing`: no path can be below; `full`: every possible child
+   * has a row.
+   */
+  readonly belowOf: (row: number) => 'open' | 'nothing' | 'full';
 }
 
 export function treeOf(tables: PolicyTables): NamespaceTree {
@@ -25,10 +28,12 @@ export function treeOf(tables: PolicyTables): NamespaceTree {
     bytes[row] = (bytes[above] ?? 0) + 1 + (tables.segments[segment[row] ?? 0] ?? '').length;
     children[above] = (children[above] ?? 0) + 1;
   });
-  const hasBelow = Uint8Array.from(children, (count, row) =>
-    childrenThatFit(depth[row] ?? 0, bytes[row] ?? 0) > count ? 1 : 0,
-  );
-  return { parent, end: subtreeEnds(parent), hasBelow };
+  const belowOf: NamespaceTree['belowOf'] = (row) => {
+    const fitting = childrenThatFit(depth[row] ?? 0, bytes[row] ?? 0);
+    if (fitting === 0) return 'nothing';
+    return fitting === children[row] ? 'full' : 'open';
+  };
+  return { parent, end: subtreeEnds(parent), belowOf };
 }
 
 /** A subtree is one run of rows, so it ends at the largest end among its children. */
@@ -41,6 +46,13 @@ export function subtreeEnds(parent: Int32Array): Int32Array {
     if (above >= 0) end[above] = Math.max(end[above] ?? 0, own);
   }
   return end;
+}
+
+/** The rows directly below: each subtree begins where the one before ends. */
+export function childrenOf({ end }: Pick<NamespaceTree, 'end'>, row: number): readonly number[] {
+  const children: number[] = [];
+  for (let child = row + 1; child < (end[row] ?? 0); child = end[child] ?? Infinity) children.push(child);
+  return children;
 }
 
 /** `[a-z0-9._~-]` */

@@ -3,8 +3,15 @@
 import { remember } from './group.js';
 import type { Window } from './instant.js';
 import { listRows, type RowLists, rowsOf } from './row-lists.js';
-import { makeScopeColumn, NO_SCOPES } from './scope-set.js';
-import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from './tables.js';
+import {
+  countPrincipals,
+  identityText,
+  type MemberColumns,
+  memberWindows,
+  pickGrants,
+  pickMembers,
+  type PolicyTables,
+} from './tables.js';
 
 /** Between the id of a grant and what tells apart the rows that were narrowed from it. No id has it. */
 const MARK = '\0';
@@ -56,59 +63,32 @@ export function narrowMembers(stated: PolicyTables, limit: number): PolicyTables
     ...stated,
     members: withoutWindows(members),
     grants: {
+      ...pickGrants(
+        grants,
+        Int32Array.from(all, ({ grant }) => grant),
+      ),
       id: all.map(({ grant, derived }) => derived?.id ?? grants.id[grant] ?? ''),
       principal: Int32Array.from(all, ({ grant, derived }) => derived?.principal ?? grants.principal[grant] ?? 0),
       notBefore: Float64Array.from(all, ({ grant, derived }) => derived?.from ?? grants.notBefore[grant] ?? 0),
       expires: Float64Array.from(all, ({ grant, derived }) => derived?.until ?? grants.expires[grant] ?? 0),
-      ...pickedColumns(
-        grants,
-        Int32Array.from(all, ({ grant }) => grant),
-      ),
     },
     narrowed: { stated, rows, edges },
   };
 }
 
-function pickedColumns(
-  { namespace, scopes, inherit, file, line, reason }: GrantColumns,
-  picked: Int32Array,
-): Omit<GrantColumns, 'id' | 'principal' | 'notBefore' | 'expires'> {
-  return {
-    namespace: picked.map((row) => namespace[row] ?? 0),
-    scopes: makeScopeColumn(Array.from(picked, (row) => scopes[row] ?? NO_SCOPES)),
-    inherit: Uint8Array.from(picked, (row) => inherit[row] ?? 0),
-    file: picked.map((row) => file[row] ?? 0),
-    line: picked.map((row) => line[row] ?? 0),
-    reason: pickedTexts(reason, picked),
-  };
-}
-
-function pickedTexts({ row, text }: TextColumn, picked: Int32Array): TextColumn {
-  const byRow = new Map(text.map((one, i) => [row[i] ?? 0, one]));
-  const found = [...picked.entries()].flatMap(([at, from]) => {
-    const one = byRow.get(from);
-    return one === undefined ? [] : [{ at, one }];
-  });
-  return { row: Int32Array.from(found, ({ at }) => at), text: found.map(({ one }) => one) };
-}
-
-function withoutWindows({ role, member, file, line, windows }: MemberColumns): MemberColumns {
-  const windowed = new Set(windows?.row);
-  const kept = Int32Array.from(role.keys()).filter((edge) => !windowed.has(edge));
-  const pick = (column: Int32Array): Int32Array => kept.map((edge) => column[edge] ?? 0);
-  return { role: pick(role), member: pick(member), file: pick(file), line: pick(line), windows: null };
+function withoutWindows(members: MemberColumns): MemberColumns {
+  const windowed = new Set(members.windows?.row);
+  return pickMembers(
+    members,
+    Int32Array.from(members.role.keys()).filter((edge) => !windowed.has(edge)),
+  );
 }
 
 /** The rows of a grant, sorted by id; null once there are more than `most` of all grants together. */
 function makeDerivation(tables: PolicyTables, most: number): (grant: number) => readonly Derived[] | null {
   const { grants, members, roles } = tables;
   const edgesBelow = listRows(members.role, roles.name.length);
-  const windows = new Map(
-    Array.from(members.windows?.row ?? [], (edge, i) => [
-      edge,
-      { from: members.windows?.from[i] ?? -Infinity, until: members.windows?.until[i] ?? Infinity },
-    ]),
-  );
+  const windows = memberWindows(tables);
   const hasBelow = rolesAbove(tables, edgesBelow, windows);
   let count = 0;
 
@@ -154,13 +134,10 @@ function makeDerivation(tables: PolicyTables, most: number): (grant: number) => 
 }
 
 /** 1 for each role below which there is a member with a window, however deep. Identities have none. */
-function rolesAbove(
-  { members, roles, identities }: PolicyTables,
-  edgesBelow: RowLists,
-  windows: ReadonlyMap<number, unknown>,
-): Uint8Array {
+function rolesAbove(tables: PolicyTables, edgesBelow: RowLists, windows: ReadonlyMap<number, unknown>): Uint8Array {
+  const { members, roles } = tables;
   const has = new Uint8Array(roles.name.length);
-  const edgesOf = listRows(members.member, roles.name.length + identities.subject.length);
+  const edgesOf = listRows(members.member, countPrincipals(tables));
   const found: number[] = [];
   const add = (role: number): void => {
     if (has[role] === 1) return;
@@ -175,8 +152,6 @@ function rolesAbove(
 }
 
 /** As texts of a policy name it: a role has no colon, an identity has one. */
-function memberName({ roles, identities, providers }: PolicyTables, principal: number): string {
-  const row = principal - roles.name.length;
-  if (row < 0) return roles.name[principal] ?? '';
-  return `${providers[identities.provider[row] ?? 0] ?? ''}:${identities.subject[row] ?? ''}`;
+function memberName(tables: PolicyTables, principal: number): string {
+  return tables.roles.name[principal] ?? identityText(tables, principal - tables.roles.name.length);
 }

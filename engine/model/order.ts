@@ -28,7 +28,7 @@ export function sortTexts(texts: Iterable<string>): string[] {
 }
 
 /** Works for infinities too, where a difference would be NaN. */
-export function compareNumbers(a: number, b: number): number {
+export function compareNumbers<N extends number | bigint>(a: N, b: N): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -1,4 +1,4 @@
-// A whole policy with every reference resolved: linking makes it and compiling takes it. Nothing in it dangles.
+// A policy with every reference resolved. Linking makes it, and compiling reads it.
 import type { LineTable, Range, Span } from './span.js';
 import type { Identity } from './identity.js';
 import type { Instant } from './instant.js';
@@ -126,31 +126,34 @@ export interface Parties {
 export type CountedAt =
   { readonly kind: 'path' | 'under'; readonly path: NamespacePath } | { readonly kind: 'every-top-level' };
 
-interface Count {
+/** A rule about somebody. A part of a file that could not be read is `Unread`, so nothing of a linked policy is. */
+export type RuleFor<Who, Name, Unread> =
+  | ({ readonly kind: 'never'; readonly scopes: ScopeSet | Unread; readonly under: NamespacePath | Unread } & Who)
+  | ({
+      readonly kind: 'separate';
+      readonly sides: readonly ScopeSet[] | Unread;
+      readonly under: NamespacePath | Unread;
+    } & Who)
+  | ({ readonly kind: 'atLeast' } & Count<Unread>)
+  /** `groups`: how many, beside the people. */
+  | ({ readonly kind: 'atMost'; readonly groups: number | Unread } & Count<Unread> & Who)
+  | {
+      readonly kind: 'expires';
+      readonly providers: readonly Name[] | Unread;
+      readonly withinMilliseconds: number | Unread;
+      /** Whether only each grant by itself must be that short; else also what follows each other without a break. */
+      readonly each: boolean | Unread;
+    };
+
+interface Count<Unread> {
   /** How many people. */
-  readonly identities: number;
-  readonly scopes: ScopeSet;
-  readonly at: CountedAt;
+  readonly identities: number | Unread;
+  readonly scopes: ScopeSet | Unread;
+  readonly at: CountedAt | Unread;
 }
 
 /** The five kinds (docs/language.md "Guardrails"). */
-export type GuardrailRule =
-  | ({ readonly kind: 'never'; readonly scopes: ScopeSet; readonly under: NamespacePath } & Parties)
-  | ({ readonly kind: 'separate'; readonly sides: readonly ScopeSet[]; readonly under: NamespacePath } & Parties)
-  | ({ readonly kind: 'atLeast' } & Count)
-  | ({
-      readonly kind: 'atMost';
-      /** How many groups, beside the people. */
-      readonly groups: number;
-    } & Count &
-      Parties)
-  | {
-      readonly kind: 'expires';
-      readonly providers: readonly string[];
-      readonly withinMilliseconds: number;
-      /** Whether only each grant by itself must be that short; else also what follows each other without a break. */
-      readonly each: boolean;
-    };
+export type GuardrailRule = RuleFor<Parties, string, never>;
 
 export interface PolicyGuardrail {
   readonly id: string;

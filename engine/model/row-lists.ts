@@ -77,6 +77,14 @@ export interface GrowingColumn {
   readonly rows: () => Int32Array;
 }
 
+/** The column, or a copy of at least this length, so that appending takes linear time. */
+export function grown(column: Int32Array<ArrayBuffer>, least: number): Int32Array<ArrayBuffer> {
+  if (least <= column.length) return column;
+  const longer = new Int32Array(Math.max(2 * column.length, least));
+  longer.set(column);
+  return longer;
+}
+
 /** V8 ends the process where a plain array grows past 2^27 elements. So what grows with the rows of a policy is one of these. */
 export function makeColumn(): GrowingColumn {
   let column = new Int32Array(1024);
@@ -84,11 +92,7 @@ export function makeColumn(): GrowingColumn {
   return {
     length: () => end,
     push: (value) => {
-      if (end === column.length) {
-        const longer = new Int32Array(Math.ceil(end * 1.5));
-        longer.set(column);
-        column = longer;
-      }
+      column = grown(column, end + 1);
       column[end] = value;
       end += 1;
     },

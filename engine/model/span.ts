@@ -63,7 +63,7 @@ export function lineOf({ lines, start }: { readonly lines: LineTable; readonly s
   return positionAt(lines, start).line;
 }
 
-/** The place of a file as a whole: its first character. */
+/** The place of a finding about a file: its first character. */
 export const FILE_START: Range = Object.freeze({
   start: Object.freeze({ line: 1, column: 1 }),
   end: Object.freeze({ line: 1, column: 1 }),

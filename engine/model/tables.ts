@@ -5,7 +5,9 @@
 // guarantee it, and nobody checks again. The arrays never leave the engine.
 
 import type { RowPairs } from './exclusions.js';
-import type { ScopeColumn } from './scope-set.js';
+import { formatIdentity, type Identity } from './identity.js';
+import type { Window } from './instant.js';
+import { makeScopeColumn, NO_SCOPES, type ScopeColumn } from './scope-set.js';
 import type { Vocabulary } from './vocabulary.js';
 
 export interface PlaceColumns {
@@ -101,6 +103,84 @@ export interface Narrowed {
    * By row of a narrowed grant: the stated member edges through which its principal holds the grant, the principal's own first.
    */
   readonly edges: ReadonlyMap<number, readonly number[]>;
+}
+
+/** How many principals there are: roles, then identities. */
+export function countPrincipals({ roles, identities }: Pick<PolicyTables, 'roles' | 'identities'>): number {
+  return roles.name.length + identities.subject.length;
+}
+
+type Identities = Pick<PolicyTables, 'providers' | 'identities'>;
+
+export function identityAt({ providers, identities }: Identities, row: number): Identity {
+  return { provider: providers[identities.provider[row] ?? 0] ?? '', subject: identities.subject[row] ?? '' };
+}
+
+/** `provider:subject` */
+export function identityText(tables: Identities, row: number): string {
+  return formatIdentity(identityAt(tables, row));
+}
+
+/** A member of a role, as reports name it: `role <name>` or `provider:subject` */
+export function memberText(tables: PolicyTables, principal: number): string {
+  const { name } = tables.roles;
+  return principal < name.length ? `role ${name[principal] ?? ''}` : identityText(tables, principal - name.length);
+}
+
+export function windowColumns(windows: readonly (Window & { readonly row: number })[]): WindowColumns | null {
+  if (windows.length === 0) return null;
+  return {
+    row: Int32Array.from(windows, ({ row }) => row),
+    from: Float64Array.from(windows, ({ from }) => from),
+    until: Float64Array.from(windows, ({ until }) => until),
+  };
+}
+
+/** The windows of the member edges that have one. */
+export function memberWindows({ members: { windows } }: PolicyTables): ReadonlyMap<number, Window> {
+  return new Map(
+    Array.from(windows?.row ?? [], (edge, i) => [
+      edge,
+      { from: windows?.from[i] ?? -Infinity, until: windows?.until[i] ?? Infinity },
+    ]),
+  );
+}
+
+/** Some rows of the grants, in this order; a row may be picked more than once. */
+export function pickGrants(grants: GrantColumns, rows: Int32Array): GrantColumns {
+  return {
+    id: Array.from(rows, (row) => grants.id[row] ?? ''),
+    principal: pick(grants.principal, rows),
+    namespace: pick(grants.namespace, rows),
+    scopes: makeScopeColumn(Array.from(rows, (row) => grants.scopes[row] ?? NO_SCOPES)),
+    inherit: Uint8Array.from(rows, (row) => grants.inherit[row] ?? 0),
+    notBefore: Float64Array.from(rows, (row) => grants.notBefore[row] ?? 0),
+    expires: Float64Array.from(rows, (row) => grants.expires[row] ?? 0),
+    file: pick(grants.file, rows),
+    line: pick(grants.line, rows),
+    reason: pickTexts(grants.reason, rows),
+  };
+}
+
+/** Some rows of the memberships, as if none had a window. */
+export function pickMembers({ role, member, file, line }: MemberColumns, rows: Int32Array): MemberColumns {
+  return {
+    role: pick(role, rows),
+    member: pick(member, rows),
+    file: pick(file, rows),
+    line: pick(line, rows),
+    windows: null,
+  };
+}
+
+function pick(column: Int32Array, rows: Int32Array): Int32Array {
+  return rows.map((row) => column[row] ?? 0);
+}
+
+function pickTexts({ row: known, text }: TextColumn, rows: Int32Array): TextColumn {
+  const texts = new Map(text.map((one, i) => [known[i] ?? 0, one]));
+  const row = Int32Array.from(rows.keys()).filter((i) => texts.has(rows[i] ?? -1));
+  return { row, text: Array.from(row, (i) => texts.get(rows[i] ?? -1) ?? '') };
 }
 
 /** The tables as a file states them. */

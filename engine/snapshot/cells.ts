@@ -5,9 +5,9 @@
 // least. Grants only add, so a path without a row of its own inherits exactly those.
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { subtreeEnds } from '../model/namespace-tree.js';
-import { listRows, rowsOf } from '../model/row-lists.js';
+import { grown, listRows, rowsOf } from '../model/row-lists.js';
 import { NO_SCOPES, RECORD_SCOPE_SET } from '../model/scope-set.js';
-import type { PolicyTables } from '../model/tables.js';
+import { countPrincipals, type PolicyTables } from '../model/tables.js';
 import { makeBelowRule } from './below.js';
 import { makeMarks, mark, takeMarked } from './marks.js';
 import { makeTimelines, NEVER, type TimelineNumber, type Timelines } from './numbered-timelines.js';
@@ -47,7 +47,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const ends = subtreeEnds(namespaces.parent);
   const grantLists = listRows(grants.namespace, namespaces.parent.length);
   const grantsAt = (row: number): Int32Array => rowsOf(grantLists, row);
-  const classLists = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
+  const classLists = classesByPrincipal(holders, countPrincipals(tables));
   const holdersOf = (principal: number): Int32Array => rowsOf(classLists, principal);
   const timelineOf = (grant: number): TimelineNumber =>
     timelines.during(grants.scopes[grant] ?? NO_SCOPES, grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0);
@@ -213,7 +213,7 @@ function makeUndoLog(inherited: Int32Array): UndoLog {
   return {
     end: () => end,
     put: (changes) => {
-      if (end + changes.count > classes.length) [classes, before] = [doubled(classes), doubled(before)];
+      [classes, before] = [grown(classes, end + changes.count), grown(before, end + changes.count)];
       for (let i = 0; i < changes.count; i += 1) {
         const holder = changes.classes[i] ?? 0;
         classes[end] = holder;
@@ -229,12 +229,6 @@ function makeUndoLog(inherited: Int32Array): UndoLog {
       }
     },
   };
-}
-
-function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(column.length * 2);
-  longer.set(column);
-  return longer;
 }
 
 /** What a class holds at a row, and below it. */

@@ -8,8 +8,8 @@ import { compareTexts } from '../model/order.js';
 import { makeScopeColumn, NO_SCOPES, RECORD_SCOPE_SET, RECORD_SETS, type ScopeSet } from '../model/scope-set.js';
 import type { Vocabulary } from '../model/vocabulary.js';
 import { narrowMembers } from '../model/narrow-members.js';
-import { type PolicyTables, type TextColumn, type WindowColumns } from '../model/tables.js';
-import { FIRST_SET, readFamilies } from './family-columns.js';
+import { type PolicyTables, type TextColumn, windowColumns, type WindowColumns } from '../model/tables.js';
+import { FIRST_SET, isAscending, readFamilies, total } from './family-columns.js';
 import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 import { nestingFault } from './nesting-fault.js';
 
@@ -101,16 +101,13 @@ function toTables(body: SnapshotBody, { vocabulary, sets }: Words): PolicyTables
 /** A member is a row of one of the two sparse columns, or of both. */
 function toWindows({ notBefore, expires, member }: SnapshotBody['members']): WindowColumns | null {
   const [from, until] = [sparseMap(notBefore), sparseMap(expires)];
-  const row = Int32Array.from(new Set([...from.keys(), ...until.keys()])).sort();
-  if (row.length === 0 || member.length === 0) return null;
-  const windows = Array.from(row, (at) =>
-    windowOf({ notBefore: from.get(at) ?? null, expires: until.get(at) ?? null }),
+  const rows = member.length === 0 ? [] : Int32Array.from(new Set([...from.keys(), ...until.keys()])).sort();
+  return windowColumns(
+    Array.from(rows, (row) => ({
+      row,
+      ...windowOf({ notBefore: from.get(row) ?? null, expires: until.get(row) ?? null }),
+    })),
   );
-  return {
-    row,
-    from: Float64Array.from(windows, (window) => window.from),
-    until: Float64Array.from(windows, (window) => window.until),
-  };
 }
 
 function sparseMap(sparse: SparseColumn | undefined): ReadonlyMap<number, number> {
@@ -142,12 +139,6 @@ function expandSparse(sparse: SparseColumn, count: number, otherwise: number): F
 
 function expandTexts(texts: SparseTexts | undefined): TextColumn {
   return { row: Int32Array.from(toRows(texts?.row ?? [])), text: texts?.text ?? [] };
-}
-
-function total(counts: readonly number[]): number {
-  let sum = 0;
-  for (const count of counts) sum += count;
-  return sum;
 }
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
@@ -308,10 +299,6 @@ function usesAll(columns: readonly (readonly number[])[], count: number, from: n
   const used = new Uint8Array(count);
   for (const column of columns) for (let row = 0; row < column.length; row += 1) used[column[row] ?? 0] = 1;
   return !used.subarray(from).includes(0);
-}
-
-function isAscending(texts: readonly string[]): boolean {
-  return texts.every((text, row) => row === 0 || compareTexts(texts[row - 1] ?? '', text) < 0);
 }
 
 function areRunsAscending<T>(

@@ -7,16 +7,18 @@ import { groupHolders, type HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
 import { noChecks } from './checks.js';
 import { decodeTables } from './decode-tables.js';
-import { deepFreeze } from './deep-freeze.js';
 import {
+  type Field,
+  type FieldHolds,
   FIELDS_OF_FORMAT,
+  type FieldTable,
+  isField,
   SNAPSHOT_FIELDS,
   SNAPSHOT_FORMAT,
   type SnapshotBody,
   type SnapshotDocument,
 } from './document.js';
 import { type Digest, digestOf } from './hash.js';
-import { shapeFault } from './shape.js';
 
 export type SnapshotFaultCode =
   | 'snapshot.too_large'
@@ -167,4 +169,64 @@ function fieldOf(value: unknown, key: string): unknown {
 
 function refuse(code: SnapshotFaultCode, message: string): Refusal {
   return { ok: false, fault: { code, message } };
+}
+
+// Freezes a parsed value completely. A function that stopped at the first frozen node would leave everything below it mutable.
+
+/** Freezes a tree of plain objects and arrays in place, including what is below nodes that are already frozen. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    // Columns are long lists of integers, so only objects are worth a call.
+    const items: readonly unknown[] = value;
+    for (let i = 0; i < items.length; i += 1) if (typeof items[i] === 'object') deepFreeze(items[i]);
+  } else {
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return Object.freeze(value);
+}
+
+// Checks that parsed JSON has exactly the fields of the format, with the types that the table gives, in canonical order.
+
+/** The path of the first wrong field, or null. */
+function shapeFault(value: unknown, table: FieldTable, path = ''): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return path;
+  const expected = Object.keys(table).sort();
+  const actual = Object.keys(value);
+  for (let i = 0; i < Math.max(expected.length, actual.length); i += 1) {
+    if (actual[i] !== expected[i]) return join(path, expected[i] ?? '(one too many)');
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const entry = table[key];
+    if (entry === undefined) return join(path, key);
+    const fault = entryFault(item, entry, join(path, key));
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function entryFault(value: unknown, entry: Field | FieldTable, path: string): string | null {
+  if (!isField(entry)) return shapeFault(value, entry, path);
+  return HOLDS[entry.holds](value) ? null : path;
+}
+
+const HOLDS: Readonly<Record<FieldHolds, (value: unknown) => boolean>> = {
+  text: isText,
+  count: isCount,
+  texts: (value) => Array.isArray(value) && value.every(isText),
+  counts: (value) => Array.isArray(value) && value.every(isCount),
+  instants: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
+};
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed();
+}
+
+/** Every row number, line and count fits in 31 bits. */
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0x7fffffff;
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
 }

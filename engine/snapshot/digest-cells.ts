@@ -1,9 +1,10 @@
 // The decision digest and the namespace digests. They hash a normal form of all decisions: two policies have the same normal
 // form if and only if they decide alike. engine/README.md "What the digests cover" says why.
+import { pairTexts } from '../model/exclusions.js';
+import { addTo } from '../model/group.js';
 import type { HolderClasses } from '../model/holders.js';
-import { formatIdentity } from '../model/identity.js';
 import { invariant } from '../model/invariant.js';
-import type { PolicyTables } from '../model/tables.js';
+import { identityText, type PolicyTables } from '../model/tables.js';
 import { makeCells } from './cells.js';
 import { type Digest, digestOfParts } from './hash.js';
 import { makeHeldGroups } from './held-groups.js';
@@ -88,18 +89,9 @@ function namespaceDigest(rights: readonly string[], below: readonly string[]): D
 }
 
 /** Identities that exclude each other decide everywhere. A policy without any has the digest of its cells alone. */
-function withExclusive({
-  exclusive: { first, second },
-  identities,
-  providers,
-}: PolicyTables): (cells: Digest) => Digest {
-  if (first.length === 0) return (cells) => cells;
-  const textOf = (row: number): string =>
-    formatIdentity({
-      provider: providers[identities.provider[row] ?? 0] ?? '',
-      subject: identities.subject[row] ?? '',
-    });
-  const pairs = Array.from(first, (row, i) => JSON.stringify([textOf(row), textOf(second[i] ?? 0)]));
+function withExclusive(tables: PolicyTables): (cells: Digest) => Digest {
+  if (tables.exclusive.first.length === 0) return (cells) => cells;
+  const pairs = pairTexts(tables.exclusive, (row) => identityText(tables, row)).map((pair) => JSON.stringify(pair));
   return (cells) => digestOfParts([`["bailiwick.exclusive",1,"${cells}",[`, pairs, ']]']);
 }
 
@@ -122,10 +114,7 @@ function makeTree(tables: PolicyTables): {
   return {
     put: (row, digest) => {
       const text = `["${tables.segments[segment[row] ?? 0] ?? ''}","${digest}"]`;
-      const above = parent[row] ?? 0;
-      const list = waiting.get(above);
-      if (list === undefined) waiting.set(above, [text]);
-      else list.push(text);
+      addTo(waiting, parent[row] ?? 0, text);
     },
     take: (row) => {
       const list = waiting.get(row) ?? [];

@@ -1,5 +1,5 @@
-// What a merge takes from the checks of a policy that none of the reviewed changes took by itself: a guardrail that only the merge
-// weakens, a test that only the merge drops. Rights that only a merge opens are found by `findEmergent`.
+// How a merge weakens the checks of a policy where no reviewed change does by itself: a guardrail that only the merge weakens, a test that
+// only the merge drops. Rights that only a merge opens are found by `findEmergent`.
 import { CHECK_KINDS, type CheckKind } from '../model/checks.js';
 import { compareTexts } from '../model/order.js';
 import { checkForms } from './checks.js';
@@ -48,17 +48,18 @@ export function emergentChecks(
   return [...alike.values(), ...emergentlyAccepted(base, merged, reviewed)];
 }
 
-/** What one policy takes from the checks of another. */
+/** One way in which a policy checks less than another. */
 interface Weakening {
   readonly check: EmergentCheck;
-  /** The same for the same thing taken from another policy. */
+  /** Equal for the same weakening of another policy. */
   readonly key: string;
   /** What of a check is weaker. */
   readonly weakness?: Weakness;
 }
 
 /**
- * Whether a reviewed change takes it, too: `taken` is what that takes from what it was made from, and `toMerged` is what the merge takes from that.
+ * Whether a reviewed change weakens the same: `taken` lists its weakenings of the policy that it was made from, and `toMerged` those of the
+ * merge, compared with the reviewed change.
  */
 function isKnown(
   { check: { kind, name }, key, weakness }: Weakening,

@@ -2,8 +2,15 @@
 // of each object are in code unit order, as in the file.
 import { FIRST_INSTANT } from '../model/instant.js';
 import { type CheckSum, ofEachKind, type PolicyChecks } from '../model/checks.js';
-import { type PolicyTables, statedTables, type TextColumn, type WindowColumns } from '../model/tables.js';
-import type { Digest } from './hash.js';
+import {
+  countsOf,
+  type PolicyTables,
+  type SnapshotCounts,
+  statedTables,
+  type TextColumn,
+  type WindowColumns,
+} from '../model/tables.js';
+import { type Digest, digestOf } from './hash.js';
 import { familyColumns } from './family-columns.js';
 import { SNAPSHOT_FORMAT, type SnapshotBody, type SparseColumn, type SparseTexts } from './document.js';
 
@@ -116,4 +123,43 @@ function toCounts(column: Int32Array, keys: number): readonly number[] {
   const counts = new Array<number>(keys).fill(0);
   for (const key of column) counts[key] = (counts[key] ?? 0) + 1;
   return counts;
+}
+
+// Turns tables into the bytes of a snapshot file: the document and its seal, as one canonical text.
+
+export interface CompiledSnapshot {
+  /** The file: canonical JSON in UTF-8, without a trailing newline. */
+  readonly bytes: Uint8Array;
+  /** The snapshot digest: the digest of exactly these bytes. */
+  readonly digest: Digest;
+  /** The decision digest. */
+  readonly decisions: Digest;
+  readonly counts: SnapshotCounts;
+}
+
+/**
+ * The body is written once, by `JSON.stringify`. Its text is canonical because `toSnapshotBody` makes plain lists with keys in
+ * canonical order. Loading compares each file with the same text. Null if JavaScript has no text of that length, which is more than
+ * the limit of bytes.
+ */
+export function sealSnapshot(
+  tables: PolicyTables,
+  stated: { readonly checks: PolicyChecks; readonly decisions: Digest },
+): CompiledSnapshot | null {
+  const { decisions } = stated;
+  const text = sealedText(toSnapshotBody(tables, stated));
+  if (text === null) return null;
+  const bytes = new TextEncoder().encode(text);
+  return { bytes, digest: digestOf(bytes), decisions, counts: countsOf(tables) };
+}
+
+function sealedText(snapshot: SnapshotBody): string | null {
+  try {
+    const body = JSON.stringify(snapshot);
+    // The seal covers all of the body.
+    return `{"seal":"${digestOf(body)}","snapshot":${body}}`;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }

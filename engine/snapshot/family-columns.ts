@@ -137,11 +137,12 @@ function areScopes(places: readonly number[], { own }: Vocabulary): boolean {
   );
 }
 
-function isAscending(texts: readonly string[]): boolean {
+/** Whether texts are sorted, without repetitions. */
+export function isAscending(texts: readonly string[]): boolean {
   return texts.every((text, row) => row === 0 || compareTexts(texts[row - 1] ?? '', text) < 0);
 }
 
-function total(counts: readonly number[]): number {
+export function total(counts: readonly number[]): number {
   let sum = 0;
   for (const count of counts) sum += count;
   return sum;

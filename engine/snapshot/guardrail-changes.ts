@@ -67,49 +67,34 @@ interface Pair<T> {
 function makeCompare(old: PolicySet, changed: PolicySet): (was: GuardrailRule, is: GuardrailRule) => readonly Part[] {
   const parties = makePartiesParts(old, changed);
   return (was, is) => {
-    if (was.kind === 'never' && is.kind === 'never') {
-      const scopes = scopesPart({ was: was.scopes, is: is.scopes }, 'lost');
-      return [...scopes, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
-    }
-    if (was.kind === 'separate' && is.kind === 'separate') {
-      const sides = valuePart('scopes', { was: sidesText(was.sides), is: sidesText(is.sides) }, () =>
-        was.sides.some((side) => !is.sides.includes(side)),
+    if (was.kind !== is.kind) return [{ field: ANY_FIELD, text: `${was.kind} → ${is.kind}`, weaker: true }];
+    // What must be held by many is weaker with more scopes, what may not be held with fewer.
+    const isFloor = was.kind === 'atLeast';
+    const parts: (readonly Part[])[] = [];
+    if ('identities' in was && 'identities' in is)
+      parts.push(
+        valuePart('identities', { was: was.identities, is: is.identities }, (a, b) => (isFloor ? b < a : b > a)),
       );
-      return [...sides, ...underPart({ was: was.under, is: is.under }), ...parties({ was, is })];
-    }
-    if (was.kind === 'atLeast' && is.kind === 'atLeast') {
-      const count = valuePart('identities', { was: was.identities, is: is.identities }, (a, b) => b < a);
-      return [
-        ...count,
-        ...scopesPart({ was: was.scopes, is: is.scopes }, 'gained'),
-        ...placePart({ was: was.at, is: is.at }),
-      ];
-    }
-    if (was.kind === 'atMost' && is.kind === 'atMost') {
-      return [
-        ...valuePart('identities', { was: was.identities, is: is.identities }, (a, b) => b > a),
-        ...valuePart('groups', { was: was.groups, is: is.groups }, (a, b) => b > a),
-        ...scopesPart({ was: was.scopes, is: is.scopes }, 'lost'),
-        ...placePart({ was: was.at, is: is.at }),
-        ...parties({ was, is }),
-      ];
+    if ('groups' in was && 'groups' in is)
+      parts.push(valuePart('groups', { was: was.groups, is: is.groups }, (a, b) => b > a));
+    if ('scopes' in was && 'scopes' in is)
+      parts.push(scopesPart({ was: was.scopes, is: is.scopes }, isFloor ? 'gained' : 'lost'));
+    if ('sides' in was && 'sides' in is) {
+      const texts = { was: sidesText(was.sides), is: sidesText(is.sides) };
+      parts.push(valuePart('scopes', texts, () => was.sides.some((side) => !is.sides.includes(side))));
     }
     if (was.kind === 'expires' && is.kind === 'expires') {
-      return [
-        ...namesPart('providers', { was: was.providers, is: is.providers }, 'lost'),
-        ...(was.withinMilliseconds === is.withinMilliseconds
-          ? []
-          : [
-              {
-                field: 'within',
-                text: `within ${durationText(was.withinMilliseconds)} → ${durationText(is.withinMilliseconds)}`,
-                weaker: is.withinMilliseconds > was.withinMilliseconds,
-              },
-            ]),
-        ...valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
-      ];
+      const [before, now] = [was.withinMilliseconds, is.withinMilliseconds];
+      parts.push(
+        namesPart('providers', { was: was.providers, is: is.providers }, 'lost'),
+        valuePart('within', { was: durationText(before), is: durationText(now) }, () => now > before),
+        valuePart('each', { was: was.each, is: is.each }, (_, each) => each),
+      );
     }
-    return [{ field: ANY_FIELD, text: `${was.kind} → ${is.kind}`, weaker: true }];
+    if ('under' in was && 'under' in is) parts.push(underPart({ was: was.under, is: is.under }));
+    if ('at' in was && 'at' in is) parts.push(placePart({ was: was.at, is: is.at }));
+    if ('except' in was && 'except' in is) parts.push(parties({ was, is }));
+    return parts.flat();
   };
 }
 

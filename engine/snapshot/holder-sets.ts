@@ -1,6 +1,7 @@
 // Digests of sets of identities. A set is given as the list of its classes. The same set comes up again and again (a role's
 // members, at every grant to the role), so sets that were hashed recently are remembered.
 import { type HolderClasses, identitiesByClass } from '../model/holders.js';
+import { grown } from '../model/row-lists.js';
 import type { PolicyTables } from '../model/tables.js';
 import { type Digest, digestOf, putDigest } from './hash.js';
 import { makeMarks, mark, takeMarked } from './marks.js';
@@ -68,7 +69,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
       remembered = 1;
       used = 0;
     }
-    if (used + classes.length > pool.length) pool = longer(pool, used + classes.length);
+    pool = grown(pool, used + classes.length);
     pool.set(classes, used);
     known.set(key, { start: used, length: classes.length, digest, next: known.get(key) });
     used += classes.length;
@@ -89,12 +90,6 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
       return digest;
     },
   };
-}
-
-function longer(pool: Int32Array, least: number): Int32Array<ArrayBuffer> {
-  const grown = new Int32Array(Math.max(2 * pool.length, least));
-  grown.set(pool);
-  return grown;
 }
 
 /** FNV-1a, cut to a small integer, which makes a fast map key. */

@@ -23,7 +23,7 @@ export interface Timelines {
   readonly isFull: () => boolean;
   readonly during: (scopes: ScopeSet, notBefore: number, expires: number) => TimelineNumber;
   readonly union: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
-  /** The union of a whole list. Intermediate unions are not kept, so memory grows only in proportion to the list. */
+  /** The union of a list. Intermediate unions are not kept, so memory grows only in proportion to the list. */
   readonly unionOf: (list: readonly TimelineNumber[]) => TimelineNumber;
   readonly intersection: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
   /** The number of maximal intervals. */

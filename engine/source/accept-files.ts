@@ -81,7 +81,7 @@ export function hiddenRefusal(name: string, beside: Beside): NameRefusal | null 
   return OPEN_IN_EDITOR.test(name) ? null : misnamed(name, beside);
 }
 
-/** Why a file in a hidden folder is refused; null if it is no policy. `.git` and folders such as `..data`, as mounts have them, are not asked about. */
+/** Why a file in a hidden folder is refused; null if it is no policy. Not for `.git`, nor for folders such as `..data`, which mounts have. */
 export function hiddenFolderRefusal(path: string, bytes: Uint8Array): NameRefusal | null {
   const isPolicy =
     HIDDEN_FOLDER.test(path) && path.endsWith('.yaml') && !isForeignFolder(path) && readsLikePolicy(bytes);

@@ -14,7 +14,7 @@ function uncut<T>(read: Reader<T>): Reader<T> {
 
 // The keys are in the order of a sentence: who may do what, how far down and when, where, and why. This order also makes truncated
 // files safe: `namespace` is required and comes after everything that narrows the grant. So a file that is cut off at any line loses
-// the whole grant, and never only its bounds.
+// the grant, and never only its bounds.
 const GRANT = shape(
   'a grant',
   {

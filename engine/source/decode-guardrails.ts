@@ -1,5 +1,6 @@
 // The section `guardrails` (docs/language.md "Guardrails"). There are five kinds of rules, and each guardrail has exactly one.
-import type { CountedPlace, GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
+import type { GuardrailDeclaration, RuleDeclaration } from '../model/document.js';
+import type { CountedAt } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
 import { nearest } from '../diagnostics/nearest.js';
 import type { ScopeSet } from '../model/scope-set.js';
@@ -78,7 +79,7 @@ function countOf(least: number): Value<number> {
 
 const TOP_LEVEL = /top[-_ ]?level/i;
 
-const COUNTED_PLACE = value(text('counted-place'), (context, node, what): CountedPlace | null => {
+const COUNTED_PLACE = value(text('counted-place'), (context, node, what): CountedAt | null => {
   const written = readWord(context, node, what);
   if (written === null) return null;
   if (written.text === EVERY_TOP_LEVEL) return { kind: EVERY_TOP_LEVEL };
@@ -148,7 +149,7 @@ function countedBy(
 }
 
 /** Where the rule counts: `at` one place, or `under` it everywhere. */
-function placeBy(context: FileContext, node: Node, count: ReadMapping<typeof AT_LEAST.rows>): CountedPlace | null {
+function placeBy(context: FileContext, node: Node, count: ReadMapping<typeof AT_LEAST.rows>): CountedAt | null {
   const { at, under } = count.values;
   const [one, all] = [entryOf(count, 'at'), entryOf(count, 'under')];
   const isNone = one === undefined && all === undefined && !count.mayHaveLost;

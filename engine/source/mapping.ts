@@ -27,8 +27,8 @@ export function makeMapping(
     beganAgain ||= isRepeated && key.text === first;
     return fault === null;
   });
-  const whole = { kind: 'mapping', entries: kept, start: at.start, end: at.end } as const;
-  return kept.length === entries.length ? whole : { ...whole, partial: true };
+  const mapping = { kind: 'mapping', entries: kept, start: at.start, end: at.end } as const;
+  return kept.length === entries.length ? mapping : { ...mapping, partial: true };
 }
 
 /** `before` is the first occurrence of the same key, if there is one. */

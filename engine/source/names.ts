@@ -8,7 +8,7 @@ export type NameKind = 'role' | 'identity' | 'grant' | 'guardrail' | 'person' | 
 export interface NamePlace {
   readonly kind: NameKind;
   readonly name: string;
-  /** What the whole value covers, with quotes where there are any. */
+  /** The range of the value, with its quotes. */
   readonly range: Range;
   readonly declares: boolean;
 }

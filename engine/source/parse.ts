@@ -47,8 +47,8 @@ interface Reading extends YamlSource {
   readonly parser: Parser;
   /** What the parser has emitted: documents, and what stands outside them. */
   readonly tokens: CST.Token[];
-  /** The parts of lists and mappings that have been read and taken out of their tokens. */
-  readonly taken: Map<CST.Token | undefined, Taken>;
+  /** The parts of lists and mappings that have been read and released out of their tokens. */
+  readonly released: Map<CST.Token | undefined, Taken>;
   /** Faults of the parts that could be read. They are reported only if everything can be read. */
   readonly faults: SourceFault[];
 }
@@ -64,7 +64,7 @@ const WINDOW = 1 << 16;
 /** At most this many tokens may follow each other without a text. */
 const BESIDE = 1_000;
 
-/** Escapes in one text that YAML does not have. The package keeps an error for each, and the first one is told. */
+/** Escapes in one text that YAML does not have. The package keeps an error for each, and the first one is reported. */
 const BAD_ESCAPES = 1_000;
 
 const BARE = 'marks without a text between them';
@@ -73,7 +73,7 @@ const BARE = 'marks without a text between them';
 const REFUSED = 1_000;
 
 export function parseYaml(source: YamlSource, window = WINDOW): ParsedYaml {
-  const reading: Reading = { ...source, parser: new Parser(), tokens: [], taken: new Map(), faults: [] };
+  const reading: Reading = { ...source, parser: new Parser(), tokens: [], released: new Map(), faults: [] };
   const { parser, tokens } = reading;
   const limitMet = makeLimits(reading);
   let count = 0;
@@ -102,7 +102,7 @@ function broken(source: YamlSource, fault: SourceFault): Broken {
   return { kind: 'broken', fault: inFile(source, fault) };
 }
 
-/** Makes a check to call after each lexeme, so that no memory is taken for text beyond a limit. */
+/** Makes a check to call after each lexeme, so that no memory is released for text beyond a limit. */
 function makeLimits(reading: Reading): (lexeme: string) => Broken | null {
   const { parser, limits, budget } = reading;
   let texts = 0;
@@ -143,7 +143,7 @@ function tooMany(reading: Reading, limit: number, what: string): Broken {
 
 /** Reads what is complete, and releases its tokens. */
 function letGo(reading: Reading): Broken | null {
-  const { parser, tokens, taken } = reading;
+  const { parser, tokens, released } = reading;
   const long = [tokens, ...openLists(parser)].filter(({ length }) => length > BESIDE);
   long.forEach(dropBlanks);
   if (long.some(({ length }) => length > BESIDE)) {
@@ -156,8 +156,8 @@ function letGo(reading: Reading): Broken | null {
   const stopped = judge(reading, composed, entries);
   if (stopped !== null) return stopped;
   for (const part of parts) {
-    const into = taken.get(part.open) ?? { items: [], entries: [] };
-    taken.set(part.open, into);
+    const into = released.get(part.open) ?? { items: [], entries: [] };
+    released.set(part.open, into);
     const contents = part.composed?.contents;
     const read = isSeq(contents) || isMap(contents) ? contents.items.length : 0;
     invariant(read === part.count + 1, 'every entry that is let go has been read');
@@ -271,12 +271,12 @@ function convert(reading: Reading, node: ParsedNode, key: TextNode | null): Node
   }
   if (isSeq(node)) {
     const rest = node.items.map((item) => convert(reading, item, null));
-    const items = [...(reading.taken.get(node.srcToken)?.items ?? []), ...rest];
+    const items = [...(reading.released.get(node.srcToken)?.items ?? []), ...rest];
     return { kind: 'list', items, start, end: node.flow === true ? end : (items.at(-1)?.end ?? end) };
   }
   if (isMap(node)) {
     const rest = node.items.map((pair) => convertPair(reading, pair));
-    const entries = [...(reading.taken.get(node.srcToken)?.entries ?? []), ...rest];
+    const entries = [...(reading.released.get(node.srcToken)?.entries ?? []), ...rest];
     const last = entries.at(-1)?.value.end ?? end;
     return makeMapping(entries, { start, end: node.flow === true ? end : last }, report);
   }

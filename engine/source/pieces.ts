@@ -12,8 +12,8 @@ export function readPiece(source: YamlSource): ParsedYaml {
   return node === null ? parseYaml(source) : { kind: 'tree', node };
 }
 
-export function partOf(whole: YamlSource, start: number, end: number): YamlSource {
-  return { ...whole, text: whole.text.slice(start, end), offset: whole.offset + start };
+export function partOf(source: YamlSource, start: number, end: number): YamlSource {
+  return { ...source, text: source.text.slice(start, end), offset: source.offset + start };
 }
 
 /** Joins the pieces of one list or mapping, which are lists or mappings themselves. Nothing else is cut into pieces (`split.ts`). */

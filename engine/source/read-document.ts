@@ -48,8 +48,8 @@ function treeOf(context: FileContext, faults: readonly SourceFault[], shape: Map
   const found: SourceFault[] = [];
   const read = faults.length > 0 ? null : readTree({ text, limits, report: (fault) => found.push(fault) });
   if (read === null || (read.kind === 'broken' && read.fault !== null)) {
-    const whole = { text, limits, report, offset: 0, budget: { left: limits.nodes } };
-    const rest = recoverTree({ whole, keys: shape.keys, faults }, read?.fault ?? null);
+    const source = { text, limits, report, offset: 0, budget: { left: limits.nodes } };
+    const rest = recoverTree({ source, keys: shape.keys, faults }, read?.fault ?? null);
     return rest === null ? null : withoutMisindented(withoutInvisible(text, rest, report), shape, report);
   }
   found.forEach(report);

@@ -22,15 +22,15 @@ export function readTree({ text, limits, report }: TreeSource, pieceLength = PIE
   return readWhole({ text, limits, report, offset: 0, budget: { left: limits.nodes } }, pieceLength);
 }
 
-function readWhole(whole: YamlSource, pieceLength: number): ParsedYaml {
+function readWhole(source: YamlSource, pieceLength: number): ParsedYaml {
   // A `---` at the beginning is legal and means nothing. The quick reader can read most files without it.
-  const head = headOf(whole.text);
-  if (head > 0 && !whole.text.startsWith('---', head))
-    return readBody(partOf(whole, head, whole.text.length), pieceLength);
-  return readBody(whole, pieceLength);
+  const head = headOf(source.text);
+  if (head > 0 && !source.text.startsWith('---', head))
+    return readBody(partOf(source, head, source.text.length), pieceLength);
+  return readBody(source, pieceLength);
 }
 
-/** The length of what ends with the `---`; 0 if there is none. */
+/** The length of what ends with the `---`; 0 without one. */
 function headOf(text: string): number {
   for (let start = 0; ; start = BLANK.lastIndex) {
     BLANK.lastIndex = start;
@@ -45,37 +45,37 @@ function headOf(text: string): number {
 const BLANK = / *(?:#[^\n]*)?\n/y;
 const MARK = /--- *(?:#[^\n]*)?\n/y;
 
-function readBody(whole: YamlSource, pieceLength: number): ParsedYaml {
-  const texts = whole.text.length <= pieceLength ? null : splitEntries(whole.text, pieceLength);
-  if (texts === null) return readPiece(whole);
+function readBody(source: YamlSource, pieceLength: number): ParsedYaml {
+  const texts = source.text.length <= pieceLength ? null : splitEntries(source.text, pieceLength);
+  if (texts === null) return readPiece(source);
   const entries: (Entry | null)[] = [];
   for (const text of texts) {
-    const read = readEntry(whole, text);
+    const read = readEntry(source, text);
     if (read !== null && 'fault' in read) return read;
     entries.push(read);
   }
   if (entries.length === 0) return { kind: 'empty' };
-  return { kind: 'tree', node: makeMapping(entries, spanOver(entries), whole.report) };
+  return { kind: 'tree', node: makeMapping(entries, spanOver(entries), source.report) };
 }
 
 type Broken = ParsedYaml & { readonly kind: 'broken' };
 
 /** Null if its key was refused, which has been reported. */
-function readEntry(whole: YamlSource, entry: EntryText): Entry | Broken | null {
+function readEntry(source: YamlSource, entry: EntryText): Entry | Broken | null {
   if (entry.pieces.length === 0) {
-    const parsed = readPiece(partOf(whole, entry.start, entry.end));
+    const parsed = readPiece(partOf(source, entry.start, entry.end));
     if (parsed.kind === 'broken') return parsed;
     return parsed.kind === 'tree' && parsed.node.kind === 'mapping' ? (parsed.node.entries[0] ?? null) : null;
   }
   const nodes: Node[] = [];
   // A piece is read without the mapping around it, and that mapping counts as one level.
-  const inner = { ...whole, limits: { ...whole.limits, depth: whole.limits.depth - 1 } };
+  const inner = { ...source, limits: { ...source.limits, depth: source.limits.depth - 1 } };
   for (const piece of entry.pieces) {
     const parsed = readPiece(partOf(inner, piece.start, piece.end));
     if (parsed.kind === 'broken') return parsed;
     if (parsed.kind === 'tree') nodes.push(parsed.node);
   }
-  return { key: keyAt(whole, entry.key), value: joinPieces(nodes, whole.report) };
+  return { key: keyAt(source, entry.key), value: joinPieces(nodes, source.report) };
 }
 
 function spanOver(entries: readonly (Entry | null)[]): Span {

@@ -1,10 +1,10 @@
 // Cuts large files into pieces: the `yaml` package keeps about 10 KiB per grant while it reads. A file is cut where a top-level entry
 // begins, or an entry of its list or mapping. INVARIANT: in a valid file such a line cannot begin anything else, since the continuation
-// of a text or flow collection is indented further. And valid pieces make a valid whole. So the cut changes neither what is accepted nor
+// of a text or flow collection is indented further. Valid pieces together are a valid text. So the cut changes neither what is accepted nor
 // what it means. A property test checks this.
 import type { Span } from '../model/span.js';
 
-/** One top-level entry. A long value is cut into `pieces`; if they are empty, the entry is read as a whole. */
+/** One top-level entry. A long value is cut into `pieces`; if they are empty, the entry is read at once. */
 export interface EntryText extends Span {
   readonly key: Span;
   readonly pieces: readonly Span[];

@@ -84,7 +84,7 @@ export function lineBelow(text: string, { end }: Line): Line | null {
   return null;
 }
 
-/** The nearest line above with content that is not indented further; null if there is none. */
+/** The nearest line above with content that is not indented further; null if every line is indented further. */
 export function lineAbove(text: string, { start, first }: Line): Line | null {
   for (let at = start; at > 0;) {
     const above = lineAt(text, at - 1);

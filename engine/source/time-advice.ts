@@ -25,7 +25,7 @@ function fault(why: string, help: string): TimeAdvice {
   return { fault: `${NOT_ONE}: ${why}`, help };
 }
 
-/** The date of the next day; null if there is none. */
+/** The date of the next day; null after the last one. */
 function dayAfter(date: string): string | null {
   const next = (parseInstant(`${date}T00:00:00Z`) ?? NaN) + 86_400_000;
   return next <= LAST_INSTANT ? formatInstant(instantOf(next)).slice(0, 10) : null;

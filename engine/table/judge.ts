@@ -71,7 +71,7 @@ export function lastGrant(table: DecisionTable, run: number, place: number): num
   return end === (table.runs[run] ?? 0) >> SET_BITS ? -1 : end - 1;
 }
 
-/** The first wanted grant in `list`, going outwards from `from`; -1 if there is none. */
+/** The first wanted grant in `list`, going outwards from `from`; -1 if no grant is wanted. */
 export function nextGrant(table: DecisionTable, { place, scopes, word, at }: Wanted, from: number): number {
   const { list, listNode, listSets } = table;
   for (let entry = from; entry >= 0; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {

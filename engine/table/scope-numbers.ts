@@ -94,7 +94,7 @@ export function bitsOfSet(set: ScopeSet, declared: OwnScopes): readonly [low: nu
 /** After the ten. */
 const FIRST_OWN = 10;
 
-/** One scope, as the table is asked for it. */
+/** One scope, in the form that the table compares. */
 export interface ScopeBit {
   readonly scopes: number;
   readonly word: number;

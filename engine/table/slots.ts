@@ -1,6 +1,6 @@
 // Open addressing over integers. The low bits of a slot say where a record is, in as many bits as the greatest index
 // needs. The other bits are the same bits of the hash, and tell most other records apart. 0 is a free slot. A search is
-// bounded by the longest run of taken slots, which depends only on the policy: a caller can choose which hash to look
+// bounded by the longest run of used slots, which depends only on the policy: a caller can choose which hash to look
 // up, and no more. An author chooses the texts of a policy, but not the start of their hashes, which comes from the digest of
 // the whole policy: texts that are made to have one hash have different ones from any other start.
 import type { Identity } from '../model/identity.js';
@@ -23,7 +23,7 @@ export function firstSlot(hash: number, slots: Int32Array): number {
   return (hash ^ (hash >>> 15)) & (slots.length - 1);
 }
 
-/** False if there are more taken slots than `most` on the way, or that many records. */
+/** False if there are more used slots than `most` on the way, or that many records. */
 export function putRecord(slots: Int32Array, hash: number, { record, bits, most }: SlotEntry): boolean {
   let slot = firstSlot(hash, slots);
   for (let steps = 0; slots[slot] !== 0; steps += 1) {
@@ -40,11 +40,11 @@ interface SlotEntry {
   readonly most: number;
 }
 
-/** Half of 2^23 slots that are taken at random have runs of some 70. */
+/** Half of 2^23 slots, used at random, have runs of about 70. */
 const LONGEST_RUN = 128;
 
 /**
- * Fills the slots with the first of these starts that leaves no run of taken slots longer than 128, and returns it. If none
+ * Fills the slots with the first of these starts that leaves no run of used slots longer than 128, and returns it. If none
  * does, longer runs are allowed. `put` puts all records, and returns false as soon as `putRecord` does.
  */
 export function fillSlots(

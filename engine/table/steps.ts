@@ -75,7 +75,7 @@ export function stepsEnd(words: Int32Array, head: number): number {
   return last + 1 + ((words[last] ?? 0) >>> 1);
 }
 
-/** A step function that is being made. Sets are whole numbers. */
+/** A step function that is being made. Sets are their numbers. */
 export interface Steps {
   readonly places: number[];
   readonly sets: number[];

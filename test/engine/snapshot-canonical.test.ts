@@ -1,7 +1,7 @@
 // Canonical JSON admits plain JSON and nothing else, and freezing reaches everything.
 import { describe, expect, it } from '@jest/globals';
 import { snapshotJson } from '../../engine/snapshot/canonical.js';
-import { deepFreeze } from '../../engine/snapshot/deep-freeze.js';
+import { deepFreeze } from '../../engine/snapshot/decode.js';
 
 describe('canonical JSON', () => {
   class Odd {

@@ -9,7 +9,6 @@ const READER = grant('id: r, identity: github:hubot, scopes: ["*:read"], namespa
 
 export const LINT_PAGES = pagesOf({
   LINT_GRANT_UNREACHABLE: {
-    severity: 'warning',
     title: 'a grant that gives nobody anything',
     explanation:
       'The role has no members, not even through other roles, or the grant ends before the first instant that anybody can ask about.',
@@ -18,7 +17,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_GRANT_REDUNDANT: {
-    severity: 'warning',
     title: 'a grant that other grants cover',
     explanation:
       'Without the grant everybody could do exactly the same, at all times, because of the grants that are named. They may be different ones for different people. Remove this grant, or the others. All grants with this code can be removed at once; after that, no grant is redundant.',
@@ -27,7 +25,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_GRANT_EXPIRED: {
-    severity: 'warning',
     title: 'a grant or a membership that has expired',
     explanation:
       'The grant, or the membership of a role, has expired by now (or by `--at`), so it no longer gives anybody anything. This is never an error, because a policy must not become invalid by itself. `compile` reports it only with `--at`.',
@@ -36,7 +33,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_GRANT_EXPIRES_SOON: {
-    severity: 'warning',
     title: 'a grant or a membership that expires soon',
     explanation:
       'The grant, or the membership of a role, expires within `--soon` (30 days by default) from now, or from `--at`. Extend it, or let it end on purpose.',
@@ -45,7 +41,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_ROLE_EMPTY: {
-    severity: 'warning',
     title: 'a role that nobody is in',
     explanation: 'The role has no members, not even through other roles. Add some, or remove the role.',
     wrong: `roles:\n  optics: {}\n  labs: { members: [github:octocat, { role: optics }] }\ngrants:\n${grant('id: a, role: labs, scopes: [resource:read], namespace: /labs')}`,
@@ -53,7 +48,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_ROLE_UNUSED: {
-    severity: 'warning',
     title: 'a role that nothing refers to',
     explanation: 'No grant names the role, no role has it as a member, and no guardrail names it.',
     wrong: 'roles:\n  optics: { members: [github:octocat] }\n',
@@ -61,7 +55,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_MEMBER_REPEATED: {
-    severity: 'warning',
     title: 'a member that is reached twice',
     explanation:
       'The member is in the role anyway, through another member. Someone who removes one of the two entries would believe that the membership has ended.',
@@ -70,7 +63,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_WRITE_AT_ROOT: {
-    severity: 'warning',
     title: 'a grant to write at the root',
     explanation:
       'What is granted at `/` reaches every namespace that will ever exist, and the root is in the lineage of every namespace. Grant it where it is needed, or say in an ignore comment why it is needed everywhere.',
@@ -79,7 +71,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_WRITE_UNREAD: {
-    severity: 'warning',
     title: 'a grant to write what nobody may read',
     explanation:
       'Write never implies read. At the place and time that the message names, the grant allows writing records that nobody may read then, not even whoever wrote them.',
@@ -88,7 +79,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_IDENTITY_LOOKALIKE: {
-    severity: 'warning',
     title: 'two identities that look alike',
     explanation:
       'Identities are compared exactly. Two of one provider differ only in case or in characters that look alike. They are two people, or one of them is a typing mistake or a trap.',
@@ -97,7 +87,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_NAMESPACE_LOOKALIKE: {
-    severity: 'warning',
     title: 'a namespace that looks like a typing mistake for its neighbour',
     explanation:
       'Namespaces are declared nowhere, so a typing mistake in one silently removes access, or what guards it. The rule compares namespaces with the same parent. It reports one that at most two grants name (at it or below it), if changing, adding, removing or swapping one letter turns it into another that at least twice as many grants name, and if no test and no guardrail names it. It also reports a guardrail at a namespace that no grant and no test names, if one letter turns that into a namespace of at least two grants: such a guardrail holds and guards nothing. It skips names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`), names of less than five characters, and namespaces with more than 10,000 children.',
@@ -106,7 +95,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_NAMESPACE_UNSTORED: {
-    severity: 'warning',
     title: 'a grant at a namespace that the store does not have',
     explanation:
       'Only `check --store` reports this. It asks the store that `--data-dir` or `--database-url` names (here the store has `/labs/optics`). Until the namespace exists, the grant opens nothing. It may be a typing mistake. If the namespace is still to be created, say so in an ignore comment.',
@@ -115,7 +103,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_WITHIN_MISSING: {
-    severity: 'warning',
     title: 'a file of grants without `within` beside files that have it',
     explanation:
       'Some files of this folder limit how far their grants may reach. A file without `within` may grant anything anywhere, although its neighbours make it look limited. Add `within`, or an ignore comment with the reason at the head of the file.',
@@ -124,7 +111,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'words',
   },
   LINT_TEST_IDENTITY: {
-    severity: 'warning',
     title: 'a `deny` test for somebody whom the policy does not name',
     explanation:
       'No role, grant, person, guardrail or list of `exclusive` names the identity. So it is denied everything, and the test passes whatever the policy says. Mostly the identity is misspelt. If the test is about strangers, say so in an ignore comment. An identity beside a group of its provider is not reported, if the policy names the group.',
@@ -133,7 +119,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_IGNORE_REASON: {
-    severity: 'warning',
     title: 'an ignore comment that cannot be followed',
     explanation:
       'An ignore comment names rules and says why: `# bailiwick-ignore LINT_WRITE_AT_ROOT: curators own the tree`. Without a reason it ignores nothing.',
@@ -142,7 +127,6 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_IGNORE_UNUSED: {
-    severity: 'warning',
     title: 'an ignore comment that ignores nothing',
     explanation:
       'The rule finds nothing on the line below the comment, nor on its own line, nor (for a comment at the head of a file) in the file. Remove it before it hides something else.',

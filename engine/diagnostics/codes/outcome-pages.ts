@@ -12,7 +12,6 @@ const GUARDRAIL =
 
 export const OUTCOME_PAGES = pagesOf({
   POLICY_TEST_FAILED: {
-    severity: 'error',
     title: 'a test of the policy fails',
     explanation:
       'The policy does not decide what one of its tests expects. Correct the grants. Correct the test only if what it expects was never right.',
@@ -20,7 +19,6 @@ export const OUTCOME_PAGES = pagesOf({
     right: `${grant('resource:read, resource:write')}${TEST}`,
   },
   GUARDRAIL_VIOLATED: {
-    severity: 'error',
     title: 'a guardrail of the policy does not hold',
     explanation:
       'Somebody holds what a guardrail forbids, or too few hold what it asks for. The report lists who, where, when and by which grants, and for most kinds grants whose removal would satisfy the guardrail; none of them could stay. Correct the grants. Whoever weakens the guardrail instead takes its protection from everyone.',

@@ -20,8 +20,9 @@ export interface CodePage {
 }
 
 /** Pages by code, of which the compiler keeps the codes alone: otherwise every text would stand in the declarations, too. */
-export function pagesOf<Code extends string>(
-  pages: Readonly<Record<Code, CodePage>>,
-): Readonly<Record<Code, CodePage>> {
+export function pagesOf<Code extends string>(pages: Readonly<Record<Code, StatedPage>>): typeof pages {
   return Object.freeze(pages);
 }
+
+/** A page as it is written. Without a severity it is an error, and for a lint rule a warning. */
+export type StatedPage = Omit<CodePage, 'severity'> & Partial<Pick<CodePage, 'severity'>>;

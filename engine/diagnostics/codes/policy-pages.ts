@@ -1,9 +1,10 @@
 // Pages of the codes about what a policy declares and refers to.
 import { pagesOf } from './page.js';
 
+const HEAD = 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n';
+
 export const POLICY_PAGES = pagesOf({
   POLICY_MISSING: {
-    severity: 'error',
     title: 'the folder has no `policy.yaml`',
     explanation: 'A policy folder has a `policy.yaml` at its root, which names the policy and its providers.',
     wrong: 'a folder with `grants.yaml` alone',
@@ -11,62 +12,49 @@ export const POLICY_PAGES = pagesOf({
     shows: 'words',
   },
   POLICY_VERSION: {
-    severity: 'error',
     title: 'not a version of the policy language',
     explanation: '`bailiwick` names the version of the policy language. The only version is 1.',
     wrong: 'bailiwick: 2\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
-    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    right: HEAD,
     shows: 'policy.yaml',
   },
   PROVIDER_RESERVED: {
-    severity: 'error',
     title: 'a provider name that is reserved',
     explanation:
       'Names that end in `-group` stand for the groups which a provider claims in its tokens: `orcid-group:staff` can be a member as soon as `orcid` is declared.',
     wrong: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {}, orcid-group: {} }\n',
-    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    right: HEAD,
     shows: 'policy.yaml',
   },
   FAMILY_RESERVED: {
-    severity: 'error',
     title: 'a family that every policy has',
     explanation: 'The five families of records are there already and cannot be given other actions.',
-    wrong:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { resource: { actions: [lend] } }\n',
-    right:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [lend] } }\n',
+    wrong: `${HEAD}families: { resource: { actions: [lend] } }\n`,
+    right: `${HEAD}families: { loan: { actions: [lend] } }\n`,
     shows: 'policy.yaml',
   },
   FAMILY_ACTION: {
-    severity: 'error',
     title: 'an action that the family has already',
     explanation: 'Every family has `read` and `write`. Its other actions stand in `actions`, each once.',
-    wrong:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [read, lend] } }\n',
-    right:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfamilies: { loan: { actions: [lend] } }\n',
+    wrong: `${HEAD}families: { loan: { actions: [read, lend] } }\n`,
+    right: `${HEAD}families: { loan: { actions: [lend] } }\n`,
     shows: 'policy.yaml',
   },
   FOLDER_PATH: {
-    severity: 'error',
     title: 'not the path of a folder',
     explanation: '`folders` names folders from that of `policy.yaml` on, with `/` and without a slash at either end.',
-    wrong:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfolders: { teams/amx/: { within: /labs } }\n',
-    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    wrong: `${HEAD}folders: { teams/amx/: { within: /labs } }\n`,
+    right: HEAD,
     shows: 'policy.yaml',
   },
   FOLDER_UNKNOWN: {
-    severity: 'error',
     title: 'a delegated folder without files',
     explanation: 'A folder that is misspelt would leave the files that were meant without bounds.',
-    wrong:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nfolders: { teams/amx: { within: /labs } }\n',
-    right: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\n',
+    wrong: `${HEAD}folders: { teams/amx: { within: /labs } }\n`,
+    right: HEAD,
     shows: 'policy.yaml',
   },
   FOLDER_EXPORT: {
-    severity: 'error',
     title: 'an exported role that the folder does not declare',
     explanation: 'A delegated folder exports roles of its own files. `policy.yaml` names them by `exports`.',
     wrong:
@@ -75,7 +63,6 @@ export const POLICY_PAGES = pagesOf({
     shows: 'words',
   },
   DELEGATED_OUTSIDE: {
-    severity: 'error',
     title: 'a delegated file that decides about another place',
     explanation:
       'Files in a delegated folder decide at or below its `within` alone: grants, what tests ask, the places of guardrails, `within` of a file, and folders inside the folder.',
@@ -85,16 +72,14 @@ export const POLICY_PAGES = pagesOf({
     shows: 'words',
   },
   DELEGATED_SECTION: {
-    severity: 'error',
     title: 'what only files that are not delegated may say',
     explanation:
-      'People, and guardrails that speak of the whole tree (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
+      'People, and guardrails about every namespace (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
     wrong: '`people` in a file of a delegated folder',
     right: '`people` in a file that is not delegated',
     shows: 'words',
   },
   DELEGATED_ROLE: {
-    severity: 'error',
     title: 'a role of a delegated folder that is used beyond it',
     explanation:
       'Whoever owns a delegated folder decides who is in its roles. So a grant outside of `within`, or a guardrail outside of the folder, names such a role, or one that contains it, only if `exports` lists it.',
@@ -104,23 +89,19 @@ export const POLICY_PAGES = pagesOf({
     shows: 'words',
   },
   EXCLUSIVE_SINGLE: {
-    severity: 'error',
     title: 'a list of `exclusive` with one identity',
     explanation: 'No actor may have two identities of one list, so a list of one excludes nothing.',
-    wrong: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nexclusive:\n  - [github:ada]\n',
-    right:
-      'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {} }\nexclusive:\n  - [github:ada, github-group:buyers]\n',
+    wrong: `${HEAD}exclusive:\n  - [github:ada]\n`,
+    right: `${HEAD}exclusive:\n  - [github:ada, github-group:buyers]\n`,
     shows: 'policy.yaml',
   },
   PROVIDER_UNKNOWN: {
-    severity: 'error',
     title: 'a provider that is not declared',
     explanation: 'Providers are declared in `policy.yaml`, so that a misspelt one cannot name somebody else.',
     wrong: 'roles:\n  optics: { members: [gihub:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   IDENTITY_JOINED: {
-    severity: 'error',
     title: 'several identities in one text',
     explanation:
       'A comma is missing, or two identities were pasted into one line. As written they are one identity with a long subject, which nobody has. So a subject does not have a space followed by a declared provider and a colon.',
@@ -128,28 +109,24 @@ export const POLICY_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [github:octocat, github:hubot] }\n',
   },
   ROLE_DUPLICATE: {
-    severity: 'error',
     title: 'a role that is declared twice',
     explanation: 'A role is declared once, in one file, so that one place says who its members are.',
     wrong: 'roles:\n  staff: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   ROLE_UNKNOWN: {
-    severity: 'error',
     title: 'a role that is not declared',
     explanation: 'The role is in no file of the folder.',
     wrong: 'grants:\n  - { id: a, role: staf, namespace: /labs, scopes: [resource:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   ROLE_CYCLE: {
-    severity: 'error',
     title: 'roles that are members of each other',
     explanation: 'Whoever is in one of them would be in all of them. Remove one of the memberships.',
     wrong: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [{ role: optics }] }\n',
     right: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [] }\n',
   },
   PERSON_DUPLICATE: {
-    severity: 'error',
     title: 'a person who is declared twice',
     explanation: 'A person is declared once, so that one place says which identities are theirs.',
     wrong: 'two files with the person `ana-ortiz`, each with other identities',
@@ -157,42 +134,36 @@ export const POLICY_PAGES = pagesOf({
     shows: 'words',
   },
   PERSON_IDENTITY: {
-    severity: 'error',
     title: 'an identity of two people',
     explanation: 'An identity belongs to one person at most.',
     wrong: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [github:octocat] }\n',
     right: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [orcid:0000-0002-1825-0097] }\n',
   },
   GRANT_DUPLICATE: {
-    severity: 'error',
     title: 'a grant id that is used twice',
     explanation: 'Explanations cite grants by id, so an id names one grant.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: a, role: staff, namespace: /beamlines }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: b, role: staff, namespace: /beamlines }\n',
   },
   GRANT_PRINCIPAL: {
-    severity: 'error',
     title: 'a grant that does not name exactly one principal',
     explanation: 'A grant names either a `role` or an `identity`. Nothing stands for everyone.',
     wrong: 'grants:\n  - { id: a, namespace: /labs, scopes: [resource:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   GRANT_SCOPES_MISSING: {
-    severity: 'error',
     title: 'a grant without scopes',
     explanation: 'A grant may leave out its scopes only if it is to a role that has some.',
     wrong: 'grants:\n  - { id: a, role: leads, namespace: /labs }\n',
     right: 'grants:\n  - { id: a, role: leads, namespace: /labs, scopes: [resource:read] }\n',
   },
   GRANT_OUTSIDE_WITHIN: {
-    severity: 'error',
     title: 'a grant outside what its file may grant',
     explanation: '`within` says that every grant of the file is at a namespace or below it.',
     wrong: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs2 }\n',
     right: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
   GRANT_WINDOW: {
-    severity: 'error',
     title: 'a grant that is never in force',
     explanation: 'A grant is in force from `notBefore` until just before `expires`, so `expires` must be later.',
     wrong:
@@ -208,7 +179,6 @@ export const POLICY_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [] }\n',
   },
   TEST_DUPLICATE: {
-    severity: 'error',
     title: 'a name of two tests',
     explanation: 'Reports name the test that failed, and `diff` lists tests by name, so a name belongs to one test.',
     wrong:
@@ -217,21 +187,18 @@ export const POLICY_PAGES = pagesOf({
       'tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /labs"] }\n  - { name: b, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n',
   },
   TEST_EXPECTATION: {
-    severity: 'error',
     title: 'not an expectation',
     explanation: 'An expectation is a scope (in `sees`, a family), one space, and a namespace.',
     wrong: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: [resource:read]\n',
     right: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:read /labs"]\n',
   },
   TEST_EXPECTS_NOTHING: {
-    severity: 'error',
     title: 'a test that expects nothing',
     explanation: 'A test without `allow`, `deny` or `sees` would always pass.',
     wrong: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    allow: []\n',
     right: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:read /labs"]\n',
   },
   GUARDRAIL_DUPLICATE: {
-    severity: 'error',
     title: 'a guardrail id that is used twice',
     explanation: 'Reports cite guardrails by id, so an id names one guardrail.',
     wrong:
@@ -239,28 +206,24 @@ export const POLICY_PAGES = pagesOf({
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },
   GUARDRAIL_KIND: {
-    severity: 'error',
     title: 'a guardrail that does not have exactly one rule',
     explanation: 'A guardrail has one of `never`, `separate`, `atLeast`, `atMost` and `expires`.',
     wrong: 'guardrails:\n  - { id: a, description: nobody does harm }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },
   GUARDRAIL_PLACE: {
-    severity: 'error',
     title: 'both `at` and `under`, or neither',
     explanation: 'A rule that counts people does so `at` one namespace, or `under` one: there and everywhere below it.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, under: / }\n',
   },
   GUARDRAIL_SCOPES: {
-    severity: 'error',
     title: 'both `scope` and `scopes`, or neither',
     explanation: 'A rule names one scope with `scope` or a list of them with `scopes`.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, at: / }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, at: / }\n',
   },
   GUARDRAIL_SIDES: {
-    severity: 'error',
     title: 'a separation of fewer than two scopes',
     explanation: '`separate` lists at least two scopes or patterns which no person may hold in one namespace.',
     wrong: 'guardrails:\n  - { id: a, separate: [resource:write] }\n',

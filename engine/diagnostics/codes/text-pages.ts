@@ -12,7 +12,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_MISNAMED: {
-    severity: 'error',
     title: 'a file that looks like policy under another name',
     explanation:
       'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. So is a file of another name (`duties.txt`) if its text reads like policy. A hidden `*.yaml` is refused, since listings and reviews do not show it; so is any other hidden file if both its name and its text look like policy (`.duties.yml`), and policy in a hidden folder (`.old/duties.yaml`). What an editor keeps while a file is open (`.team.yaml.swp`) is skipped.',
@@ -21,7 +20,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_SYMLINK: {
-    severity: 'error',
     title: 'a symbolic link leaves the policy folder',
     explanation: 'Nobody who reviews the folder sees what is outside it. Copy the file into the folder instead.',
     wrong: 'grants/team.yaml -> ../../elsewhere/team.yaml',
@@ -29,7 +27,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_SPECIAL: {
-    severity: 'error',
     title: 'not a regular file',
     explanation: 'A pipe, a socket, a device, or a folder that is named like a policy file cannot be read as policy.',
     wrong: 'grants/team.yaml is a named pipe',
@@ -37,7 +34,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_UNREADABLE: {
-    severity: 'error',
     title: 'a file or folder cannot be read',
     explanation: 'Half of a policy would be a different policy. Correct the permissions, or remove the file.',
     wrong: 'grants/team.yaml has mode 000',
@@ -45,7 +41,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_NAME: {
-    severity: 'error',
     title: 'a file name cannot be cited',
     explanation: 'Names with control characters or invalid Unicode would break the lines in which reports cite them.',
     wrong: 'a file name with a line break in it',
@@ -53,7 +48,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_TOO_LARGE: {
-    severity: 'error',
     title: 'a file is larger than the limit',
     explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a policy file of 65 MiB',
@@ -61,7 +55,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_TOO_MANY: {
-    severity: 'error',
     title: 'the folder has more files than the limit',
     explanation: 'Merge files. It makes no difference which file a grant is in.',
     wrong: 'a folder of 20,001 policy files',
@@ -69,7 +62,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   FILE_TOTAL_TOO_LARGE: {
-    severity: 'error',
     title: 'all files together are larger than the limit',
     explanation: 'Grant to roles instead of single identities, or split the policy.',
     wrong: 'a policy folder of 1,025 MiB',
@@ -84,7 +76,6 @@ export const TEXT_PAGES = pagesOf({
     right: 'grants: []\n',
   },
   TEXT_MERGE_CONFLICT: {
-    severity: 'error',
     title: 'an unresolved merge conflict',
     explanation:
       'The file still has the markers (`<<<<<<<`, `=======`, `>>>>>>>`) of two changes that could not be merged. Neither side is read. Write what should be in force, and remove the lines with the markers.',
@@ -93,14 +84,12 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  optics:\n    members: [github:octocat, github:hubot]\n',
   },
   TEXT_BOM: {
-    severity: 'error',
     title: 'a byte order mark',
     explanation: 'Policy files are plain UTF-8. Save the file without a byte order mark.',
     wrong: '\u{FEFF}grants: []\n',
     right: 'grants: []\n',
   },
   TEXT_NOT_UTF8: {
-    severity: 'error',
     title: 'bytes that are not UTF-8',
     explanation: 'Other encodings cannot be told apart safely. Save the file as UTF-8.',
     wrong: 'a description in Latin-1',
@@ -108,21 +97,18 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   TEXT_NUL: {
-    severity: 'error',
     title: 'a NUL character',
     explanation: 'Many tools take NUL for the end of the text, so they would show a different policy.',
     wrong: 'roles:\n  optics: { description: "a\\0b" }\n',
     right: 'roles:\n  optics: { description: "a b" }\n',
   },
   TEXT_CONTROL: {
-    severity: 'error',
     title: 'a control character',
     explanation: 'Control characters can hide text from a reader. Write the text without them.',
     wrong: 'roles:\n  optics: { description: "a\\u001bb" }\n',
     right: 'roles:\n  optics: { description: "a b" }\n',
   },
   TEXT_BIDI: {
-    severity: 'error',
     title: 'a character that changes the direction of text',
     explanation:
       'Such characters make an editor show a line in another order than it is read, in comments too. Write the text without them; letters of languages that are written from right to left need none.',
@@ -130,7 +116,6 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  # all of optics\n  optics: { members: [] }\n',
   },
   TEXT_INVISIBLE: {
-    severity: 'error',
     title: 'a character that cannot be seen',
     explanation:
       'Zero-width characters and their like make two texts that look alike. Outside of comments they are refused. Write the text again by hand.',
@@ -138,14 +123,12 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: ["github:octocat"] }\n',
   },
   TEXT_TAB: {
-    severity: 'error',
     title: 'a tab',
     explanation: 'Tools show tabs with different widths, and indentation has a meaning in YAML. Use spaces.',
     wrong: 'roles:\n\toptics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   TEXT_SPACE: {
-    severity: 'error',
     title: 'a space that is not the plain one, where spaces have meaning',
     explanation:
       'A no-break space and similar characters look like indentation but are text to YAML. They often come from text that was copied from a web page. Inside descriptions they are fine.',
@@ -153,28 +136,24 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [] }\n',
   },
   TEXT_LONE_CR: {
-    severity: 'error',
     title: 'a carriage return without a line feed',
     explanation: 'Some editors show it as a line break and others do not. End lines with LF or CRLF.',
     wrong: 'roles:\r  optics: {}\n',
     right: 'roles:\n  optics: {}\n',
   },
   TEXT_NOT_NFC: {
-    severity: 'error',
     title: 'text that is not in Unicode normal form C',
     explanation: 'Two spellings that look alike would be two names. Most editors can convert a file to NFC.',
     wrong: 'roles:\n  optics: { description: "cafe\u0301" }\n',
     right: 'roles:\n  optics: { description: "café" }\n',
   },
   TEXT_SURROGATE: {
-    severity: 'error',
     title: 'half of a surrogate pair',
     explanation: 'The escape does not stand for a character. Write the character itself.',
     wrong: 'roles:\n  optics: { description: "\\uD83D" }\n',
     right: 'roles:\n  optics: { description: "🔬" }\n',
   },
   TEXT_CUT_OFF: {
-    severity: 'error',
     title: 'the file ends within a name',
     explanation:
       'The last line has no line break, so the file may have been cut off, and the rest of a name, path or identity would mean something else. End the file with a line break.',
@@ -182,7 +161,6 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n',
   },
   LIMIT_DEPTH: {
-    severity: 'error',
     title: 'nested too deeply',
     explanation: 'No policy needs so many nested lists and mappings.',
     wrong: 'a list inside of 32 others',
@@ -190,7 +168,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   LIMIT_NODES: {
-    severity: 'error',
     title: 'a file has more values than the limit',
     explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a file of 20 million values',
@@ -198,7 +175,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   LIMIT_COUNT: {
-    severity: 'error',
     title: 'the policy has more of something than the limit',
     explanation: 'The message names the limit and what exceeds it.',
     wrong: 'a policy of 10,001 guardrails',
@@ -206,7 +182,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   LIMIT_ROLE_DEPTH: {
-    severity: 'error',
     title: 'roles are nested too deeply',
     explanation: 'Each role of the chain is a member of the next. Shorten the chain.',
     wrong: 'a chain of 65 roles',
@@ -214,7 +189,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   LIMIT_EXPANDED: {
-    severity: 'error',
     title: 'the decision table would be larger than the limit',
     explanation:
       'Every group of identities that hold the same has a row for each of its grants, also for those through roles. Give ' +
@@ -225,7 +199,6 @@ export const TEXT_PAGES = pagesOf({
     shows: 'words',
   },
   LIMIT_DIAGNOSTICS: {
-    severity: 'error',
     title: 'more mistakes than are listed',
     explanation: 'Correct what is listed and check again.',
     wrong: 'a folder with 10,001 mistakes',

@@ -3,21 +3,18 @@ import { pagesOf } from './page.js';
 
 export const VALUE_PAGES = pagesOf({
   KEY_UNKNOWN: {
-    severity: 'error',
     title: 'a key that does not exist',
     explanation: 'A misspelt key would silently have no effect, so unknown keys are refused.',
     wrong: 'roles:\n  optics: { member: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   KEY_MISSING: {
-    severity: 'error',
     title: 'a key is missing',
     explanation: 'The mapping has no meaning without this key. What is absent never means "all".',
     wrong: 'grants:\n  - { id: a, role: staff }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n',
   },
   KEY_MISPLACED: {
-    severity: 'error',
     title: 'a key in the wrong file',
     explanation:
       '`policy.yaml` holds `bailiwick`, `name` and `providers`; every other file holds `within`, `roles`, `people`, `grants`, `guardrails` and `tests`.',
@@ -25,14 +22,12 @@ export const VALUE_PAGES = pagesOf({
     right: 'grants: []\n',
   },
   KEY_FORBIDDEN: {
-    severity: 'error',
     title: 'a key that is never accepted',
     explanation: '`__proto__`, `constructor` and `prototype` mean something to programs that read such files.',
     wrong: 'roles:\n  constructor: { members: [] }\n',
     right: 'roles:\n  builders: { members: [] }\n',
   },
   VALUE_NULL: {
-    severity: 'error',
     title: 'a key without a value',
     explanation:
       'A key without a value could mean "none" or "I forgot". Write `[]` or `{}` where there may be none, or remove the key.',
@@ -40,7 +35,6 @@ export const VALUE_PAGES = pagesOf({
     right: 'grants: []\n',
   },
   VALUE_NOT_TEXT: {
-    severity: 'error',
     title: 'a value that is not text',
     explanation:
       'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks like one of these needs quotes.',
@@ -48,35 +42,30 @@ export const VALUE_PAGES = pagesOf({
     right: 'roles:\n  optics: { description: "0123" }\n',
   },
   VALUE_NOT_LIST: {
-    severity: 'error',
     title: 'a value that is not a list',
     explanation: 'Write a list, even for a single entry.',
     wrong: 'roles:\n  optics: { members: github:octocat }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   VALUE_NOT_MAPPING: {
-    severity: 'error',
     title: 'a value that is not a mapping',
     explanation: 'Write a mapping of keys to values.',
     wrong: 'roles:\n  optics: [github:octocat]\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   VALUE_NOT_BOOLEAN: {
-    severity: 'error',
     title: 'a value that is neither `true` nor `false`',
     explanation: 'Exactly the words `true` and `false`, in lower case and without quotes, are accepted.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, inherit: no }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, inherit: false }\n',
   },
   VALUE_NOT_COUNT: {
-    severity: 'error',
     title: 'a value that is not a number of identities',
     explanation: 'Write a whole number in plain digits: at least 1 for `atLeast`, at least 0 for `atMost`.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: two, scope: namespace:write, at: / }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, at: / }\n',
   },
   VALUE_TOO_LONG: {
-    severity: 'error',
     title: 'a text that is too long',
     explanation: 'Descriptions, reasons and names of tests have at most 1,000 bytes.',
     wrong: 'a reason of 1,001 bytes',
@@ -84,21 +73,18 @@ export const VALUE_PAGES = pagesOf({
     shows: 'words',
   },
   VALUE_EMPTY: {
-    severity: 'error',
     title: 'an empty value',
     explanation: 'An empty list never means "all", and "none" has no meaning here.',
     wrong: 'guardrails:\n  - id: a\n    expires: { providers: [], within: 90d }\n',
     right: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 90d }\n',
   },
   VALUE_REPEATED: {
-    severity: 'error',
     title: 'the same entry twice in one list',
     explanation: 'The second one adds nothing, so perhaps something else was meant.',
     wrong: 'roles:\n  optics: { members: [github:octocat, github:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   NAME_INVALID: {
-    severity: 'error',
     title: 'not a name',
     explanation:
       'Names of policies, providers, roles, grants and guardrails are 1 to 128 of `a-z`, `0-9`, `.`, `_`, `-`, and begin with a letter or digit.',
@@ -106,14 +92,12 @@ export const VALUE_PAGES = pagesOf({
     right: 'roles:\n  optics-group: { members: [] }\n',
   },
   IDENTITY_INVALID: {
-    severity: 'error',
     title: 'not an identity',
     explanation: 'An identity is `provider:subject`. The subject has 1 to 255 bytes and no space at its ends.',
     wrong: 'roles:\n  optics: { members: [octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   INSTANT_INVALID: {
-    severity: 'error',
     title: 'not an instant',
     explanation:
       'Instants are RFC 3339 with an offset, such as `2026-12-01T00:00:00Z`: upper-case `T` and `Z`, at most milliseconds, no leap second.',
@@ -121,14 +105,12 @@ export const VALUE_PAGES = pagesOf({
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, expires: 2027-06-30T00:00:00Z }\n',
   },
   DURATION_INVALID: {
-    severity: 'error',
     title: 'not a duration',
     explanation: 'Durations are a whole number above 0 and one of `s`, `m`, `h`, `d`.',
     wrong: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 3 months }\n',
     right: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 90d }\n',
   },
   NAMESPACE_INVALID: {
-    severity: 'error',
     title: 'not a namespace',
     explanation:
       'A namespace is `/` or segments of 1 to 63 of `a-z`, `0-9`, `.`, `_`, `~`, `-` after slashes, at most 32 of them and 1,024 bytes. `.` and `..` are not segments.',
@@ -136,14 +118,12 @@ export const VALUE_PAGES = pagesOf({
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
   NAMESPACE_NOT_CANONICAL: {
-    severity: 'error',
     title: 'a namespace that is not in its canonical form',
     explanation: 'In policy files a namespace begins with a slash and does not end with one.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: labs/optics/ }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
   SCOPE_UNKNOWN: {
-    severity: 'error',
     title: 'not a scope',
     explanation:
       'Scopes are a family (`namespace`, `resource-template`, `resource`, `process-template`, `process-run`), a colon, and `read` or `write`; and those of the families that `policy.yaml` declares. Patterns are `<family>:*`, `*:read` and `*:write`.',
@@ -151,21 +131,18 @@ export const VALUE_PAGES = pagesOf({
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   SCOPE_LIST_EMPTY: {
-    severity: 'error',
     title: 'an empty list of scopes',
-    explanation: 'An empty list would grant, forbid or count nothing. Name a scope, or remove the whole declaration.',
+    explanation: 'An empty list would grant, forbid or count nothing. Name a scope, or remove the declaration.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   SCOPE_NOT_SINGLE: {
-    severity: 'error',
     title: 'a pattern in place of a single scope',
     explanation: 'A test expects one access at a time. Write one line per scope.',
     wrong: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:* /labs"]\n',
     right: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:read /labs"]\n',
   },
   SCOPE_TEMPLATE_PATTERN: {
-    severity: 'error',
     title: 'a pattern that only guardrails have',
     explanation:
       '`*-template` stands for both template families, but only in guardrails. Grants and roles name each family.',

@@ -3,21 +3,18 @@ import { pagesOf } from './page.js';
 
 export const YAML_PAGES = pagesOf({
   YAML_SYNTAX: {
-    severity: 'error',
     title: 'not YAML',
     explanation: 'The text at this place does not fit the syntax of YAML 1.2, perhaps because of the lines above.',
     wrong: 'roles:\n  optics:\n    description: |x\n      Optics group\n',
     right: 'roles:\n  optics:\n    description: |\n      Optics group\n',
   },
   YAML_INDENT: {
-    severity: 'error',
     title: 'indentation that does not fit',
     explanation: 'Lines of one list or mapping begin in one column, and what is inside of them further to the right.',
     wrong: 'roles:\n  optics:\n    members: []\n   description: Optics group\n',
     right: 'roles:\n  optics:\n    members: []\n    description: Optics group\n',
   },
   YAML_UNCLOSED: {
-    severity: 'error',
     title: 'a bracket or brace that is not closed',
     explanation:
       'What `[` or `{` opens goes on until `]` or `}`. The report shows where it should have been closed, and where it was opened.',
@@ -25,7 +22,6 @@ export const YAML_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   YAML_QUOTE_UNCLOSED: {
-    severity: 'error',
     title: 'a quote that is not closed',
     explanation:
       "Text in quotes goes on until the same quote. Within double quotes a quote is written `\\\"`, within single quotes `''`.",
@@ -33,14 +29,12 @@ export const YAML_PAGES = pagesOf({
     right: 'roles:\n  optics:\n    description: "Optics group"\n    members: []\n',
   },
   YAML_BRACKET_EXTRA: {
-    severity: 'error',
     title: 'a bracket or brace that closes nothing',
     explanation: 'There are more `]` or `}` than `[` or `{` before them.',
     wrong: 'roles:\n  optics: { members: [] }}\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   YAML_TRAILING: {
-    severity: 'error',
     title: 'something follows a closing mark',
     explanation:
       "A value ends with its closing quote or bracket. Perhaps the quote was meant to be a part of the text: `''` within single quotes, `\\\"` within double quotes.",
@@ -48,21 +42,18 @@ export const YAML_PAGES = pagesOf({
     right: "roles:\n  optics:\n    description: 'it''s ours'\n",
   },
   YAML_COMMA_MISSING: {
-    severity: 'error',
     title: 'a comma is missing',
     explanation: 'In `[…]` and `{…}` entries are separated by commas.',
     wrong: 'roles:\n  optics: { members: ["github:octocat" "github:hubot"] }\n',
     right: 'roles:\n  optics: { members: ["github:octocat", "github:hubot"] }\n',
   },
   YAML_COMMA_EXTRA: {
-    severity: 'error',
     title: 'a comma with nothing before it',
     explanation: 'Each comma ends an entry. A comma after the last entry is fine; two in a row are not.',
     wrong: 'roles:\n  optics: { members: [github:octocat, , github:hubot] }\n',
     right: 'roles:\n  optics: { members: [github:octocat, github:hubot] }\n',
   },
   YAML_COLON_SPACE: {
-    severity: 'error',
     title: 'a space is missing after the colon',
     explanation:
       'A key ends with a colon and a space; `namespace:/labs` is a single string, just as `github:octocat` is.',
@@ -70,98 +61,84 @@ export const YAML_PAGES = pagesOf({
     right: 'grants:\n  - id: a\n    role: staff\n    namespace: /labs\n',
   },
   YAML_COLON_MISSING: {
-    severity: 'error',
     title: 'a key without a colon',
     explanation: 'In a mapping, a colon follows each key.',
     wrong: 'roles:\n  optics\n    members: []\n',
     right: 'roles:\n  optics:\n    members: []\n',
   },
   YAML_COLON_IN_TEXT: {
-    severity: 'error',
     title: 'text with a colon and a space in it',
     explanation: 'A colon and a space turn the text before them into a key. Put the text in quotes.',
     wrong: 'roles:\n  optics:\n    description: Optics: building 7\n',
     right: 'roles:\n  optics:\n    description: "Optics: building 7"\n',
   },
   YAML_DASH_MISSING: {
-    severity: 'error',
     title: 'an entry of a list without its dash',
     explanation: 'Each entry of a list on lines of its own begins with a dash and a space.',
     wrong: 'roles:\n  optics:\n    members:\n      - github:octocat\n      github:hubot\n',
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n      - github:hubot\n',
   },
   YAML_DASH_SPACE: {
-    severity: 'error',
     title: 'a space is missing after the dash',
     explanation: 'An entry of a list begins with a dash and a space; without the space the dash is a part of the text.',
     wrong: 'roles:\n  optics:\n    members:\n      - github:octocat\n      -github:hubot\n',
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n      - github:hubot\n',
   },
   YAML_LIST_INLINE: {
-    severity: 'error',
     title: 'a list with dashes on the line of its key',
     explanation: 'A list with dashes begins on the line below its key. On the same line it is written in brackets.',
     wrong: 'roles:\n  optics:\n    members: - github:octocat\n',
     right: 'roles:\n  optics:\n    members:\n      - github:octocat\n',
   },
   YAML_COMMENT_SPACE: {
-    severity: 'error',
     title: 'a space is missing before a comment',
     explanation: 'A comment begins with a hash, which has a space before it or is the first character of the line.',
     wrong: 'roles:\n  optics: { description: "Optics group" }# for now\n',
     right: 'roles:\n  optics: { description: "Optics group" } # for now\n',
   },
   YAML_ESCAPE: {
-    severity: 'error',
     title: 'an escape that does not exist',
     explanation: 'In double quotes a backslash begins an escape. Write `\\\\` for a backslash, or use single quotes.',
     wrong: 'roles:\n  optics: { description: "a\\qb" }\n',
     right: "roles:\n  optics: { description: 'a\\qb' }\n",
   },
   YAML_SCALAR_START: {
-    severity: 'error',
     title: 'text that must be quoted',
     explanation: 'Text that begins with a character that means something in YAML needs quotes.',
     wrong: 'roles:\n  optics: { description: @optics }\n',
     right: 'roles:\n  optics: { description: "@optics" }\n',
   },
   YAML_KEY_SYNTAX: {
-    severity: 'error',
     title: 'a key that is not on one line',
     explanation: 'A key is one short text followed by a colon, on one line.',
     wrong: 'roles:\n  "opt\n    ics": {}\n',
     right: 'roles:\n  optics: {}\n',
   },
   YAML_DIRECTIVE: {
-    severity: 'error',
     title: 'a YAML directive',
     explanation: 'A directive can change what the file means (`%YAML 1.1` turns `no` into false). Remove the line.',
     wrong: '%YAML 1.1\n---\ngrants: []\n',
     right: 'grants: []\n',
   },
   YAML_DOCUMENTS: {
-    severity: 'error',
     title: 'several documents in one file',
     explanation: 'Only one document would be read. Put the others in files of their own.',
     wrong: 'grants: []\n---\nroles: {}\n',
     right: 'grants: []\nroles: {}\n',
   },
   YAML_TAG: {
-    severity: 'error',
     title: 'a YAML tag',
     explanation: 'A tag turns a value into something that it does not look like. Write the value alone.',
     wrong: 'grants: !!seq []\n',
     right: 'grants: []\n',
   },
   YAML_ANCHOR: {
-    severity: 'error',
     title: 'a YAML anchor',
     explanation: 'Anchors are for aliases, which policy files do not have. Use a role to share members and scopes.',
     wrong: 'grants: &all []\n',
     right: 'grants: []\n',
   },
   YAML_ALIAS: {
-    severity: 'error',
     title: 'a YAML alias',
     explanation:
       'An alias stands for text elsewhere, so a line would not show what it means. Write the value, or use a role.',
@@ -169,21 +146,18 @@ export const YAML_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [{ role: staff }] }\n',
   },
   YAML_MERGE_KEY: {
-    severity: 'error',
     title: 'a merge key',
     explanation: 'Merged mappings do not show what they mean. Write the keys out.',
     wrong: 'roles:\n  optics:\n    <<: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   YAML_DUPLICATE_KEY: {
-    severity: 'error',
     title: 'a key that appears twice in one mapping',
     explanation: 'One of the two values would be lost. Remove one, or merge them.',
     wrong: 'roles:\n  optics: { members: [] }\n  optics: { members: [github:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   YAML_KEY_NOT_TEXT: {
-    severity: 'error',
     title: 'a key that is not text',
     explanation: 'YAML reads this key as a number, a truth value, nothing, a list or a mapping. Put it in quotes.',
     wrong: 'roles:\n  2024: { members: [] }\n',

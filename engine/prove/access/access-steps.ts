@@ -1,11 +1,10 @@
 // What one identity holds, as a function over all paths and all time that anybody can hash and check (docs/proofs.md "Proofs of access").
 // It depends on what is held alone: two policies that give an identity the same rights give the same steps.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { identitiesByClass } from '../../model/holders.js';
 import type { Identity } from '../../model/identity.js';
 import { formatInstant, instantOf } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, ROOT } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import { rowsOf } from '../../model/row-lists.js';
@@ -14,8 +13,9 @@ import { NO_SCOPES, scopeNames, type ScopeSet } from '../../model/scope-set.js';
 import { NOTHING, sameTimeline, type Timeline } from '../../model/timeline.js';
 import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
-import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { walkRights } from '../cells/walk.js';
+import { makeNodes, type Nodes } from '../cells/nodes.js';
+import { type Turn, walkClasses } from '../cells/walk.js';
+import { identityAt } from '../../model/tables.js';
 
 /** Scopes from an instant on (RFC 3339 in UTC); null: ever since. */
 export type ScopesSince = readonly [from: string | null, scopes: readonly ScopeName[]];
@@ -34,24 +34,20 @@ export interface Access {
 
 /** Who holds anything at any time, each once. Identities of one entry hold the same; several entries may. `policy` must be compiled. */
 export function* accessOfAll(policy: Policy): Iterable<Access> {
-  const prepared = preparedTables(policy);
+  const prepared = compiledOf(policy);
   const { holders, tables } = prepared;
   const stepsOf = makeSteps(prepared);
   const members = identitiesByClass(holders);
   for (let holder = 0; holder < holders.count; holder += 1) {
     const steps = stepsOf(principalsOfClass(prepared, holder));
     if (steps.length < 2) continue;
-    const identities = Array.from(rowsOf(members, holder), (row) => ({
-      provider: tables.providers[tables.identities.provider[row] ?? 0] ?? '',
-      subject: tables.identities.subject[row] ?? '',
-    }));
-    yield { identities, steps };
+    yield { identities: Array.from(rowsOf(members, holder), (row) => identityAt(tables, row)), steps };
   }
 }
 
 /** One step, with the key `""` and no scopes, for an identity that never holds anything. `policy` must be compiled. */
 export function accessOf(policy: Policy, identity: Identity): readonly AccessStep[] {
-  const prepared = preparedTables(policy);
+  const prepared = compiledOf(policy);
   return makeSteps(prepared)(principalsOf(prepared, identity));
 }
 
@@ -60,19 +56,14 @@ export function accessKey(path: NamespacePath): string {
   return path === ROOT ? path : `${path}/`;
 }
 
-function preparedTables(policy: Policy): PreparedPolicy {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only compiled policies name identities');
-  return prepared;
-}
-
 /** The keys at which rights can change, and the order of each: three for a node (at it, below it, after it). */
 interface Keys {
   readonly sorted: readonly string[];
   readonly rankOf: Int32Array;
 }
 
-const KEYS_OF_NODE = 3;
+const TURNS: readonly Turn[] = ['at', 'below', 'after'];
+const KEYS_OF_NODE = TURNS.length;
 
 /** No letter of a segment is before `!`, and `0` is the one after `/`: so these begin all keys below a path, and all after it. */
 function keysOf({ paths }: Nodes): Keys {
@@ -104,20 +95,10 @@ function makeSteps(prepared: PreparedPolicy): (principals: Iterable<number>) => 
   return (principals) => {
     // By the rank of its key, what is held from there on.
     const turns = new Map<number, Timeline>();
-    const around: { readonly end: number; readonly below: Timeline }[] = [];
-    const turn = (row: number, which: number, held: Timeline): void => {
-      turns.set(rankOf[KEYS_OF_NODE * row + which] ?? 0, held);
-    };
-    walkRights(
-      { nodes, places, sides: [holdingsIn(rights, principals, places)] },
-      (row, [at = NOTHING], [below = NOTHING]) => {
-        for (let top = around.at(-1); top !== undefined && top.end <= row; top = around.at(-1)) around.pop();
-        turn(row, 0, at);
-        turn(row, 1, below);
-        if (row > 0) turn(row, 2, around.at(-1)?.below ?? NOTHING);
-        around.push({ end: endOf(nodes, row), below });
-      },
-    );
+    walkClasses(nodes, holdingsIn(rights, principals, places), (row, turn, held) => {
+      // After the root there is nothing.
+      if (row > 0 || turn !== 'after') turns.set(rankOf[KEYS_OF_NODE * row + TURNS.indexOf(turn)] ?? 0, held);
+    });
     const steps: AccessStep[] = [['', shown(NOTHING)]];
     let before: Timeline = NOTHING;
     for (const rank of Int32Array.from(turns.keys()).sort()) {

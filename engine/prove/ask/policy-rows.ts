@@ -1,11 +1,11 @@
 // A compiled policy as plain rows, for programs that decide elsewhere: in a database, or in another engine.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
-import { formatIdentity } from '../../model/identity.js';
-import { invariant } from '../../model/invariant.js';
-import { statedId } from '../../model/narrow-members.js';
+import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { type NamespacePath, ROOT } from '../../model/namespace.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeNames } from '../../model/scope-set.js';
+import { identityText } from '../../model/tables.js';
+import { pairTexts } from '../../model/exclusions.js';
+import { statedId } from '../../model/narrow-members.js';
 
 /** Identities have the text `provider:subject`, roles their name, which has no colon. */
 export interface PrincipalRow {
@@ -41,19 +41,14 @@ export interface PolicyRows {
 
 /** Windows of members are grants of their own to these members, as they are when a decision is made. */
 export function policyRows(policy: Policy): PolicyRows {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy has rows');
-  const { exclusive, grants, identities, members, providers, roles } = prepared.tables;
-  const identityText = (row: number): string =>
-    formatIdentity({
-      provider: providers[identities.provider[row] ?? 0] ?? '',
-      subject: identities.subject[row] ?? '',
-    });
+  const prepared = compiledOf(policy);
+  const { exclusive, grants, identities, members, roles } = prepared.tables;
+  const textOf = (row: number): string => identityText(prepared.tables, row);
   return {
     scopes: prepared.tables.vocabulary.scopes,
     principals: [
       ...roles.name.map((name) => ({ kind: 'role' as const, name })),
-      ...identities.subject.map((_, row) => ({ kind: 'identity' as const, name: identityText(row) })),
+      ...identities.subject.map((_, row) => ({ kind: 'identity' as const, name: textOf(row) })),
     ],
     members: Array.from(members.role, (role, edge) => [role, members.member[edge] ?? 0] as const),
     grants: Array.from(grants.principal, (principal, row) => ({
@@ -65,9 +60,12 @@ export function policyRows(policy: Policy): PolicyRows {
       from: grants.notBefore[row] ?? -Infinity,
       until: grants.expires[row] ?? Infinity,
     })),
-    exclusive: Array.from(exclusive.first, (first, pair) => [
-      identityText(first),
-      identityText(exclusive.second[pair] ?? 0),
-    ]),
+    exclusive: pairTexts(exclusive, textOf),
   };
+}
+
+// The grants that a policy has, by their ids.
+
+export function knownGrants(policy: Policy): ReadonlySet<string> {
+  return new Set((preparedOf(policy)?.tables.grants.id ?? []).map(statedId));
 }

@@ -1,16 +1,15 @@
-// What somebody holds in the whole tree by one identity or by several together: its regions, with their scopes and grants.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+// What somebody holds anywhere by one identity or by several together: its regions, with their scopes and grants.
+import { compiledOf, type Policy, preparedOf } from '../../evaluate/policy.js';
 import { formatIdentity, type Identity, isProviderOf } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
-import { ROOT, sortPaths } from '../../model/namespace.js';
+import { type NamespacePath, ROOT, sortPaths } from '../../model/namespace.js';
 import { nearest } from '../../diagnostics/nearest.js';
 import type { ScopeName } from '../../model/scope.js';
 import { scopeNames } from '../../model/scope-set.js';
 import { NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
-import { carriers, grantsOf, holdingsIn, makeRights } from '../cells/holdings.js';
+import { carriers, grantsOf, heldAt, holdingsIn, makeRights } from '../cells/holdings.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
 import { comparePatches, type Region, toRegion } from '../cells/regions.js';
@@ -29,8 +28,7 @@ export function whatCan(
   policy: Policy,
   { identities, at }: { readonly identities: readonly Identity[]; readonly at: Instant },
 ): readonly HeldRegion[] {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const principals = new Set(identities.flatMap((identity) => [...principalsOf(prepared, identity)]));
   // Other grants do not matter to these identities, so their namespaces do not become nodes.
   const paths = [...principals].flatMap((principal) =>
@@ -41,11 +39,7 @@ export function whatCan(
   );
   const nodes = makeNodes(sortPaths(paths));
   const places = [{ from: 0, until: nodes.paths.length }];
-  const inForce = holdingsIn(makeRights(prepared, nodes), principals, places).filter(
-    ({ from, until }) => from <= at && at < until,
-  );
-  // The question is about one instant, so whatever is in force then is treated as always in force.
-  const holdings = inForce.map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
+  const holdings = heldAt(holdingsIn(makeRights(prepared, nodes), principals, places), at);
   const patches = foldRights({ nodes, places, sides: [holdings] }, 'each', ([held = NOTHING]) => held);
   const own = identities.flatMap((identity) => identityRow(prepared, identity) ?? []);
   const heldGrants = makeHeldGrants(prepared);
@@ -79,4 +73,13 @@ export function unknownPart(policy: Policy, { provider, subject }: Identity): Un
   const folded = subject.toLowerCase();
   const meant = [...subjects.keys()].find((known) => known.toLowerCase() === folded);
   return { part: 'identity', meant: meant === undefined ? null : formatIdentity({ provider, subject: meant }) };
+}
+
+// Recognizes a namespace that the policy does not mention. An answer about it is exact, but the question may contain a mistake.
+
+/** Null if a grant names the namespace or one below it. `meant` is a known namespace with a similar name. */
+export function unknownPlace(policy: Policy, path: NamespacePath): { readonly meant: string | null } | null {
+  const prepared = preparedOf(policy);
+  if (prepared === null || prepared.paths.includes(path)) return null;
+  return { meant: nearest(path, prepared.paths) };
 }

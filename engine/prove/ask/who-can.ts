@@ -1,14 +1,14 @@
 // Lists everyone who holds a scope in a namespace, with the grants that carry it.
 import { findGrants } from '../../evaluate/find-grants.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import { addTo } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareTexts } from '../../model/order.js';
 import type { ScopeName } from '../../model/scope.js';
+import { countPrincipals, identityText } from '../../model/tables.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
-import { identityText, makeReach } from '../cells/identities.js';
+import { makeReach } from '../cells/identities.js';
 
 export interface WhoCanRequest {
   readonly scope: ScopeName;
@@ -26,11 +26,8 @@ export interface Holder {
 
 /** Every identity for which an access there passes steps 3 and 4, sorted by code point. */
 export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest): readonly Holder[] {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
-  const everyone = new Int32Array(prepared.tables.roles.name.length + prepared.tables.identities.subject.length).map(
-    (_, row) => row,
-  );
+  const prepared = compiledOf(policy);
+  const everyone = new Int32Array(countPrincipals(prepared.tables)).map((_, row) => row);
   const reach = makeReach(prepared);
   const held = new Map<number, number[]>();
   for (const grant of findGrants(policy, everyone, { target: namespace, scope, at })) {
@@ -39,7 +36,7 @@ export function whoCan(policy: Policy, { scope, namespace, at }: WhoCanRequest):
   const heldGrants = makeHeldGrants(prepared);
   return [...held]
     .map(([identity, grants]) => ({
-      identity: identityText(prepared, identity),
+      identity: identityText(prepared.tables, identity),
       grants: heldGrants([identity], grants),
     }))
     .sort((a, b) => compareTexts(a.identity, b.identity));

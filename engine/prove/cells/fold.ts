@@ -84,10 +84,8 @@ export function makeFold(nodes: Nodes, planes: Planes): Fold {
         // Nothing is held here, and nothing is held around it.
         if (!haveCommon(scopes, plane) && (each.fold?.isIdle(row) ?? true)) continue;
         each.fold ??= makePlane(nodes);
-        const inPlane = (whole: Timeline): Timeline =>
-          scopesWithout(scopes, plane) === NO_SCOPES
-            ? whole
-            : mapTimeline(whole, (value) => commonScopes(value, plane));
+        const inPlane = (held: Timeline): Timeline =>
+          scopesWithout(scopes, plane) === NO_SCOPES ? held : mapTimeline(held, (value) => commonScopes(value, plane));
         each.fold.visit(row, inPlane(at), inPlane(below));
       }
     },
@@ -137,9 +135,9 @@ function makePlane(nodes: Nodes): PlaneFold {
       const down = nodes.hasBelow[row] === 0 && end === row + 1 ? inherited : below;
       if (sameTimeline(at, inherited) && sameTimeline(down, inherited)) return;
       around?.region?.region.except.push(row);
-      const whole = sameTimeline(at, down);
-      if (!whole) open(row, 'exact', at);
-      frames.push({ end, below: down, region: open(row, whole ? 'subtree' : 'below', down) });
+      const isSubtree = sameTimeline(at, down);
+      if (!isSubtree) open(row, 'exact', at);
+      frames.push({ end, below: down, region: open(row, isSubtree ? 'subtree' : 'below', down) });
     },
     finish: () =>
       regions.flatMap(({ region, timeline }) =>

@@ -5,7 +5,7 @@ import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, instantOf } from '../../model/instant.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
 import { firstFrom } from '../../model/row-lists.js';
-import type { PlaceColumns, PolicyTables, TextColumn } from '../../model/tables.js';
+import { memberText, type PlaceColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
 import { edgesAbove, makeMembership } from './membership.js';
 
 /** A grant, and why it is there. */
@@ -96,6 +96,19 @@ export function placeOf(
 ): { readonly file?: string; readonly line?: number } {
   const file = files[(columns.file[row] ?? 0) - 1];
   return file === undefined ? {} : { file, line: columns.line[row] ?? 0 };
+}
+
+/** A member edge: the role, who is in it, and where that is declared. */
+export function citeMember(
+  tables: PolicyTables,
+  edge: number,
+): CitedRole & Pick<ChainLink, 'file' | 'line'> & { readonly member: string } {
+  const { role, member } = tables.members;
+  return {
+    ...citeRole(tables, role[edge] ?? 0),
+    member: memberText(tables, member[edge] ?? 0),
+    ...placeOf(tables, tables.members, edge),
+  };
 }
 
 /** The memberships with a window for which a row was narrowed, and those between them and the grant. */

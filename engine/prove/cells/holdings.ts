@@ -1,11 +1,13 @@
 // Which grants matter near a place: the grants of a set of principals that count there, including those inherited from above.
 // Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 import type { Patch, RowRegion } from './regions.js';
+import { countPrincipals } from '../../model/tables.js';
 
 /** What a grant contributes to rights: which scopes, from which node down, and when. */
 export interface Holding {
@@ -141,6 +143,20 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
   return found;
 }
 
+/** The sorted rows of the grants that carry a patch. */
+export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: Patch): number[] {
+  return carriers(nodes, holdings, patch)
+    .map(({ grant }) => grant)
+    .sort((a, b) => a - b);
+}
+
+/** Those that are in force at an instant, as if they were at all times. */
+export function heldAt(holdings: readonly Holding[], at: Instant): readonly Holding[] {
+  return holdings
+    .filter(({ from, until }) => from <= at && at < until)
+    .map((holding) => ({ ...holding, from: -Infinity, until: Infinity }));
+}
+
 /** The rows of a region, and the rows above it. */
 function runsOf(nodes: Nodes, { row, extent, except }: RowRegion): readonly Run[] {
   const runs: Run[] = rowsAbove(nodes, row).map((from) => ({ from, until: from + 1, inheritedOnly: true }));
@@ -184,4 +200,33 @@ function seek({ count, rowAt }: ByRow, before: number, row: number): number {
   for (; low + step < count && rowAt(low + step) < row; step *= 2) low += step;
   for (step /= 2; step >= 1; step /= 2) if (low + step < count && rowAt(low + step) < row) low += step;
   return low + 1;
+}
+
+// Who has grants that count near some places: only their rights can differ there.
+
+/** 1 for each principal that has any of these grants (1 for each). */
+export function principalsOfGrants({ tables }: PolicyRows, grants: Uint8Array): Uint8Array {
+  const found = new Uint8Array(countPrincipals(tables));
+  grants.forEach((one, grant) => {
+    if (one === 1) found[tables.grants.principal[grant] ?? 0] = 1;
+  });
+  return found;
+}
+
+/** 1 for each row in the places or above one of them. */
+export function rowsNear({ parent, paths }: Nodes, places: readonly Rows[]): Uint8Array {
+  const marked = new Uint8Array(paths.length);
+  for (const { from, until } of places) {
+    marked.fill(1, from, until);
+    for (let row = parent[from] ?? -1; row >= 0 && marked[row] === 0; row = parent[row] ?? -1) marked[row] = 1;
+  }
+  return marked;
+}
+
+/** 1 for each principal with a grant in any of the rows (1 for each). */
+export function principalsNear({ policy, rowOfGrant }: Rights, rows: Uint8Array): Uint8Array {
+  return principalsOfGrants(
+    policy,
+    Uint8Array.from(rowOfGrant, (row) => rows[row] ?? 0),
+  );
 }

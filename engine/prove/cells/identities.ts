@@ -3,9 +3,10 @@
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { remember } from '../../model/group.js';
 import { classesByPrincipal, identitiesByClass } from '../../model/holders.js';
-import { formatIdentity, type Identity } from '../../model/identity.js';
+import { type Identity } from '../../model/identity.js';
 import { compareTexts } from '../../model/order.js';
 import { rowsOf, sortedRows, unionOfRows } from '../../model/row-lists.js';
+import { countPrincipals } from '../../model/tables.js';
 
 /** One human or one identity, with rights that count together. */
 export interface Party {
@@ -69,19 +70,13 @@ export function identityRow({ identityRows }: PreparedPolicy, identity: Identity
 export function makeReach(policy: PreparedPolicy): (principal: number) => Int32Array {
   const { holders, tables } = policy;
   const identitiesOf = identitiesByClass(holders);
-  const classesOf = classesByPrincipal(holders, tables.roles.name.length + tables.identities.subject.length);
+  const classesOf = classesByPrincipal(holders, countPrincipals(tables));
   return remember((principal) => {
     const reached: number[] = [];
     for (const holder of rowsOf(classesOf, principal))
       for (const identity of rowsOf(identitiesOf, holder)) reached.push(identity);
     return Int32Array.from(reached).sort();
   });
-}
-
-/** `provider:subject` */
-export function identityText({ tables }: Pick<PreparedPolicy, 'tables'>, identity: number): string {
-  const provider = tables.providers[tables.identities.provider[identity] ?? 0] ?? '';
-  return formatIdentity({ provider, subject: tables.identities.subject[identity] ?? '' });
 }
 
 /** A number with the text of what it stands for. */

@@ -2,7 +2,7 @@
 // but exemptions, causes and edits need the other roles too.
 import { addTo } from '../../model/group.js';
 import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
-import type { PolicyTables } from '../../model/tables.js';
+import { countPrincipals, type PolicyTables } from '../../model/tables.js';
 
 /** Rows of the member edges, by either end. */
 export interface Membership {
@@ -14,11 +14,10 @@ export interface Membership {
 }
 
 export function makeMembership(tables: PolicyTables): Membership {
-  const roles = tables.roles.name.length;
   return {
     tables,
-    byMember: listRows(tables.members.member, roles + tables.identities.subject.length),
-    byRole: listRows(tables.members.role, roles),
+    byMember: listRows(tables.members.member, countPrincipals(tables)),
+    byRole: listRows(tables.members.role, tables.roles.name.length),
   };
 }
 

@@ -1,7 +1,9 @@
 // Rows of exact answers: cells in which something is so, folded into regions, each with those concerned and with its causes.
 import { compareLists } from '../../model/order.js';
-import { type CellSpace, countCells } from './count-cells.js';
+import { identityText, type PolicyTables } from '../../model/tables.js';
+import { type CellSpace, countCells, instantsOf, scopesOfAny } from './count-cells.js';
 import { makeOrder } from './identities.js';
+import type { Nodes } from './nodes.js';
 import {
   comparePatches,
   type Patch,
@@ -31,6 +33,18 @@ export interface RowSpace extends CellSpace {
   readonly identities: number;
   /** `provider:subject` */
   readonly nameOf: (identity: number) => string;
+}
+
+/** Of policies whose identities have the numbers that they have in the first. */
+export function rowSpace(nodes: Nodes, policies: readonly [PolicyTables, ...PolicyTables[]]): RowSpace {
+  const [first] = policies;
+  return {
+    nodes,
+    instants: instantsOf(policies),
+    scopes: scopesOfAny(policies),
+    identities: first.identities.subject.length,
+    nameOf: (identity) => identityText(first, identity),
+  };
 }
 
 interface Rowed {

@@ -41,6 +41,32 @@ export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
   }
 }
 
+/** A namespace class at which rights can change: a node, what is below it, or the first one after its subtree. */
+export type Turn = 'at' | 'below' | 'after';
+
+/** Visits the classes of all nodes in path order, with what one side holds from there on. */
+export function walkClasses(
+  nodes: Nodes,
+  side: readonly Holding[],
+  visit: (row: number, turn: Turn, held: Timeline) => void,
+): void {
+  const around: { readonly row: number; readonly below: Timeline }[] = [];
+  const leaveTo = (row: number): void => {
+    for (let top = around.at(-1); top !== undefined && endOf(nodes, top.row) <= row; top = around.at(-1)) {
+      around.pop();
+      visit(top.row, 'after', around.at(-1)?.below ?? NOTHING);
+    }
+  };
+  const places = [{ from: 0, until: nodes.paths.length }];
+  walkRights({ nodes, places, sides: [side] }, (row, [at = NOTHING], [below = NOTHING]) => {
+    leaveTo(row);
+    visit(row, 'at', at);
+    visit(row, 'below', below);
+    around.push({ row, below });
+  });
+  leaveTo(nodes.paths.length);
+}
+
 /** What a side holds at one node: a range of its list, with an exclusive end. */
 interface Run extends Rows {
   readonly side: readonly Holding[];

@@ -1,9 +1,17 @@
 // Who may have gained or lost anything between two policies, grouped by what they hold near the changes, and where to look. The work
 // grows with the changes: identities with the same grants on both sides, and places away from every change, are skipped.
 import { groupBy } from '../../model/group.js';
-import { grantsOf, type Holding, holdingOf, outermost, type Rows } from '../cells/holdings.js';
+import {
+  grantsOf,
+  type Holding,
+  holdingOf,
+  outermost,
+  principalsNear,
+  principalsOfGrants,
+  type Rows,
+  rowsNear,
+} from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
-import { principalsNear, principalsOfGrants, rowsNear } from '../cells/near.js';
 import type { PolicyPair, Side, SideName } from './policy-pair.js';
 
 /** Identities that hold the same near all changes, in either policy. */

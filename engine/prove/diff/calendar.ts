@@ -1,12 +1,11 @@
 // Each instant at which anybody's access changes by itself, because the window of a grant or of a membership begins or ends. What changes
 // is exact: it is read off what everybody holds for all time, not sampled before and after (docs/meaning.md "Changes by themselves").
 import { commonScopes, NO_SCOPES, type ScopeSet, scopesWithout } from '../../model/scope-set.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { groupBy } from '../../model/group.js';
 import { type Instant, instantOf, type Window } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { compareNumbers, compareTexts } from '../../model/order.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { NOTHING, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
@@ -21,13 +20,14 @@ import {
   makeRights,
   namedPaths,
   outermost,
+  principalsNear,
   type Rights,
+  rowsNear,
 } from '../cells/holdings.js';
-import { type Group, groupsNear, identityText } from '../cells/identities.js';
-import { principalsNear, rowsNear } from '../cells/near.js';
+import { type Group, groupsNear } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
-import { type CellRow, makeRows } from '../cells/rows.js';
+import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { makeTurnCauses, type Turn, type TurnCause } from './turn-causes.js';
 
@@ -53,7 +53,7 @@ export interface Calendar {
   readonly changes: readonly CalendarChange[];
   /** Changes from this instant on are left out, because there would be too many. Absent if all of them are there. */
   readonly cutAt?: Instant;
-  /** Guardrails of which nothing is known, because their proofs would have taken too long. */
+  /** Guardrails of which nothing is known, because their proofs would take too long. */
   readonly unproved: readonly string[];
 }
 
@@ -83,8 +83,7 @@ export function calendarOf(
   policy: Policy,
   { from, until, violations = [], limits = ENGINE_LIMITS }: CalendarRequest,
 ): Calendar {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only compiled policies have cells');
+  const prepared = compiledOf(policy);
   const rights = makeRights(prepared, makeNodes(namedPaths(prepared)));
   const instants = [...instantsOf([prepared.tables])].filter((instant) => from <= instant && instant < until);
   let window: Window = { from, until };
@@ -126,17 +125,10 @@ const STEPS_OF = { turn: 100, named: 40 };
 /** If it takes more than so many steps, the part of the groups that it came through. */
 function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: Window, most: number): Turns | number {
   const { policy, nodes } = rights;
-  const { subject } = policy.tables.identities;
+  const space = rowSpace(nodes, [policy.tables]);
   const { matters, timed } = findTimed(rights, window);
-  const parties = Array.from({ length: subject.length }, (_, row) => ({ row, identities: [row] }));
+  const parties = Array.from({ length: space.identities }, (_, row) => ({ row, identities: [row] }));
   const causes = makeTurnCauses(policy.tables);
-  const space = {
-    nodes,
-    instants: instantsOf([policy.tables]),
-    scopes: policy.tables.vocabulary.scopes.length,
-    identities: subject.length,
-    nameOf: (identity: number) => identityText(policy, identity),
-  };
   const rows = { begins: makeRows(space, causes.causes), ends: makeRows(space, causes.causes) };
   let left = most;
   const groups = groupsNear(policy, matters, parties);

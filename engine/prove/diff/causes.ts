@@ -3,15 +3,22 @@
 import { commonScopes, NO_SCOPES, scopesWithout } from '../../model/scope-set.js';
 import { remember } from '../../model/group.js';
 import { type Holding, holdingOf } from '../cells/holdings.js';
-import { type CitedGrant, type CitedRole, citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
-import { memberText } from '../cells/member-text.js';
+import {
+  type CitedGrant,
+  type CitedRole,
+  citeHolder,
+  citeMember,
+  citeRole,
+  placeOf,
+  reasonOf,
+} from '../cells/held-grants.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import type { KeyedCause } from '../cells/rows.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
-import { statedTables } from '../../model/tables.js';
+import { memberText, statedTables } from '../../model/tables.js';
 
 export type ChangeKind = 'added' | 'removed' | 'changed';
 
@@ -167,17 +174,9 @@ function causeOfNarrowed(view: View, grant: number): Cause | null {
   if (narrowed === undefined || edge === undefined) return null;
   const row = statedRow({ narrowed }, grant);
   if (view.having.differs[row] === 1) return causeOfGrant(view, row);
-  const tables = narrowed.stated;
-  const { role, member } = tables.members;
-  const cited = citeRole(tables, role[edge] ?? 0);
-  const text = memberText(tables, member[edge] ?? 0);
-  return {
-    change: view.hasMember(cited.role, text) ? 'changed' : view.change,
-    kind: 'member',
-    ...cited,
-    member: text,
-    ...placeOf(tables, tables.members, edge),
-  };
+  const cited = citeMember(narrowed.stated, edge);
+  const change = view.hasMember(cited.role, cited.member) ? 'changed' : view.change;
+  return { change, kind: 'member', ...cited };
 }
 
 function causeOfGrant(view: View, grant: number): Cause {
@@ -204,18 +203,10 @@ function causeOfRole({ having, change }: View, role: number): Cause {
 
 function causeOfEdge({ having, lacking, change, hasMember }: View, edge: number): Cause {
   const { tables } = having.policy;
-  const { role, member } = tables.members;
-  const cited = citeRole(tables, role[edge] ?? 0);
-  const text = memberText(tables, member[edge] ?? 0);
+  const cited = citeMember(tables, edge);
   // Without a window on the other side it would be a member there, too.
-  const hadWindow = lacking.policy.tables.narrowed !== undefined && hasMember(cited.role, text);
-  return {
-    change: hadWindow ? 'changed' : change,
-    kind: 'member',
-    ...cited,
-    member: text,
-    ...placeOf(tables, tables.members, edge),
-  };
+  const hadWindow = lacking.policy.tables.narrowed !== undefined && hasMember(cited.role, cited.member);
+  return { change: hadWindow ? 'changed' : change, kind: 'member', ...cited };
 }
 
 /**

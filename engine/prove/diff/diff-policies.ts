@@ -1,22 +1,22 @@
 // Exactly what anyone gains or loses from one policy to another, over all identities, namespaces, scopes and time. The result is folded
 // into a few disjoint rows, each with its causes (docs/meaning.md "Cells").
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { invariant } from '../../model/invariant.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
 import { makeFold } from '../cells/fold.js';
 import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
-import { identityText } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
 import { type Cause, makeCauseFinder } from './causes.js';
 import { visitCarriers } from './patch-carriers.js';
-import { diffExclusive, type ExclusiveDiff } from './diff-exclusive.js';
-import { diffScopes, type ScopesDiff } from './diff-scopes.js';
 import { makePair, type PolicyPair } from './policy-pair.js';
+import { identityText, type PolicyTables } from '../../model/tables.js';
+import type { ScopeName } from '../../model/scope.js';
+import { type ExclusivePair, pairTexts } from '../../model/exclusions.js';
 
 /** Cells that one policy holds and the other does not. `causes` is never empty. */
 export type DiffRow = CellRow<Cause>;
@@ -42,7 +42,7 @@ export interface DiffReport {
  * near changes.
  */
 export function diffPolicies(old: Policy, changed: Policy): DiffReport {
-  const report = comparePolicies(prepared(old), prepared(changed));
+  const report = comparePolicies(compiledOf(old), compiledOf(changed));
   // A cross-check: the two computations have only the tables in common.
   invariant(
     report.equal === (old.decisions === changed.decisions),
@@ -53,13 +53,7 @@ export function diffPolicies(old: Policy, changed: Policy): DiffReport {
 
 /** The same of drafts, which have no digests yet. */
 export function diffDrafts(old: Policy, changed: Policy): DiffReport {
-  return comparePolicies(prepared(old), prepared(changed));
-}
-
-function prepared(policy: Policy): PreparedPolicy {
-  const tables = preparedOf(policy);
-  invariant(tables !== null, 'only compiled policies have cells');
-  return tables;
+  return comparePolicies(compiledOf(old), compiledOf(changed));
 }
 
 /** The same of policies that were prepared already. */
@@ -67,7 +61,7 @@ export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): D
   const pair = makePair(old, changed);
   const groups = findAffected(pair);
   const finder = makeCauseFinder(pair);
-  const space = { ...pair, nameOf: (identity: number) => identityText(pair.new.policy, identity) };
+  const space = { ...pair, nameOf: (identity: number) => identityText(pair.new.policy.tables, identity) };
   const rows = { gained: makeRows(space, finder.causes), lost: makeRows(space, finder.causes) };
   let nodes = 0;
   for (const group of groups) {
@@ -123,4 +117,44 @@ function comparePlaces(
     folds.lost.visit(row, without(oldAt, newAt), without(oldBelow, newBelow));
   });
   return { gained: folds.gained.finish(), lost: folds.lost.finish(), nodes: visited };
+}
+
+// Which scopes one policy knows and the other does not. A scope that nobody holds is in no cell, but a request for it is answered
+// differently once the policy knows it.
+
+interface ScopesDiff {
+  /** Sorted. */
+  readonly added: readonly ScopeName[];
+  readonly removed: readonly ScopeName[];
+}
+
+function diffScopes(old: PolicyTables, changed: PolicyTables): ScopesDiff {
+  const missing = (from: PolicyTables, other: PolicyTables): readonly ScopeName[] => {
+    const known = new Set(other.vocabulary.own);
+    return from.vocabulary.own.filter((scope) => !known.has(scope));
+  };
+  return { added: missing(changed, old), removed: missing(old, changed) };
+}
+
+// Which identities exclude each other in one policy and not in the other. A removed pair opens everything that an actor with both
+// identities would hold; an added one closes it.
+
+interface ExclusiveDiff {
+  /** Sorted. */
+  readonly added: readonly ExclusivePair[];
+  readonly removed: readonly ExclusivePair[];
+}
+
+function diffExclusive(old: PolicyTables, changed: PolicyTables): ExclusiveDiff {
+  const [before, after] = [pairsOf(old), pairsOf(changed)];
+  const missing = (from: Pairs, other: Pairs): readonly ExclusivePair[] =>
+    [...from].filter(([key]) => !other.has(key)).map(([, pair]) => pair);
+  return { added: missing(after, before), removed: missing(before, after) };
+}
+
+type Pairs = ReadonlyMap<string, ExclusivePair>;
+
+function pairsOf(tables: PolicyTables): Pairs {
+  const pairs = pairTexts(tables.exclusive, (row) => identityText(tables, row));
+  return new Map(pairs.map((pair) => [JSON.stringify(pair), pair]));
 }

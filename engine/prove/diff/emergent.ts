@@ -1,13 +1,13 @@
 // What a merge opens that no reviewed change opened by itself: Ann joins a role in one branch, the role gains a scope in another, and
 // both were reviewed alone. Exact over all cells, as `diff` is: what the merged policy holds, the base does not, and no reviewed change opens.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy } from '../../model/group.js';
-import { invariant } from '../../model/invariant.js';
+import { identityAt, identityText } from '../../model/tables.js';
 import { NOTHING, type Timeline, unite, without } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
-import { identityText, principalsOf } from '../cells/identities.js';
+import { principalsOf } from '../cells/identities.js';
 import { makeRows } from '../cells/rows.js';
 import { findAffected } from './affected.js';
 import { makeCauseFinder } from './causes.js';
@@ -37,11 +37,14 @@ interface Side {
 
 /** All must be compiled policies. */
 export function findEmergent(base: Policy, merged: Policy, reviewed: readonly ReviewedChange[]): Emergent {
-  const others = reviewed.flatMap(({ policy, from }) => [prepared(policy), prepared(from ?? base)]);
-  const pair = makePair(prepared(base), prepared(merged), others);
+  const others = reviewed.flatMap(({ policy, from }) => [compiledOf(policy), compiledOf(from ?? base)]);
+  const pair = makePair(compiledOf(base), compiledOf(merged), others);
   const sides = others.map((policy) => ({ policy, rights: makeRights(policy, pair.nodes) }));
   const finder = makeCauseFinder(pair);
-  const rows = makeRows({ ...pair, nameOf: (identity) => identityText(pair.new.policy, identity) }, finder.causes);
+  const rows = makeRows(
+    { ...pair, nameOf: (identity) => identityText(pair.new.policy.tables, identity) },
+    finder.causes,
+  );
   for (const group of findAffected(pair)) {
     const places = group.places();
     const after = holdingsIn(pair.new, group.new, places);
@@ -71,15 +74,7 @@ function knownOf([base = NOTHING, ...held]: readonly Timeline[]): Timeline {
   return unite([base, ...opened]);
 }
 
-function prepared(policy: Policy): PreparedPolicy {
-  const found = preparedOf(policy);
-  invariant(found !== null, 'only compiled policies have cells');
-  return found;
-}
-
 /** What an identity, by its common number, is or is in. */
 function principalsIn({ new: { policy } }: PolicyPair, side: Side, identity: number): Int32Array {
-  const { providers, identities } = policy.tables;
-  const provider = providers[identities.provider[identity] ?? 0] ?? '';
-  return principalsOf(side.policy, { provider, subject: identities.subject[identity] ?? '' });
+  return principalsOf(side.policy, identityAt(policy.tables, identity));
 }

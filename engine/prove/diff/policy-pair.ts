@@ -18,7 +18,7 @@ export interface Side extends Rights {
   readonly membership: Membership;
   /** 1 for the roles that it has. */
   readonly hasRole: Uint8Array;
-  /** By grant, the row of the grant with the same id in the other policy; -1 if there is none. */
+  /** By grant, the row of the grant with the same id in the other policy; -1 if it has no such grant. */
   readonly other: Int32Array;
   /** 1 for grants that the other policy does not have, or has with other content. */
   readonly differs: Uint8Array;

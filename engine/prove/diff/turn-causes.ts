@@ -1,9 +1,8 @@
 // Why access changes at an instant by itself: the windows of grants and memberships that begin or end then.
 import { statedId, statedRow } from '../../model/narrow-members.js';
-import { type PolicyTables, statedTables } from '../../model/tables.js';
-import { citeHolder, citeRole, placeOf, reasonOf } from '../cells/held-grants.js';
+import { memberText, memberWindows, type PolicyTables, statedTables } from '../../model/tables.js';
+import { citeHolder, citeMember, placeOf, reasonOf } from '../cells/held-grants.js';
 import type { KeyedCause } from '../cells/rows.js';
-import { memberText } from '../cells/member-text.js';
 import { type Cause, keyOf } from './causes.js';
 
 /** What a window does at an instant. */
@@ -22,7 +21,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
   const causes: KeyedCause<TurnCause>[] = [];
   const numbers = new Map<string, number>();
   const stated = statedTables(tables);
-  const windows = new Map(Array.from(stated.members.windows?.row ?? [], (edge, i) => [edge, i]));
+  const windows = memberWindows(stated);
 
   const numberOf = (place: string, make: () => TurnCause): number => {
     const known = numbers.get(place);
@@ -49,9 +48,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
   const memberCause = (edge: number, turn: Turn): TurnCause => ({
     change: turn,
     kind: 'member',
-    ...citeRole(stated, stated.members.role[edge] ?? 0),
-    member: memberText(stated, stated.members.member[edge] ?? 0),
-    ...placeOf(stated, stated.members, edge),
+    ...citeMember(stated, edge),
   });
 
   return {
@@ -63,9 +60,7 @@ export function makeTurnCauses(tables: PolicyTables): TurnCauses {
         bound === instant ? [numberOf(`${turn} grant ${String(grant)}`, () => grantCause(grant, turn))] : [];
       for (const edge of tables.narrowed?.edges.get(row) ?? []) {
         const window = windows.get(edge);
-        if (window === undefined) continue;
-        const { from, until } = stated.members.windows ?? { from: [], until: [] };
-        if ((turn === 'begins' ? from : until)[window] === instant)
+        if (window?.[turn === 'begins' ? 'from' : 'until'] === instant)
           found.push(numberOf(`${turn} member ${String(edge)}`, () => memberCause(edge, turn)));
       }
       return found;

@@ -3,14 +3,15 @@
 import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
-import { hasScope, scopeBit, scopeNames, scopeSetOf, unionScopes } from '../../model/scope-set.js';
-import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
+import { hasScope, scopeBit, scopeNames, unionScopes } from '../../model/scope-set.js';
+import { type Vocabulary } from '../../model/vocabulary.js';
 import { grantRefs } from '../cells/held-grants.js';
 import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
 import { type Ground, openedByGrant } from './count-opened.js';
 import type { PolicyTables } from '../../model/tables.js';
+import { scopesText } from './removals.js';
 
 /** A change of one grant. The kind is `amend` if the grant lacks more than one of the three. */
 export interface GrantAmendment {
@@ -29,7 +30,7 @@ export interface Amended {
   /** For people, one line. */
   readonly text: string;
   readonly change: GrantAmendment;
-  /** The number of cells that all holders of the grant gain together, including the one that was asked for. */
+  /** The number of cells that all holders of the grant gain together, including the requested one. */
   readonly gained: bigint;
 }
 
@@ -101,10 +102,7 @@ interface Part {
 }
 
 function scopePart(scope: ScopeName, scopes: readonly ScopeName[], vocabulary: Vocabulary): Part {
-  const written = scopePatterns(scopeSetOf(scopes), vocabulary).map((pattern) =>
-    pattern.startsWith('*') ? `"${pattern}"` : pattern,
-  );
-  const text = `carry ${scope} too (\`scopes: [${written.join(', ')}]\`)`;
+  const text = `carry ${scope} too (\`scopes: ${scopesText(scopes, vocabulary)}\`)`;
   return { kind: 'scope', text, fields: { scope, scopes } };
 }
 

@@ -4,6 +4,7 @@ import { type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { haveCommon, NO_SCOPES } from '../../model/scope-set.js';
+import { countPrincipals } from '../../model/tables.js';
 import { NOTHING, without } from '../../model/timeline.js';
 import { type CellSpace, countCells, instantsOf } from '../cells/count-cells.js';
 import { foldRights } from '../cells/fold.js';
@@ -74,10 +75,10 @@ export function openedByPrincipals(
 
 /** 1 for each principal with a grant that overlaps this one in place, scopes and time. */
 function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): Uint8Array {
-  const { grants, roles, identities } = policy.tables;
+  const { grants } = policy.tables;
   const { from, until } = reachOf(nodes, given);
   const above = new Set(rowsAbove(nodes, from));
-  const near = new Uint8Array(roles.name.length + identities.subject.length);
+  const near = new Uint8Array(countPrincipals(policy.tables));
   near[grants.principal[given.grant] ?? 0] = 1;
   rowOfGrant.forEach((row, grant) => {
     const counts = (from <= row && row < until) || (above.has(row) && grants.inherit[grant] === 1);

@@ -6,8 +6,15 @@ import { groupHolders } from '../../model/holders.js';
 import { windowOf } from '../../model/instant.js';
 import { narrowMembers } from '../../model/narrow-members.js';
 import { makeScopeColumn, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
-import { type GrantColumns, type MemberColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
-import { memberWindows } from './member-windows.js';
+import {
+  type GrantColumns,
+  type MemberColumns,
+  memberWindows,
+  pickGrants,
+  pickMembers,
+  type PolicyTables,
+  windowColumns,
+} from '../../model/tables.js';
 
 /** What a grant is to be; what is absent stays. Null means open. */
 export interface GrantVersion {
@@ -44,18 +51,7 @@ function editGrants(grants: GrantColumns, edit: TableEdit['grants']): GrantColum
   if (edit.size === 0) return grants;
   const kept = Int32Array.from(grants.id.keys()).filter((row) => edit.get(row) !== null);
   const scopes = Array.from(kept, (row) => edit.get(row)?.scopes ?? grants.scopes[row] ?? NO_SCOPES);
-  const columns = {
-    id: Array.from(kept, (row) => grants.id[row] ?? ''),
-    principal: pick(grants.principal, kept),
-    namespace: pick(grants.namespace, kept),
-    scopes: makeScopeColumn(scopes),
-    inherit: Uint8Array.from(kept, (row) => grants.inherit[row] ?? 0),
-    notBefore: Float64Array.from(kept, (row) => grants.notBefore[row] ?? 0),
-    expires: Float64Array.from(kept, (row) => grants.expires[row] ?? 0),
-    file: pick(grants.file, kept),
-    line: pick(grants.line, kept),
-    reason: keptTexts(grants.reason, kept),
-  };
+  const columns = { ...pickGrants(grants, kept), scopes: makeScopeColumn(scopes) };
   kept.forEach((row, i) => {
     const version = edit.get(row);
     if (version === undefined || version === null) return;
@@ -78,20 +74,7 @@ function editMembers(tables: PolicyTables, edit: TableEdit['edges']): MemberColu
     const window = windowOf(bounds(from, until, edit.get(edge) ?? {}));
     if (window.from !== -Infinity || window.until !== Infinity) windows.push({ row, ...window });
   });
-  return {
-    role: pick(members.role, kept),
-    member: pick(members.member, kept),
-    file: pick(members.file, kept),
-    line: pick(members.line, kept),
-    windows:
-      windows.length === 0
-        ? null
-        : {
-            row: Int32Array.from(windows, ({ row }) => row),
-            from: Float64Array.from(windows, ({ from }) => from),
-            until: Float64Array.from(windows, ({ until }) => until),
-          },
-  };
+  return { ...pickMembers(members, kept), windows: windowColumns(windows) };
 }
 
 function bounds(
@@ -103,17 +86,4 @@ function bounds(
     notBefore: notBefore === undefined ? (from === -Infinity ? null : from) : notBefore,
     expires: expires === undefined ? (until === Infinity ? null : until) : expires,
   };
-}
-
-function pick(column: Int32Array, kept: Int32Array): Int32Array {
-  return kept.map((row) => column[row] ?? 0);
-}
-
-function keptTexts({ row, text }: TextColumn, kept: Int32Array): TextColumn {
-  const texts = new Map(Array.from(row, (at, i) => [at, text[i] ?? '']));
-  const rows: number[] = [];
-  kept.forEach((at, i) => {
-    if (texts.has(at)) rows.push(i);
-  });
-  return { row: Int32Array.from(rows), text: rows.map((i) => texts.get(kept[i] ?? -1) ?? '') };
 }

@@ -104,6 +104,6 @@ function declared({ providers }: PolicySet, { provider }: { readonly provider?: 
 
 function identityOf(text: string): Identity {
   const read = parseIdentity(text);
-  invariant(read.ok, 'edits name identities that were asked about');
+  invariant(read.ok, 'edits name identities of the request');
   return read.identity;
 }

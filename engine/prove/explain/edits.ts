@@ -13,7 +13,7 @@ import {
 } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import type { NamespacePath } from '../../model/namespace.js';
-import { compareTexts } from '../../model/order.js';
+import { compareNumbers, compareTexts } from '../../model/order.js';
 import type { ScopeName } from '../../model/scope.js';
 import { scopeBit } from '../../model/scope-set.js';
 import { during, piecesOf, unite, without } from '../../model/timeline.js';
@@ -54,7 +54,7 @@ export interface Edit {
   /** For people, one line. */
   readonly text: string;
   readonly change: Change;
-  /** The cells that `diff` would list as gained, without the one that was asked for. 0 for a change of the credential. */
+  /** The cells that `diff` would list as gained, without the requested one. 0 for a change of the credential. */
   readonly opens: { readonly cells: bigint };
 }
 
@@ -89,8 +89,8 @@ export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish):
     change,
     opens: besides(gained),
   }));
-  return [...additions, ...amended].sort((a, b) =>
-    a.opens.cells < b.opens.cells ? -1 : a.opens.cells > b.opens.cells ? 1 : compareTexts(a.text, b.text),
+  return [...additions, ...amended].sort(
+    (a, b) => compareNumbers(a.opens.cells, b.opens.cells) || compareTexts(a.text, b.text),
   );
 }
 
@@ -100,7 +100,7 @@ interface Newcomer {
   readonly missing: { readonly provider?: string };
 }
 
-/** One less: the cell that was asked for does not count. */
+/** One less: the requested cell does not count. */
 function besides(cells: bigint): { readonly cells: bigint } {
   return { cells: cells - 1n };
 }

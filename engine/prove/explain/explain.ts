@@ -2,7 +2,7 @@
 // denial the edits that would allow it. The result always agrees with `decide`; a test compares the verdicts.
 import { findGrants } from '../../evaluate/find-grants.js';
 import { isRelated } from '../../evaluate/judge-request.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { AccessStep } from '../../model/decision.js';
 import { groupDigits, meantPath, pathFaultText } from '../../diagnostics/fault-words.js';
@@ -16,7 +16,8 @@ import { readsFromBelow, type ScopeName } from '../../model/scope.js';
 import { knowsScope } from '../../model/vocabulary.js';
 import { type Change, type CredentialChange, type Edit, policyEdits } from './edits.js';
 import { type HeldGrant, makeHeldGrants } from '../cells/held-grants.js';
-import { identityRow, identityText, principalsOf } from '../cells/identities.js';
+import { identityRow, principalsOf } from '../cells/identities.js';
+import { identityText } from '../../model/tables.js';
 
 /** The request as it was typed: scope and paths have not been checked yet. */
 export interface ExplainRequest {
@@ -53,8 +54,7 @@ export interface Explanation {
 
 /** The policy must be compiled. */
 export function explain(policy: Policy, request: ExplainRequest): Explanation {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy has grants to explain');
+  const prepared = compiledOf(policy);
   const paths = canonicalPaths(request);
   if (typeof paths === 'string')
     return denial([fail('canonicalize', paths)], 'only namespaces can be granted, and this is not one');
@@ -173,10 +173,10 @@ function canonicalText(request: ExplainRequest, { context, target }: Paths): str
 /** What each of the given identities holds; repeated identities occur once. */
 function holdersOf(
   { policy, prepared }: Compiled,
-  asked: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
+  request: { identities: readonly Identity[]; scope: ScopeName; target: NamespacePath; at: Instant },
 ): readonly Held[] {
-  const wanted = { target: asked.target, scope: asked.scope, at: asked.at };
-  const distinct = new Map(asked.identities.map((identity) => [formatIdentity(identity), identity]));
+  const wanted = { target: request.target, scope: request.scope, at: request.at };
+  const distinct = new Map(request.identities.map((identity) => [formatIdentity(identity), identity]));
   return Array.from(distinct.values(), (identity) => ({
     identity,
     grants: findGrants(policy, principalsOf(prepared, identity), wanted),
@@ -192,7 +192,7 @@ function exclusiveSteps({ identityRows, tables }: PreparedPolicy, { held }: Acce
   const rows = held.flatMap(({ identity: { provider, subject } }) => identityRows.get(provider)?.get(subject) ?? []);
   const pair = firstPair(tables.exclusive, rows);
   if (pair === null) return [pass('exclusive', 'no two identities of the actor exclude each other')];
-  const [a, b] = pair.map((row) => identityText({ tables }, row));
+  const [a, b] = pair.map((row) => identityText(tables, row));
   return [fail('exclusive', `\`exclusive\` keeps ${a ?? ''} and ${b ?? ''} apart, and the actor has both`)];
 }
 

@@ -2,10 +2,9 @@
 // proved again, every test is run again. So all effects count: a new member may also become someone whom a guardrail exempts.
 import { compileTables } from '../../compile/compile-tables.js';
 import { openTables } from '../../evaluate/open-snapshot.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import { preparePolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
-import { invariant } from '../../model/invariant.js';
 import { compareTexts } from '../../model/order.js';
 import type { PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
 import { type GuardrailReport, proveGuardrails } from '../guardrails/check-guardrails.js';
@@ -81,8 +80,7 @@ function isOfCredential({ kind }: Edited['change']): boolean {
 
 function makeProver(set: PolicySet, policy: Policy, limits: EngineLimits): Prover {
   const bounds = { limits, budget: makeProofBudget(limits.proofSteps) };
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'guardrails are checked against a compiled policy');
+  const prepared = compiledOf(policy);
   const before = proveGuardrails(set, prepared, bounds);
   // What could not be proved before is neither broken nor repaired.
   const open = new Set(unprovedIn(before));

@@ -5,11 +5,9 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
 import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
-import type { PolicyTables } from '../../model/tables.js';
-import { memberText } from '../cells/member-text.js';
-import { grantRefs, placeOf } from '../cells/held-grants.js';
+import { memberWindows, type PolicyTables } from '../../model/tables.js';
+import { citeMember, grantRefs } from '../cells/held-grants.js';
 import type { GrantVersion, MemberVersion } from './edit-tables.js';
-import { memberWindows } from './member-windows.js';
 import type { Point } from './ways.js';
 
 /** A membership. Its place is absent if the policy was built in memory. */
@@ -52,7 +50,7 @@ export interface SingleRemoval {
   readonly edges: readonly (readonly [number, MemberVersion | null])[];
 }
 
-/** What is to be taken away. */
+/** The access to deny. */
 export interface Unwanted {
   readonly scope: ScopeName;
   readonly at: Instant;
@@ -111,10 +109,8 @@ function grantRemovals(tables: PolicyTables, row: number, { scope, at, isBelow }
 }
 
 function memberRemovals(tables: PolicyTables, edge: number, { at }: Unwanted): readonly SingleRemoval[] {
-  const { role: roles, member: members } = tables.members;
-  const role = tables.roles.name[roles[edge] ?? 0] ?? '';
-  const member = memberText(tables, members[edge] ?? 0);
-  const ref = { role, member, ...placeOf(tables, tables.members, edge) };
+  const { description: _, ...ref } = citeMember(tables, edge);
+  const { role, member } = ref;
   const from = memberWindows(tables).get(edge)?.from ?? -Infinity;
   const drop: SingleRemoval = {
     text: `remove ${member} from role \`${role}\``,

@@ -1,13 +1,13 @@
 // What would deny an allowed access: every set of single changes of the policy that does and of which none can be spared, the smallest
 // first, each with exactly what it takes away from whom (docs/meaning.md "Taking away").
 import { findGrants } from '../../evaluate/find-grants.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { formatIdentity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { canonicalize, isWithin, type NamespacePath } from '../../model/namespace.js';
-import { compareTexts } from '../../model/order.js';
+import { compareNumbers, compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { isScopeName, type ScopeName } from '../../model/scope.js';
@@ -18,22 +18,21 @@ import { comparePolicies, type DiffRow } from '../diff/diff-policies.js';
 import type { CredentialChange } from './edits.js';
 import { editTables } from './edit-tables.js';
 import type { ExplainRequest } from './explain.js';
-import { minimalCuts } from './minimal-cuts.js';
+import { findWays, minimalCuts, type Ways } from './ways.js';
 import { type Removal, removalsAt, type SingleRemoval, type Unwanted } from './removals.js';
-import { findWays, type Ways } from './ways.js';
 
 /** What an edit takes away, as `diff` lists it. */
 export interface Closes {
-  /** All cells of the rows, those that were asked about among them. */
+  /** All cells of the rows, those of the request included. */
   readonly cells: bigint;
-  /** Without those that were asked about: one for each identity of the actor that holds the access. */
+  /** Without those of the request: one for each identity of the actor that holds the access. */
   readonly others: bigint;
   /** How many identities lose something. */
   readonly identities: number;
   readonly rows: readonly DiffRow[];
 }
 
-/** What denies the access. `narrow-credential` has what is to be taken from the credential, and changes no policy. */
+/** What denies the access. `narrow-credential` lists what to remove from the credential, and changes no policy. */
 export type TakingChange =
   | Removal
   | { readonly kind: 'several'; readonly changes: readonly Removal[] }
@@ -67,8 +66,7 @@ export function takeAway(
   request: ExplainRequest,
   { set, limits = ENGINE_LIMITS }: TakeAwayOptions,
 ): TakenAway {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy has grants to take away');
+  const prepared = compiledOf(policy);
   const tables = statedTables(prepared.tables);
   const target = canonicalize(request.target);
   const { scope, at } = request;
@@ -92,9 +90,7 @@ export function takeAway(
   return {
     isComplete,
     edits: [...credential, ...edits].sort(
-      (a, b) =>
-        sizeOf(a) - sizeOf(b) ||
-        (a.closes.cells < b.closes.cells ? -1 : a.closes.cells > b.closes.cells ? 1 : compareTexts(a.text, b.text)),
+      (a, b) => sizeOf(a) - sizeOf(b) || compareNumbers(a.closes.cells, b.closes.cells) || compareTexts(a.text, b.text),
     ),
   };
 }

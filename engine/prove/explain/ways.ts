@@ -1,9 +1,9 @@
 // The ways by which an actor comes to an access: from one of its identities through memberships to a grant, all of them in force then.
 // The access is denied if every way is cut. Grants, memberships and the scopes of a role are the points at which ways can be cut.
+import { addTo } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import { listRows, rowsOf } from '../../model/row-lists.js';
-import type { PolicyTables } from '../../model/tables.js';
-import { linkWindows } from './member-windows.js';
+import { countPrincipals, memberWindows, type PolicyTables } from '../../model/tables.js';
 
 /** One place in the policy that carries an access. All rows are those of the tables as a file states them. */
 export type Point =
@@ -14,7 +14,7 @@ export type Point =
 
 export interface Ways {
   readonly points: readonly Point[];
-  /** The points of a shortest way past those that are cut; null if there is none. Each is a number of `points`. */
+  /** The points of a shortest way past those that are cut; null if every way is cut. Each is a number of `points`. */
   readonly find: (cut: ReadonlySet<number>) => readonly number[] | null;
 }
 
@@ -31,9 +31,12 @@ export interface Carried {
 /** `tables` must be as a file states them, with the windows of members. */
 export function findWays(tables: PolicyTables, { identities, grants, isRoleScoped, at }: Carried): Ways {
   const { role, member } = tables.members;
-  const principals = tables.roles.name.length + tables.identities.subject.length;
-  const isThen = linkWindows(tables, at);
-  const byMember = listRows(member, principals);
+  const windows = memberWindows(tables);
+  const isThen = (edge: number): boolean => {
+    const { from = -Infinity, until = Infinity } = windows.get(edge) ?? {};
+    return from <= at && at < until;
+  };
+  const byMember = listRows(member, countPrincipals(tables));
   const byRole = listRows(role, tables.roles.name.length);
   const above = new Set(identities);
   for (const one of above) for (const edge of rowsOf(byMember, one)) if (isThen(edge)) above.add(role[edge] ?? 0);
@@ -56,18 +59,13 @@ export function findWays(tables: PolicyTables, { identities, grants, isRoleScope
     ...roles.map((one): Point => ({ kind: 'role', role: one })),
   ];
   const out = new Map<number, Step[]>();
-  const add = (from: number, step: Step): void => {
-    const steps = out.get(from);
-    if (steps === undefined) out.set(from, [step]);
-    else steps.push(step);
-  };
   carrying.forEach((grant, i) => {
     const principal = tables.grants.principal[grant] ?? 0;
     const scopes = isRoleScoped(grant) ? [carrying.length + edges.length + roles.indexOf(principal)] : [];
-    add(principal, { points: [i, ...scopes], to: null });
+    addTo(out, principal, { points: [i, ...scopes], to: null });
   });
   edges.forEach((edge, i) => {
-    add(member[edge] ?? 0, { points: [carrying.length + i], to: role[edge] ?? 0 });
+    addTo(out, member[edge] ?? 0, { points: [carrying.length + i], to: role[edge] ?? 0 });
   });
   return { points, find: (cut) => findWay(identities, out, cut) };
 }
@@ -93,4 +91,79 @@ function findWay(
     }
   }
   return null;
+}
+
+// Every smallest set of points that cuts all ways, and then every larger one of which no point can be spared: by size, as far as the
+// bounds allow. A search for each size branches at the points of one way that is still open. It gives up a branch once more ways that
+// share no point are open than points are left. A point that an earlier branch has tried is not tried again, so each set is met once.
+
+interface CutBounds {
+  /** How many sets. */
+  readonly sets: number;
+  /** How often a way may be looked for. */
+  readonly steps: number;
+}
+
+interface Cuts {
+  /** Sets of numbers of points, the smallest first. There is at least one. */
+  readonly sets: readonly (readonly number[])[];
+  /** Whether these are all. */
+  readonly isComplete: boolean;
+}
+
+export function minimalCuts(ways: Ways, bounds: CutBounds): Cuts {
+  const sets: (readonly number[])[] = [];
+  let steps = 0;
+  const bound = { isMet: false };
+  const find = (cut: ReadonlySet<number>): readonly number[] | null => {
+    steps += 1;
+    return ways.find(cut);
+  };
+  const isMinimal = (cut: ReadonlySet<number>): boolean =>
+    [...cut].every((point) => find(new Set([...cut].filter((other) => other !== point))) !== null);
+  /** Adds the sets of exactly `size` points that go on from here. Returns whether larger ones may. */
+  const search = (cut: ReadonlySet<number>, tried: ReadonlySet<number>, size: number): boolean => {
+    if (steps >= bounds.steps || sets.length > bounds.sets) {
+      bound.isMet = true;
+      return false;
+    }
+    const way = find(cut);
+    if (way === null) {
+      if (cut.size === size && isMinimal(cut)) sets.push([...cut].sort((a, b) => a - b));
+      return false;
+    }
+    if (openAfter(way, cut, size - cut.size)) return true;
+    let goesOn = false;
+    const passed = new Set(tried);
+    for (const point of way) {
+      if (passed.has(point)) continue;
+      goesOn = search(new Set([...cut, point]), passed, size) || goesOn;
+      passed.add(point);
+    }
+    return goesOn;
+  };
+  /** Whether more ways are open that share no point than points may still be cut. */
+  const openAfter = (first: readonly number[], cut: ReadonlySet<number>, left: number): boolean => {
+    const used = new Set(cut);
+    let open = 0;
+    for (let way: readonly number[] | null = first; way !== null; way = find(used)) {
+      open += 1;
+      if (open > left) return true;
+      for (const point of way) used.add(point);
+    }
+    return false;
+  };
+  for (let size = 1; search(new Set(), new Set(), size); size += 1);
+  if (sets.length === 0) return { sets: [anyCut(ways)], isComplete: false };
+  return { sets: sets.slice(0, bounds.sets), isComplete: !bound.isMet && sets.length <= bounds.sets };
+}
+
+/** All grants, without those that can be spared. */
+function anyCut({ points, find }: Ways): readonly number[] {
+  const cut = new Set(points.flatMap(({ kind }, i) => (kind === 'grant' ? [i] : [])));
+  for (const point of [...cut]) {
+    cut.delete(point);
+    if (find(cut) !== null) cut.add(point);
+  }
+  return [...cut].sort((a, b) => a - b);
 }

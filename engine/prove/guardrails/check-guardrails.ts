@@ -1,16 +1,15 @@
 // Checks guardrails (docs/language.md "Guardrails") against the compiled form of a policy. Each is either proved for every person,
 // namespace, scope and time, or violated with every witness. Nothing is sampled.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import { lineOf } from '../../model/span.js';
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { GrantRef } from '../../model/decision.js';
 import { grantRefs } from '../cells/held-grants.js';
-import { identityText } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { Identity } from '../../model/identity.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
-import { assertNever, invariant } from '../../model/invariant.js';
+import { assertNever } from '../../model/invariant.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import type { GuardrailRule, Parties, PolicyGuardrail, PolicySet } from '../../model/policy-set.js';
 import { makeActors } from './actors.js';
@@ -28,6 +27,7 @@ import { checkSeparate } from './separate.js';
 import { toWitnesses, type Witness } from './witness.js';
 import { statedId } from '../../model/narrow-members.js';
 import { groupBy } from '../../model/group.js';
+import { identityText } from '../../model/tables.js';
 
 export interface GuardrailViolation {
   readonly guardrail: string;
@@ -63,8 +63,7 @@ export interface GuardrailReport {
 
 /** `policy` must be what `set` compiles to. */
 export function checkGuardrails(set: PolicySet, policy: Policy, limits: EngineLimits = ENGINE_LIMITS): GuardrailReport {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'guardrails are checked against a compiled policy');
+  const prepared = compiledOf(policy);
   const budget = makeProofBudget(limits.proofSteps);
   const bounds = { limits, budget };
   if (set.guardrails.length === 0) return NOTHING_TO_PROVE;
@@ -259,7 +258,7 @@ function leftOutAtTimes(scene: Scene, { except }: Parties, { sightings }: Findin
   if (scene.everMembership === scene.membership || except.roles.length === 0) return {};
   const ever = makeNamed(scene, { ...except, providers: [] }, 'ever');
   const rows = new Set(sightings.flatMap(({ people }) => Array.from(people)));
-  const some = [...rows].filter((row) => ever.row(row)).map((row) => identityText(scene.policy, row));
+  const some = [...rows].filter((row) => ever.row(row)).map((row) => identityText(scene.policy.tables, row));
   if (some.length === 0) return {};
   const more = some.length > NAMED ? ` and ${groupDigits(some.length - NAMED)} more` : '';
   return {

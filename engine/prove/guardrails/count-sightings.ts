@@ -2,11 +2,11 @@
 // of the scopes. They are listed place by place. If that would name too many, inherited grants are listed once for all places that
 // inherit them, so that a report grows with the policy and not with places times people.
 import { groupBy, remember } from '../../model/group.js';
+import { childrenOf } from '../../model/namespace-tree.js';
 import { compareNumbers } from '../../model/order.js';
 import { commonScopes, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
-import { endOf, type Nodes } from '../cells/nodes.js';
 import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
@@ -120,11 +120,4 @@ function cut({ from, until }: Stretch, holdings: readonly Holding[]): readonly S
     compareNumbers,
   );
   return starts.map((start, i) => ({ from: start, until: starts[i + 1] ?? until }));
-}
-
-/** The nodes that have this one as their nearest above. */
-function childrenOf(nodes: Nodes, row: number): readonly number[] {
-  const children: number[] = [];
-  for (let child = row + 1; child < endOf(nodes, row); child = endOf(nodes, child)) children.push(child);
-  return children;
 }

@@ -5,11 +5,12 @@ import { commonScopes } from '../../model/scope-set.js';
 import { groupBy } from '../../model/group.js';
 import { mapTimeline, NOTHING, piecesOf, scopesIn, SOMETHING, type Timeline, unionOf } from '../../model/timeline.js';
 import { eachScope, foldRights } from '../cells/fold.js';
-import { carriers, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
+import { carryingGrants, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
 import type { Patch } from '../cells/regions.js';
 import { checkGrants } from './grant-rules.js';
 import type { Finding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
+import { countPrincipals } from '../../model/tables.js';
 
 export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): Finding {
   const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
@@ -35,25 +36,22 @@ function checkFollowing(scene: Scene, within: number): Finding {
   const series = seriesOf(scene, within);
   const broken = series.map((one) => ({ ...one, patches: longIn(scene, one.holdings, within) }));
   const sightings = broken.flatMap(({ holdings, people, patches }) =>
-    patches.map((patch): Sighting => {
-      const grants = carriers(scene.nodes, holdings, patch).map(({ grant }) => grant);
-      return { ...patch, people, grants: grants.sort((a, b) => a - b) };
-    }),
+    patches.map((patch): Sighting => ({ ...patch, people, grants: carryingGrants(scene.nodes, holdings, patch) })),
   );
   const candidates = new Set(sightings.flatMap(({ grants }) => [...grants]));
   return { sightings, repair: candidates.size === 0 ? [] : repairOf(scene, series, { candidates, within }) };
 }
 
-/** Only where grants follow each other anywhere. Grants that are too long by themselves are told of already. */
+/** Only where grants follow each other anywhere. Grants that are too long by themselves have been reported. */
 function seriesOf(scene: Scene, within: number): readonly Series[] {
-  const { grants, roles, identities } = scene.policy.tables;
+  const { grants } = scene.policy.tables;
   const short: Holding[] = [];
   for (let grant = 0; grant < grants.id.length; grant += 1) {
     const [from, until] = [grants.notBefore[grant] ?? 0, grants.expires[grant] ?? 0];
     if (from < until && until - from <= within) short.push(holdingOf(scene, grant));
   }
   const byPrincipal = groupBy(short.sort(compareHoldings), ({ grant }) => grants.principal[grant] ?? 0);
-  const matters = new Uint8Array(roles.name.length + identities.subject.length);
+  const matters = new Uint8Array(countPrincipals(scene.policy.tables));
   for (const principal of byPrincipal.keys()) matters[principal] = 1;
   return groupsNear(scene.policy, matters, scene.counted.parties()).flatMap(({ principals, parties }) => {
     const holdings = principals.flatMap((principal) => byPrincipal.get(principal) ?? []).sort(compareHoldings);

@@ -34,7 +34,7 @@ export function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
   return { sightings, repair: sightings.flatMap(({ grants }) => [...grants]) };
 }
 
-/** The region in which a grant counts at or below a namespace; null if there is none. */
+/** The region in which a grant counts at or below a namespace; null if it counts nowhere there. */
 export function regionUnder(nodes: Nodes, { row, inherit }: Holding, under: number): RowRegion | null {
   if (under <= row && row < endOf(nodes, under)) return { row, extent: inherit ? 'subtree' : 'exact', except: [] };
   const above = row < under && under < endOf(nodes, row);

@@ -27,7 +27,7 @@ export const STEPS_OF = Object.freeze({
 export class TooManySteps extends Error {}
 
 export interface ProofBudget {
-  /** All steps that there were. */
+  /** All steps, spent or not. */
   readonly steps: number;
   /** Throws `TooManySteps` once there are none left. */
   readonly spend: (steps: number) => void;

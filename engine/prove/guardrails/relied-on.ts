@@ -10,13 +10,13 @@ export interface Reliance {
   readonly guardrail: string;
   /** In the order of the policy. */
   readonly pairs: readonly ExclusivePair[];
-  /** It was not worked out: that would have taken more steps than proofs may. Absent otherwise. */
+  /** Not known, because the proof would need more steps than the limit. Absent otherwise. */
   readonly unknown?: true;
 }
 
 /**
- * The pairs that are needed. `holds` proves the rule as if there were only these lists; it is asked at most `tries` times. With more
- * pairs, whole lists are tried, and with more lists each is named.
+ * The pairs that are needed. `holds` proves the rule as if there were only these lists; it is called at most `tries` times. With more
+ * pairs, entire lists are tried, and with more lists each is named.
  */
 export function reliedOn(
   exclusive: readonly List[],

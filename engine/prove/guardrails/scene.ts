@@ -2,23 +2,22 @@
 // guardrails name, and the people whom one guardrail applies to.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
-import { groupBy, remember } from '../../model/group.js';
+import { addTo, groupBy, remember } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
 import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
-import { makeReach } from '../cells/identities.js';
-import { type Membership, makeMembership } from '../cells/membership.js';
+import { identityRow, makeReach } from '../cells/identities.js';
+import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 import { type Patch, patchKey } from '../cells/regions.js';
-import { type Actors, makeActors } from './actors.js';
+import { type Actors, type Human, makeActors, providerOfGroup } from './actors.js';
 import type { Counted } from './counted.js';
-import { makePeople, type People } from './people.js';
 import type { ProofBounds, ProofBudget } from './proof-budget.js';
 import type { Beside } from './speech.js';
-import { statedTables } from '../../model/tables.js';
+import { identityAt, statedTables } from '../../model/tables.js';
 
 export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, { readonly kind: Kind }>;
 
@@ -127,4 +126,57 @@ function joined(alike: readonly Sighting[]): Sighting {
 function union(lists: readonly RowNumbers[]): RowNumbers {
   const [first = [], ...more] = lists;
   return more.every((list) => list === first) ? first : unionOfRows(lists);
+}
+
+// The people and groups of a policy. An identity that `people` does not name is a person of its own; a group is nobody's.
+
+/** A human whom `people` names. */
+interface Person extends Human {
+  readonly name: string;
+  /** The sorted rows of the identities, without groups, that the policy grants something or has in a role. */
+  readonly rows: Int32Array;
+  /** Identities that the policy names only in `people`. They hold nothing, but a guardrail may name them. */
+  readonly others: readonly Identity[];
+}
+
+interface People {
+  readonly named: readonly Person[];
+  /** The named person of an identity row. */
+  readonly ofIdentity: ReadonlyMap<number, Person>;
+  /** Every identity that `people` names belongs to somebody, also those without a row. */
+  readonly identityOf: (row: number) => Identity;
+  readonly isGroup: (row: number) => boolean;
+  /** By provider, the rows of its groups. */
+  readonly groupsOf: ReadonlyMap<string, readonly number[]>;
+}
+
+function makePeople(policy: PreparedPolicy, declared: readonly PolicyPerson[]): People {
+  const { tables } = policy;
+  const named = declared.map(({ name, identities }): Person => {
+    const own = identities.filter(({ provider }) => providerOfGroup(provider) === null);
+    const rows = own.map((identity) => identityRow(policy, identity));
+    return {
+      name,
+      own,
+      // Somebody who is known by a group has signed in there.
+      strange: identities.flatMap(({ provider }) => providerOfGroup(provider) ?? []),
+      rows: Int32Array.from(rows.filter((row) => row !== undefined)).sort(),
+      others: own.filter((_, i) => rows[i] === undefined),
+    };
+  });
+  const claimedBy = tables.providers.map(providerOfGroup);
+  const groupsOf = new Map<string, number[]>();
+  if (claimedBy.some((provider) => provider !== null)) {
+    tables.identities.provider.forEach((provider, row) => {
+      const claims = claimedBy[provider] ?? null;
+      if (claims !== null) addTo(groupsOf, claims, row);
+    });
+  }
+  return {
+    named,
+    ofIdentity: new Map(named.flatMap((person) => Array.from(person.rows, (row) => [row, person]))),
+    identityOf: remember((row: number) => identityAt(tables, row)),
+    isGroup: (row) => (claimedBy[tables.identities.provider[row] ?? -1] ?? null) !== null,
+    groupsOf,
+  };
 }

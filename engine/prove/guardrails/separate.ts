@@ -1,29 +1,37 @@
 // `separate` (docs/language.md "Guardrails"): scopes that no person may hold together at or below a namespace. It is checked for every
 // person, every node, and all time.
-import { remember } from '../../model/group.js';
-import { commonScopes, haveCommon, NO_SCOPES, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
-import { mapTimeline, NOTHING } from '../../model/timeline.js';
+import { groupBy, remember } from '../../model/group.js';
+import {
+  commonScopes,
+  haveCommon,
+  NO_SCOPES,
+  type ScopeSet,
+  scopesWithout,
+  uniteScopes,
+} from '../../model/scope-set.js';
+import { countPrincipals } from '../../model/tables.js';
+import { during, either, mapTimeline, NOTHING, scopesDuring, type Timeline } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carriers, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
+import { carryingGrants, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
 import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
 import { STEPS_OF } from './proof-budget.js';
-import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
-import { separationRepair } from './separation-repair.js';
+import type { Finding, RuleOf, Scene, Sighting, World } from './scene.js';
 import { makeSpeech } from './speech.js';
 import { heldTogether } from './together.js';
+import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
 
 /** No two sides may be held together in one cell. */
 export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): Finding {
   const { nodes, policy, counted } = scene;
-  const { grants, roles, identities } = policy.tables;
+  const { grants, identities } = policy.tables;
   const broken = remember((held: ScopeSet): ScopeSet => heldOfSeveral(sides, held));
   const breaks = (held: ScopeSet): boolean => broken(held) !== NO_SCOPES;
   const node = nodes.rowOf.get(under) ?? 0;
   const holdings = concernedBy(scene, { under: node, scopes: uniteScopes(sides) });
   const principals = Int32Array.from(holdings, (holding) => grants.principal[holding.grant] ?? 0);
-  const matters = new Uint8Array(roles.name.length + identities.subject.length);
+  const matters = new Uint8Array(countPrincipals(policy.tables));
   for (const principal of principals) matters[principal] = 1;
   scene.spend(STEPS_OF.grouping * (grants.id.length + identities.subject.length));
   const groups = groupsNear(policy, matters, counted.parties());
@@ -69,8 +77,111 @@ function sightingsOf(
     spend(held.starts.length);
     return mapTimeline(held, broken);
   });
-  return patches.map((patch) => {
-    const grants = carriers(nodes, holdings, patch).map(({ grant }) => grant);
-    return { ...patch, people, grants: grants.sort((a, b) => a - b) };
+  return patches.map((patch) => ({ ...patch, people, grants: carryingGrants(nodes, holdings, patch) }));
+}
+
+// The repair of `separate`: an inclusion-minimal set of grants without which no identity holds scopes of two sides in one place at one
+// time. Grants only conflict within a cluster, so the search stays within clusters.
+
+/**
+ * The sorted rows of the grants to remove. Grants that conflict with few others are kept, so that the set is small. If two grants
+ * conflict only with each other, the one that more people have, or that counts in more places, is kept: the exception goes, not the
+ * rule.
+ */
+function separationRepair(world: World, sides: readonly ScopeSet[], clusters: readonly Cluster[]): readonly number[] {
+  const { nodes } = world;
+  const candidates = [...candidatesOf(sides, clusters).values()].sort(
+    (a, b) =>
+      a.conflicts - b.conflicts ||
+      peopleOf(world, b.holding) - peopleOf(world, a.holding) ||
+      placesOf(nodes, b.holding) - placesOf(nodes, a.holding) ||
+      a.holding.grant - b.holding.grant,
+  );
+  const kept = clusters.map(() => new Map<number, Kept>());
+  const concerned = uniteScopes(sides);
+  const removed: number[] = [];
+  for (const { holding, side, places } of candidates) {
+    const rows = rowsAbove(nodes, holding.row);
+    const conflicts = (place: number): boolean => {
+      const scopes = kept[place];
+      return scopes !== undefined && haveCommon(scopesBeside(scopes, holding, rows), scopesWithout(concerned, side));
+    };
+    if (side === NO_SCOPES || places.some(conflicts)) removed.push(holding.grant);
+    else for (const place of places) keep(kept[place], holding, rows);
+  }
+  return removed.sort((a, b) => a - b);
+}
+
+function peopleOf({ policy, reach }: World, { grant }: Holding): number {
+  return reach(policy.tables.grants.principal[grant] ?? 0).length;
+}
+
+function placesOf(nodes: Nodes, { row, inherit }: Holding): number {
+  return inherit ? endOf(nodes, row) - row : 0;
+}
+
+interface Candidate {
+  readonly holding: Holding;
+  /** The side whose scopes it gives; 0 if it breaks the rule by itself. */
+  readonly side: ScopeSet;
+  /** Indexes of the clusters that it is in. */
+  readonly places: number[];
+  /** How many grants of other sides it meets there. This is only an estimate, because time is ignored. */
+  conflicts: number;
+}
+
+function candidatesOf(sides: readonly ScopeSet[], clusters: readonly Cluster[]): ReadonlyMap<number, Candidate> {
+  const candidates = new Map<number, Candidate>();
+  clusters.forEach(({ holdings }, place) => {
+    const meeting = holdings.map((holding) => {
+      const touched = sides.filter((side) => haveCommon(side, holding.scopes));
+      const candidate = candidates.get(holding.grant) ?? {
+        holding,
+        side: touched.length === 1 ? (touched[0] ?? NO_SCOPES) : NO_SCOPES,
+        places: [],
+        conflicts: 0,
+      };
+      candidates.set(holding.grant, candidate);
+      candidate.places.push(place);
+      return candidate;
+    });
+    const bySide = groupBy(meeting, ({ side }) => side);
+    for (const candidate of meeting) candidate.conflicts += meeting.length - (bySide.get(candidate.side)?.length ?? 0);
   });
+  return candidates;
+}
+
+/** The scopes over time of the grants that are kept, for one node of a cluster. */
+interface Kept {
+  /** Of the kept grants bound there. */
+  readonly at: Timeline;
+  /** Of the kept grants bound there that inherit. */
+  readonly passed: Timeline;
+  /** Of the kept grants bound there or below. */
+  readonly inside: Timeline;
+}
+
+const NONE: Kept = { at: NOTHING, passed: NOTHING, inside: NOTHING };
+
+/** The scopes that kept grants give in any place where this grant would count, while it is in force. */
+function scopesBeside(kept: ReadonlyMap<number, Kept>, holding: Holding, above: readonly number[]): ScopeSet {
+  const here = kept.get(holding.row) ?? NONE;
+  return uniteScopes([
+    scopesDuring(holding.inherit ? here.inside : here.at, holding),
+    ...above.map((row) => scopesDuring(kept.get(row)?.passed ?? NOTHING, holding)),
+  ]);
+}
+
+function keep(kept: Map<number, Kept> | undefined, holding: Holding, above: readonly number[]): void {
+  const given = during({ ...holding, value: holding.scopes });
+  const { at, passed, inside } = kept?.get(holding.row) ?? NONE;
+  kept?.set(holding.row, {
+    at: either(at, given),
+    passed: holding.inherit ? either(passed, given) : passed,
+    inside: either(inside, given),
+  });
+  for (const row of above) {
+    const known = kept?.get(row) ?? NONE;
+    kept?.set(row, { ...known, inside: either(known.inside, given) });
+  }
 }

@@ -6,8 +6,8 @@ import { firstFrom } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } from '../../model/scope-set.js';
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carriers, type Holding, outermost, type Rows } from '../cells/holdings.js';
-import { type Group, identityText } from '../cells/identities.js';
+import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
+import { type Group } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
 import type { Patch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
@@ -15,6 +15,7 @@ import { humanOf } from './counted.js';
 import { STEPS_OF } from './proof-budget.js';
 import type { Scene, Sighting } from './scene.js';
 import type { Beside, Speech } from './speech.js';
+import { identityText } from '../../model/tables.js';
 
 export interface Together {
   readonly sightings: readonly Sighting[];
@@ -71,9 +72,8 @@ export function heldTogether(
       for (const alike of groupBy(pairs, ({ beside }) => beside.join()).values()) {
         const those = [...new Set(alike.map(({ person }) => person))].sort((a, b) => a - b);
         for (const patch of patches) {
-          const grants = carriers(nodes, all, patch).map(({ grant }) => grant);
           const beside = alike[0]?.beside ?? [];
-          sightings.push({ ...patch, people: those, beside, grants: grants.sort((a, b) => a - b) });
+          sightings.push({ ...patch, people: those, beside, grants: carryingGrants(nodes, all, patch) });
         }
       }
     }
@@ -85,7 +85,7 @@ export function heldTogether(
 function makePairs(scene: Scene, speech: Speech): (party: number, joiner: number) => Pair | null {
   const { people, counted, policy } = scene;
   const pair = (person: number, other: number, more: Beside | null): Pair | null =>
-    more === null ? null : { person, beside: sortTexts([identityText(policy, other), ...more]) };
+    more === null ? null : { person, beside: sortTexts([identityText(policy.tables, other), ...more]) };
   return (party, joiner) => {
     if (people.isGroup(party) && people.isGroup(joiner))
       return pair(party, joiner, speech.anyoneBeside([party, joiner]));

@@ -4,9 +4,9 @@ import { commonScopes, NO_SCOPES, scopeNames, type ScopeSet, uniteScopes } from 
 import { compareTexts, sortTexts } from '../../model/order.js';
 import { firstFrom, sortedRows } from '../../model/row-lists.js';
 import type { ScopeName } from '../../model/scope.js';
-import { identityText } from '../cells/identities.js';
 import type { RowNumbers, Scene, Sighting } from './scene.js';
 import { statedId } from '../../model/narrow-members.js';
+import { identityText } from '../../model/tables.js';
 
 /** One identity of a person that holds some of the witness's cells. */
 export interface WitnessPart {
@@ -47,7 +47,7 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
   const names = sightings.reduce((sum, sighting) => sum + namedIn(sighting).length * grantsIn(sighting).length, 0);
 
   const partOf = (identity: number, sighting: Sighting, by: RowNumbers): WitnessPart => {
-    const text = identityText(policy, identity);
+    const text = identityText(policy.tables, identity);
     if (names > limits.witnessNames) return { identity: text };
     const own = [...by].filter((grant) => holds(identity, grant));
     const given = uniteScopes(own.map((grant) => grants.scopes[grant] ?? NO_SCOPES));

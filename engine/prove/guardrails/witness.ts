@@ -3,8 +3,9 @@
 import { groupBy, remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { compareLists } from '../../model/order.js';
+import { identityText } from '../../model/tables.js';
 import { type CitedGrant, type CitedRole, grantRefsWithRole } from '../cells/held-grants.js';
-import { identityText, makeOrder } from '../cells/identities.js';
+import { makeOrder } from '../cells/identities.js';
 import { pathAt } from '../cells/nodes.js';
 import { comparePatches, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
 import { STEPS_OF } from './proof-budget.js';
@@ -52,15 +53,15 @@ export function toWitnesses(scene: Scene, sightings: readonly Sighting[], naming
   for (const { people, grants, alsoAt = [] } of sightings)
     scene.spend(STEPS_OF.witness + STEPS_OF.named * (people.length + grants.length + alsoAt.length));
   const same = makeInterning();
-  const whole = sightings.flatMap((sighting) => withBeside(scene, sighting));
-  const byGrants = joinSightings(whole, ({ grants }) => grants.join());
+  const complete = sightings.flatMap((sighting) => withBeside(scene, sighting));
+  const byGrants = joinSightings(complete, ({ grants }) => grants.join());
   const interned = byGrants.map((sighting) => ({ ...sighting, people: same(sighting.people) }));
   const byPeople = joinSightings(interned, ({ people }) => people).toSorted(comparePatches);
   const joined = naming === 'place by place' ? joinPeople(scene, byPeople) : byPeople;
   const bringers = makeBringers(scene, joined);
   const named = joined.map((sighting) => ({ sighting, rows: same(bringers.identitiesOf(sighting)) }));
   const order = makeOrder(
-    { count: policy.tables.identities.subject.length, textOf: (identity) => identityText(policy, identity) },
+    { count: policy.tables.identities.subject.length, textOf: (identity) => identityText(policy.tables, identity) },
     named.map(({ rows }) => rows),
   );
   const textsOf = remember((rows: RowNumbers) => order(rows).map(({ text }) => text));

@@ -1,15 +1,15 @@
 // The map of effective rights: who holds what where, for any namespaces and any identities together, at an instant or at any time. It
 // counts cells (docs/meaning.md "Cells"), so a collapsed part of the picture says exactly how much of it is held.
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { Instant } from '../../model/instant.js';
 import { invariant } from '../../model/invariant.js';
 import { type ScopeName, SCOPES } from '../../model/scope.js';
 import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
-import { type PolicyTables, statedTables } from '../../model/tables.js';
+import { identityText, type PolicyTables, statedTables } from '../../model/tables.js';
 import type { Vocabulary } from '../../model/vocabulary.js';
 import { instantsOf } from '../cells/count-cells.js';
 import { grantsOf, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
-import { identityText, principalsOfClass } from '../cells/identities.js';
+import { principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { makeTallier, type Steps, type Tally } from './tally.js';
 
@@ -47,13 +47,12 @@ export interface Counting {
 
 /** The policy must be compiled. */
 export function makeAccessMap(policy: Policy): AccessMap {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const { tables, holders } = prepared;
   const nodes = makeNodes(namedPaths(prepared));
   const rights = makeRights(prepared, nodes);
   const scopes = shownScopes(tables.vocabulary);
-  const identities = tables.identities.subject.map((_, row) => identityText(prepared, row));
+  const identities = tables.identities.subject.map((_, row) => identityText(tables, row));
   const count: AccessMap['count'] = (rows, at) => {
     const counts = new Map<number, number>();
     for (const row of rows) {
@@ -167,7 +166,7 @@ function rolesOf(tables: PolicyTables, identities: readonly string[]): readonly 
     const member = stated.members.member[edge] ?? 0;
     if (member < roles.length) roles[role]?.roles.push(member);
     else {
-      const row = rowOf.get(identityText({ tables: stated }, member - roles.length));
+      const row = rowOf.get(identityText(stated, member - roles.length));
       if (row !== undefined) roles[role]?.identities.push(row);
     }
   });

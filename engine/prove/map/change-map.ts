@@ -7,6 +7,7 @@ import { NO_SCOPES, type ScopeSet, scopeSetOf, unionScopes } from '../../model/s
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import type { Region, ScopesThen } from '../cells/regions.js';
 import { type CountedSteps, makeTally, type Steps, type Tally } from './tally.js';
+import { addTo } from '../../model/group.js';
 
 /** What a map needs of a row: disjoint from the others, as those of a diff are. */
 export interface ChangeRow extends Region, ScopesThen {
@@ -58,13 +59,7 @@ export function makeChangeMap(gained: readonly ChangeRow[], lost: readonly Chang
 
 function byIdentity(rows: readonly ChangeRow[]): ReadonlyMap<string, readonly ChangeRow[]> {
   const found = new Map<string, ChangeRow[]>();
-  for (const row of rows) {
-    for (const identity of row.identities) {
-      const own = found.get(identity);
-      if (own === undefined) found.set(identity, [row]);
-      else own.push(row);
-    }
-  }
+  for (const row of rows) for (const identity of row.identities) addTo(found, identity, row);
   return found;
 }
 

@@ -1,7 +1,7 @@
 // How many of some identities hold each scope, as a function over namespace classes that counts any range of them in one search. A map of
 // rights is made of these: a collapsed row is a range of classes, a collapsed column a tally of several identities.
 import { remember } from '../../model/group.js';
-import { firstFrom } from '../../model/row-lists.js';
+import { firstFrom, grown } from '../../model/row-lists.js';
 import type { ScopeName } from '../../model/scope.js';
 import { hasScope, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 
@@ -49,7 +49,7 @@ export function makeTallier(scopes: readonly ScopeName[]): Tallier {
         if (row === undefined) {
           row = rowOf.size;
           rowOf.set(at, row);
-          if (rowOf.size * width > changes.length) changes = grown(changes);
+          changes = grown(changes, rowOf.size * width);
         }
         const now = steps.scopes[i] ?? NO_SCOPES;
         for (const { scope, by } of turnOf(then)(now)) {
@@ -99,12 +99,6 @@ function makeTurns(scopes: readonly ScopeName[]): (then: ScopeSet) => (now: Scop
       }),
     ),
   );
-}
-
-function grown(changes: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * changes.length);
-  larger.set(changes);
-  return larger;
 }
 
 /** By scope: how many pairs of an identity and a class of the range hold it. */

@@ -1,12 +1,11 @@
 // Every right that anybody holds from an instant on, in the unit that a reviewer can decide: one identity, one grant, one stretch of
 // time, and all the ways in which the identity holds the grant. Each cell that is held from then on is in exactly the rights of the
 // grants that give it (docs/access-review.md "What a row is").
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy, remember } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
-import { invariant } from '../../model/invariant.js';
 import { isWithin, type NamespacePath } from '../../model/namespace.js';
 import { statedRow } from '../../model/narrow-members.js';
 import { compareNumbers, compareTexts } from '../../model/order.js';
@@ -15,10 +14,11 @@ import { commonScopes, NO_SCOPES, scopeNames, type ScopeSet, scopeSetOf } from '
 import { type Piece, piecesOf, SOMETHING, unionOf } from '../../model/timeline.js';
 import { type ChainLink, type CitedGrant, grantRefs, linkOf, narrowedLinks } from '../cells/held-grants.js';
 import { type Holding, holdingsIn, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
-import { identityRow, identityText, principalsOfClass } from '../cells/identities.js';
+import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { edgesAbove, edgesOfMember, makeMembership } from '../cells/membership.js';
 import { endOf, makeNodes, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
+import { identityText } from '../../model/tables.js';
 
 /** Which rights are looked at. Null means all; an empty list means none. */
 export interface RightsSelection {
@@ -51,8 +51,7 @@ export interface HeldRight {
 
 /** Sorted by identity, namespace, grant and time. Null if there are more than `most`. */
 export function heldRights(policy: Policy, selection: RightsSelection, most: number): readonly HeldRight[] | null {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const { tables, holders } = prepared;
   const rights = makeRights(prepared, makeNodes(namedPaths(prepared), [selection.under]));
   const ofClass = remember((holder: number) => classRights(rights, selection, holder));
@@ -65,7 +64,7 @@ export function heldRights(policy: Policy, selection: RightsSelection, most: num
   for (const row of rows) {
     const held = ofClass(holders.classOf[row] ?? -1);
     if (found.length + held.length > most) return null;
-    const identity = identityText(prepared, row);
+    const identity = identityText(tables, row);
     for (const { right, holdings } of held) found.push({ identity, ...right, ways: waysOf(row, holdings) });
   }
   const place = new Map(rights.nodes.paths.map((path, row) => [path, row]));
@@ -87,9 +86,9 @@ export function selectedHoldings(
 ): readonly Holding[] {
   const row = rights.nodes.rowOf.get(under) ?? 0;
   const places = [{ from: row, until: endOf(rights.nodes, row) }];
-  const asked = scopes === null ? null : scopeSetOf(scopes);
+  const wanted = scopes === null ? null : scopeSetOf(scopes);
   return holdingsIn(rights, principals, places).flatMap((holding) => {
-    const selected: ScopeSet = asked === null ? holding.scopes : commonScopes(holding.scopes, asked);
+    const selected: ScopeSet = wanted === null ? holding.scopes : commonScopes(holding.scopes, wanted);
     const isLater = holding.until > at && holding.from < holding.until;
     return isLater && selected !== NO_SCOPES ? [{ ...holding, scopes: selected }] : [];
   });

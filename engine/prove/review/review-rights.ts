@@ -1,17 +1,15 @@
 // What has become of rights that were reviewed: which are still held under a policy, cell by cell, whatever grant gives them now, and what
 // is held that was not there before (docs/access-review.md "Check the decisions").
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { groupBy } from '../../model/group.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
-import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { commonScopes, scopeSetOf } from '../../model/scope-set.js';
 import { combine, NOTHING, type Timeline, without } from '../../model/timeline.js';
-import { instantsOf, scopesOfAny } from '../cells/count-cells.js';
-import { makeFold } from '../cells/fold.js';
+import { foldRights } from '../cells/fold.js';
 import {
   type CitedGrant,
   type CitedRole,
@@ -28,12 +26,13 @@ import {
   reachOf,
   type Rows,
 } from '../cells/holdings.js';
-import { identityRow, identityText, principalsOfClass } from '../cells/identities.js';
+import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import { comparePatches, type Patch, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
-import { type CellRow, makeRows } from '../cells/rows.js';
-import { walkRights } from '../cells/walk.js';
+import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
+import { type Walk } from '../cells/walk.js';
 import { type RightsSelection, selectedHoldings } from './held-rights.js';
+import { identityText } from '../../model/tables.js';
 
 /** A right as it was frozen, and what was decided about it; null if nothing was. */
 export interface ReviewedRight {
@@ -76,8 +75,7 @@ export function reviewRights(
   reviewed: readonly ReviewedRight[],
   selection: RightsSelection,
 ): RightsNow {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'only a compiled policy names identities');
+  const prepared = compiledOf(policy);
   const nodes = makeNodes(
     namedPaths(prepared),
     sortPaths([selection.under, ...reviewed.map(({ namespace }) => namespace)]),
@@ -115,7 +113,10 @@ export function reviewRights(
     }
   }
   const frozenOf = (row: number): readonly Holding[] =>
-    holdingsOf(nodes, reviewed, { indexes: byIdentity.get(identityText(prepared, row)) ?? [], at: selection.at });
+    holdingsOf(nodes, reviewed, {
+      indexes: byIdentity.get(identityText(prepared.tables, row)) ?? [],
+      at: selection.at,
+    });
   return { rights: now, appeared: findAppeared(prepared, nodes, { selection, presentOf, frozenOf }) };
 }
 
@@ -158,38 +159,20 @@ function rightNow(
   { present, spared }: Around,
 ): { readonly state: RightState; readonly left: readonly Patch[] } {
   if (own === undefined) return { state: 'ended', left: [] };
-  const folds = { left: makeFold(nodes, 'each'), gone: makeFold(nodes, 'all') };
-  const places = [reachOf(nodes, own)];
-  visitSides(nodes, places, [[own], present, spared], (row, at, below) => {
-    const [toGo, toGoBelow] = [
-      without(at[0] ?? NOTHING, at[2] ?? NOTHING),
-      without(below[0] ?? NOTHING, below[2] ?? NOTHING),
-    ];
-    const [now, nowBelow] = [at[1] ?? NOTHING, below[1] ?? NOTHING];
-    folds.left.visit(row, both(toGo, now), both(toGoBelow, nowBelow));
-    folds.gone.visit(row, without(toGo, now), without(toGoBelow, nowBelow));
-  });
-  const [left, isSomeGone] = [folds.left.finish(), folds.gone.finish().length > 0];
+  const walk = walkNear(nodes, [reachOf(nodes, own)], [[own], present, spared]);
+  const toGo = (held: Timeline = NOTHING, kept: Timeline = NOTHING): Timeline => without(held, kept);
+  const left = foldRights(walk, 'each', ([held, now = NOTHING, kept]) => combine(toGo(held, kept), now, commonScopes));
+  const gone = foldRights(walk, 'all', ([held, now = NOTHING, kept]) => without(toGo(held, kept), now));
+  const isSomeGone = gone.length > 0;
   if (left.length > 0) return { state: isSomeGone ? 'partly' : 'held', left };
   return { state: isSomeGone ? 'gone' : 'covered', left };
 }
 
-type Sides = readonly (readonly Holding[])[];
-
 /** Only the holdings in and above the places are walked. */
-function visitSides(
-  nodes: Nodes,
-  places: readonly Rows[],
-  sides: Sides,
-  visit: Parameters<typeof walkRights>[1],
-): void {
+function walkNear(nodes: Nodes, places: readonly Rows[], sides: Walk['sides']): Walk {
   const [from, until] = [places[0]?.from ?? 0, places.at(-1)?.until ?? 0];
   const near = sides.map((side) => side.filter(({ row }) => row < until && endOf(nodes, row) > from));
-  walkRights({ nodes, places, sides: near }, visit);
-}
-
-function both(a: Timeline, b: Timeline): Timeline {
-  return combine(a, b, commonScopes);
+  return { nodes, places, sides: near };
 }
 
 interface Present {
@@ -207,26 +190,16 @@ function findAppeared(
   const under = nodes.rowOf.get(selection.under) ?? 0;
   const places = [{ from: under, until: endOf(nodes, under) }];
   const causes = makeCauses(tables);
-  const space = {
-    nodes,
-    instants: instantsOf([tables]),
-    scopes: scopesOfAny([tables]),
-    identities: tables.identities.subject.length,
-    nameOf: (identity: number) => identityText(policy, identity),
-  };
-  const rows = makeRows(space, causes.all);
-  const asked =
+  const rows = makeRows(rowSpace(nodes, [tables]), causes.all);
+  const selected =
     selection.identities === null
       ? tables.identities.subject.keys()
       : new Set(selection.identities.flatMap((identity) => identityRow(policy, identity) ?? []));
-  for (const identity of asked) {
+  for (const identity of selected) {
     const present = presentOf(identity);
     if (present.length === 0) continue;
-    const fold = makeFold(nodes, 'each');
-    visitSides(nodes, places, [present, frozenOf(identity)], (row, at, below) => {
-      fold.visit(row, without(at[0] ?? NOTHING, at[1] ?? NOTHING), without(below[0] ?? NOTHING, below[1] ?? NOTHING));
-    });
-    for (const patch of fold.finish()) {
+    const walk = walkNear(nodes, places, [present, frozenOf(identity)]);
+    for (const patch of foldRights(walk, 'each', ([now = NOTHING, frozen = NOTHING]) => without(now, frozen))) {
       const found = rows.add(patch, [identity]);
       for (const { grant } of carriers(nodes, present, patch)) found.add(causes.of(grant));
     }

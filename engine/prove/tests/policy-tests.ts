@@ -11,7 +11,7 @@ import { comparePaths, type NamespacePath } from '../../model/namespace.js';
 import type { ExpectedAccess, ExpectedVisibility, Place, PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { isScopeName, type ScopeName, scopeOf } from '../../model/scope.js';
 import { decide } from '../../evaluate/decide.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import { visibility } from '../../evaluate/visibility.js';
 import { GRANTS_A_STEP } from './test-cost.js';
@@ -75,8 +75,7 @@ export function runPolicyTests(
     limits = ENGINE_LIMITS,
   }: { readonly tests?: readonly PolicyTest[]; readonly limits?: Pick<EngineLimits, 'testSteps'> } = {},
 ): PolicyTestReport {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'policy tests are run against a compiled policy');
+  const prepared = compiledOf(policy);
   const carriers: (readonly GrantRef[])[] = [];
   const heldBy = makeHeldBy(prepared);
   const misses = { left: limits.testSteps };

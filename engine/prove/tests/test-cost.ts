@@ -1,13 +1,12 @@
-// How much work the tests of a policy are. An access is asked about with each identity of the actor. A test without `at` runs once for each
+// How much work the tests of a policy are. An access is decided for each identity of the actor. A test without `at` runs once for each
 // interval that the windows of its actor's grants make, so the work grows with tests times grants. It is bounded before any test runs.
 import { groupDigits } from '../../diagnostics/fault-words.js';
 import type { Diagnostic } from '../../diagnostics/diagnostic.js';
 import { makeDiagnostic } from '../../diagnostics/report.js';
-import { type Policy, preparedOf } from '../../evaluate/policy.js';
+import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import { ENGINE_LIMITS, type EngineLimits } from '../../limits.js';
 import { remember } from '../../model/group.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
-import { invariant } from '../../model/invariant.js';
 import type { PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { grantsHeldBy } from './intervals.js';
 
@@ -26,8 +25,7 @@ export function costOfTests(
   policy: Policy,
   limits: Pick<EngineLimits, 'testSteps'> = ENGINE_LIMITS,
 ): Diagnostic | null {
-  const prepared = preparedOf(policy);
-  invariant(prepared !== null, 'policy tests are run against a compiled policy');
+  const prepared = compiledOf(policy);
   const { notBefore, expires } = prepared.tables.grants;
   const identitiesOf = new Map<string, readonly Identity[]>();
   const intervalsOf = remember((actor: string): Intervals => {
@@ -57,7 +55,7 @@ export function costOfTests(
   return makeDiagnostic({
     code: 'LIMIT_COUNT',
     file,
-    message: `the tests of the policy take more than ${groupDigits(limits.testSteps)} steps, ${groupDigits(most)} of them in this file: each access is asked about with each identity, in every interval that the windows of the actor's grants make`,
+    message: `the tests of the policy take more than ${groupDigits(limits.testSteps)} steps, ${groupDigits(most)} of them in this file: each access is decided for each identity, in every interval that the windows of the actor's grants make`,
     help: 'write fewer tests, give them `at` and fewer identities, or give the grants their windows at fewer different instants',
   });
 }

@@ -119,7 +119,7 @@ function rowsOf(rights: Rights, alone: Alone, losses: Losses): readonly UnusedRi
   });
   // Scopes of one grant that went the same way are one row.
   const rows = new Map<string, UnusedRight & { readonly kind: 'scopes' }>();
-  // Of a grant that could have gone as a whole, only those that did go.
+  // Of a grant that could have been dropped, only the scopes that were.
   const parts = scopesOfGrants(rights, alone.grants).filter(
     ([grant, scope]) => dropped.scopes.get(grant)?.has(scope) === true,
   );

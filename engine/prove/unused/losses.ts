@@ -13,7 +13,7 @@ interface Dropped {
 }
 
 export interface Losses {
-  /** Whether it alone met a need, with nothing else taken away. */
+  /** Whether it alone met a need, with nothing else dropped. */
   readonly needsScope: (grant: number, scope: ScopeName) => boolean;
   readonly needsMembership: (membership: number) => boolean;
   readonly lastOfGrant: (grant: number) => Instant | null;

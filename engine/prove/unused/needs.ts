@@ -1,11 +1,15 @@
 // What past decisions needed: that somebody held a scope at a place and an instant. Each need is kept once, with every right that met it
 // (its grants, and the memberships that lead to them), however often it came up.
 import { addTo, remember } from '../../model/group.js';
-import type { Instant } from '../../model/instant.js';
+import { type Instant, instantOf } from '../../model/instant.js';
 import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
 import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
 import { gives, type Held, isInForce, keyOf, type Place, type PrincipalKey, type Rights, roleKey } from './rights.js';
+import { firstFrom } from '../../model/row-lists.js';
+import { formatIdentity } from '../../model/identity.js';
+import type { PolicySet } from '../../model/policy-set.js';
+import { knowsScope, vocabularyOf } from '../../model/vocabulary.js';
 
 /** Met as long as one of its grants is left, and a way of memberships from one of its identities to that grant. */
 export interface Need {
@@ -59,7 +63,7 @@ export function makeNeeds(rights: Rights): Needs {
       if (held.at > known.last) known.last = held.at;
       return;
     }
-    const grants = who.grants.filter((grant) => givesThere(rights, grant, held));
+    const grants = who.grants.filter((at) => rights.grants.slice(at, at + 1).some((grant) => gives(grant, held)));
     if (grants.length === 0) return;
     const { scope, at: last } = held;
     needs.set(key, { scope, identities: who.identities, grants, memberships: who.leading(grants), last });
@@ -76,11 +80,6 @@ export function makeNeeds(rights: Rights): Needs {
     all: () => [...needs.values()],
     count: () => needs.size,
   };
-}
-
-function givesThere({ grants }: Rights, at: number, { scope, namespace, extent, at: instant }: Held): boolean {
-  const grant = grants[at];
-  return grant !== undefined && gives(grant, { scope, namespace, extent, at: instant });
 }
 
 /** The visible set, cut where a grant of the actor begins: within each place, the same grants count everywhere. */
@@ -104,24 +103,14 @@ function placesOf(rights: Rights, who: Reached, { context, reach, visible }: See
 function makeReached(rights: Rights): (identities: readonly string[], at: Instant) => Reached {
   const known = new Map<string, Reached>();
   return (identities, at) => {
-    const interval = intervalOf(rights.cuts, at);
+    // How many of the cuts are at or before the instant.
+    const interval = firstFrom(rights.cuts.length, (i) => (rights.cuts[i] ?? Infinity) > at);
     const sorted = [...new Set(identities)].sort();
     const key = [interval, ...sorted].join('\n');
     let found = known.get(key);
     if (found === undefined) known.set(key, (found = reach(rights, { identities: sorted, interval, at })));
     return found;
   };
-}
-
-/** How many of the cuts are at or before the instant. */
-function intervalOf(cuts: readonly Instant[], at: Instant): number {
-  let [low, high] = [0, cuts.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((cuts[middle] ?? Infinity) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function reach(
@@ -168,4 +157,24 @@ function leadingTo(rights: Rights, memberships: readonly number[], grants: strin
     }
   }
   return leading.sort((a, b) => a - b);
+}
+
+// What the tests of a policy say must be allowed, as needs: a policy that loses a right by which one of them passes would not pass its own
+// tests.
+
+export function promisedBy(set: PolicySet, rights: Rights): readonly Need[] {
+  const vocabulary = vocabularyOf(set);
+  const needs = makeNeeds(rights);
+  // One instant of each interval.
+  const always: readonly Instant[] = [instantOf((rights.cuts[0] ?? 0) - 1), ...rights.cuts];
+  for (const { identities, at, allow, sees } of set.tests) {
+    const who = identities.map(formatIdentity);
+    const seen = sees.flatMap(({ family, namespaces }) => {
+      const scope = `${family}:read`;
+      return knowsScope(vocabulary, scope) ? namespaces.map((namespace) => ({ scope, namespace })) : [];
+    });
+    for (const instant of at === null ? always : [at])
+      for (const { scope, namespace } of [...allow, ...seen]) needs.addAccess(who, { scope, namespace, at: instant });
+  }
+  return needs.all();
 }

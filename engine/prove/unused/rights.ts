@@ -1,4 +1,4 @@
-// What a policy gives, as what could be taken away: its grants with each of their scopes, and its memberships. Looked up by who holds
+// What a policy gives, as what could be dropped: its grants with each of their scopes, and its memberships. Looked up by who holds
 // them.
 import { addTo } from '../../model/group.js';
 import { formatIdentity } from '../../model/identity.js';

@@ -20,8 +20,7 @@ import {
 import { scopeNames } from '../../../engine/model/scope-set.js';
 import type { PolicySet } from '../../../engine/model/policy-set.js';
 import { findUnused, type Smaller, withoutRights } from '../../../engine/prove/unused/find-unused.js';
-import { promisedBy } from '../../../engine/prove/unused/promised.js';
-import { makeNeeds, type Needs } from '../../../engine/prove/unused/needs.js';
+import { makeNeeds, type Needs, promisedBy } from '../../../engine/prove/unused/needs.js';
 import { rightsOf } from '../../../engine/prove/unused/rights.js';
 import { anyPath, anyScope, IDENTITIES, INSTANTS, windowedWorld } from '../oracle/worlds.js';
 
