@@ -53,7 +53,7 @@ const KINDS = kindsOf({
   'query.unknown_operator': {
     status: 400,
     title: 'The query uses an operator that does not exist',
-    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `startsWith`, `endsWith`, `isNull`, `has`, `hasAny` and `hasAll`; `and`, `or` and `not` combine conditions.',
+    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `containsIgnoreCase`, `startsWith`, `endsWith`, `isNull`, `has`, `hasAny` and `hasAll`; `and`, `or` and `not` combine conditions.',
   },
   'query.type_mismatch': {
     status: 400,

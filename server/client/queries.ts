@@ -36,6 +36,7 @@ interface Order<T> {
 }
 interface Patterns {
   readonly contains?: string;
+  readonly containsIgnoreCase?: string;
   readonly startsWith?: string;
   readonly endsWith?: string;
 }

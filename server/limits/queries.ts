@@ -6,6 +6,8 @@ export const QUERY_LIMITS = Object.freeze({
   /** Nesting of `and`, `or` and `not`. */
   depth: 8,
   listValues: 1000,
+  /** Of an operand of `containsIgnoreCase`: each different letter makes the look at each stored character longer. */
+  foldedCharacters: 100,
   propertyLevels: 4,
   pageSize: 500,
   defaultPageSize: 50,

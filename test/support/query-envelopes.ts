@@ -46,7 +46,7 @@ function fieldsOf(family: Family): readonly (readonly [name: string, kind: Field
 }
 
 const COMPARISONS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
-const PATTERNS = ['contains', 'startsWith', 'endsWith'];
+const PATTERNS = ['contains', 'containsIgnoreCase', 'startsWith', 'endsWith'];
 
 const keyed = (names: readonly string[], operand: fc.Arbitrary<unknown>): fc.Arbitrary<Json> =>
   fc.tuple(fc.constantFrom(...names), operand).map(([name, wanted]) => ({ [name]: wanted }));
@@ -55,7 +55,10 @@ const compared = (operand: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[]
   keyed(['in', 'notIn'], fc.array(operand, { maxLength: 3 })),
 ];
 const present = keyed(['isNull'], fc.boolean());
-const patterns = keyed(PATTERNS, text);
+const patterns = keyed(
+  PATTERNS,
+  text.map((value) => value.slice(0, QUERY_LIMITS.foldedCharacters)),
+);
 const containing = (value: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[] => [
   keyed(['has'], value),
   keyed(['hasAny', 'hasAll'], fc.array(value, { maxLength: 3 })),

@@ -31,7 +31,7 @@ const GRANTED = PLACES.slice(0, 11);
 const DEEP = PLACES.slice(17, 22);
 
 /** Texts that mean something to JSON, to SQL or to a terminal, and none that a store cannot hold. */
-export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300)];
+export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300), 'SS', 'ẞF', 'İ', 'ΣΑΣ', 'σας'];
 export const WORDS = [...TEXTS, ...POISON_TEXTS];
 
 const READS = 0b0101010101 as ScopeSet;

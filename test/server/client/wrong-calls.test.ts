@@ -13,6 +13,8 @@ export async function wrong(records: Client): Promise<void> {
   await records.query({ family: 'resource', namespace: '/labs', where: { name: { eqq: 'x' } } });
   // @ts-expect-error -- a misspelt operator of a property
   await records.count({ family: 'resource', namespace: '/labs', where: { 'properties.rank': { gtt: 3 } } });
+  // @ts-expect-error -- a text operator on a number
+  await records.count({ family: 'resource', namespace: '/labs', where: { revision: { containsIgnoreCase: '3' } } });
   // @ts-expect-error -- in a nested group
   await records.count({ family: 'resource', namespace: '/labs', where: { or: [{ nmae: { eq: 'x' } }] } });
   // @ts-expect-error -- a misspelt field to group by
@@ -57,7 +59,7 @@ export async function right(records: Client): Promise<readonly unknown[]> {
     family: 'resource',
     namespace: '/labs',
     where: {
-      or: [{ name: { contains: 'x' } }, { 'properties.rank': { gte: 3 } }],
+      or: [{ name: { containsIgnoreCase: 'x' } }, { 'properties.rank': { gte: 3 } }],
       createdAt: { gte: '2027-01-01T00:00:00Z' },
     },
     orderBy: [{ 'properties.rank': 'desc' }, { name: 'asc' }],

@@ -6,7 +6,7 @@ import { parseQuery } from '../../support/parse-query.js';
 
 const base = { family: 'resource', namespace: '/labs' };
 const OPERATORS =
-  'the operators are eq, ne, lt, lte, gt, gte, contains, startsWith, endsWith, in, notIn, isNull, has, hasAny, hasAll';
+  'the operators are eq, ne, lt, lte, gt, gte, contains, containsIgnoreCase, startsWith, endsWith, in, notIn, isNull, has, hasAny, hasAll';
 
 const FIELDS =
   'fields of your own are below `properties`, as in `properties.rank`; the others are id, family, namespace, name, description, properties, template, copiedFrom, revision, createdAt, updatedAt, createdBy, archivedAt';
