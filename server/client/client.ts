@@ -27,6 +27,8 @@ import type {
   CountEnvelope,
   Family,
   FieldOf,
+  IncludedIn,
+  IncludesOf,
   ItemOf,
   PageOf,
   QueryEnvelope,
@@ -37,6 +39,8 @@ import { pause } from './pause.js';
 import type { Transport } from './transport.js';
 
 type Selected<F extends Family> = readonly FieldOf<F>[] | undefined;
+type Included<F extends Family> = IncludesOf<F> | undefined;
+type Page<F extends Family, S, I> = PageOf<ItemOf<F, S>> & IncludedIn<F, I>;
 
 /** What is asked of the feed of changes. */
 export interface FeedAsked {
@@ -57,15 +61,15 @@ export interface Followed extends FeedAsked {
 
 interface Reads {
   /** One page. */
-  readonly query: <F extends Family, const S extends Selected<F> = undefined>(
-    query: QueryEnvelope<F, S>,
+  readonly query: <F extends Family, const S extends Selected<F> = undefined, const I extends Included<F> = undefined>(
+    query: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ) => Promise<PageOf<ItemOf<F, S>>>;
+  ) => Promise<Page<F, S, I>>;
   /** Page after page. Each is requested only when it is needed. `page.next` of one goes on from there later. */
-  readonly pages: <F extends Family, const S extends Selected<F> = undefined>(
-    query: QueryEnvelope<F, S>,
+  readonly pages: <F extends Family, const S extends Selected<F> = undefined, const I extends Included<F> = undefined>(
+    query: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ) => AsyncGenerator<PageOf<ItemOf<F, S>>, void>;
+  ) => AsyncGenerator<Page<F, S, I>, void>;
   /** The records of all pages. */
   readonly records: <F extends Family, const S extends Selected<F> = undefined>(
     query: QueryEnvelope<F, S>,
@@ -162,18 +166,18 @@ export function makeClient(transport: Transport): Client {
 }
 
 function readsBy(ask: Ask): Reads {
-  const query = async <F extends Family, S extends Selected<F>>(
-    asked: QueryEnvelope<F, S>,
+  const query = async <F extends Family, S extends Selected<F>, I extends Included<F>>(
+    asked: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ): Promise<PageOf<ItemOf<F, S>>> => {
-    const page = await ask<PageOf<ItemOf<F, S>>>('queryRecords', { body: asked }, options);
+  ): Promise<Page<F, S, I>> => {
+    const page = await ask<Page<F, S, I>>('queryRecords', { body: asked }, options);
     if (page.family !== asked.family) throw new AnswerError(200, 'the answer is to another query');
     return page;
   };
-  const pages = async function* <F extends Family, S extends Selected<F>>(
-    asked: QueryEnvelope<F, S>,
+  const pages = async function* <F extends Family, S extends Selected<F>, I extends Included<F>>(
+    asked: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ): AsyncGenerator<PageOf<ItemOf<F, S>>, void> {
+  ): AsyncGenerator<Page<F, S, I>, void> {
     for (let after = asked.page?.after ?? null; ;) {
       const page = await query({ ...asked, page: { ...asked.page, after } }, options);
       yield page;

@@ -13,6 +13,8 @@ export const QUERY_LIMITS = Object.freeze({
   defaultPageSize: 50,
   orderKeys: 16,
   selectFields: 100,
+  /** Different records that the records of a page may name by one included reference. */
+  included: 1_000,
   /** Groups and values of an aggregate. */
   groups: 1_000,
   groupValues: 10,

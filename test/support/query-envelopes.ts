@@ -6,7 +6,7 @@ import { coreFields } from '../../server/query/fields.js';
 import { QUERY_LIMITS } from '../../server/limits/queries.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
-import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, WORDS } from './query-worlds.js';
+import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, REFERENCES, WORDS } from './query-worlds.js';
 
 export interface Envelope {
   readonly family: Family;
@@ -31,7 +31,7 @@ const instant = fc.constantFrom(
   '0000-01-01T00:00:00Z',
   '9999-12-31T00:00:00+23:00',
 );
-const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
+const named = fc.constantFrom(...PLACES, ...FAMILIES, ...REFERENCES, idOf('1eef'), 'anna', 'pending');
 
 type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
 
