@@ -29,6 +29,7 @@ import { counterStatement, matchStatement } from './visible-counts.js';
 export interface RecordPage {
   /** The JSON text of a list of records. */
   readonly items: string;
+  /** How many records are shown, included ones too. */
   readonly count: number;
   /** The ids of these records, with commas between them. */
   readonly ids: string;
@@ -79,7 +80,11 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
-  return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(all), included: includedJson(plan, all), next };
+  const included = includedJson(plan, all);
+  if (included === null) return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), included, next };
+  // A record of the page may be included as well.
+  const ids = new Set(pageIds(all).split(',').filter((id) => id !== ''));
+  return { items: itemsJson(rows), count: ids.size, ids: [...ids].join(','), included, next };
 }
 
 /** Always the statement for large records, so that what is included belongs to the records that the page shows. */
