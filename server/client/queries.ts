@@ -51,7 +51,9 @@ type Operators<T> = [NonNullable<T>] extends [string]
   ? Equality<NonNullable<T>> & Order<NonNullable<T>> & Patterns
   : [NonNullable<T>] extends [number]
     ? Equality<number> & Order<number>
-    : Presence;
+    : [NonNullable<T>] extends [boolean]
+      ? Equality<boolean>
+      : Presence;
 
 /** The operators of a member of a document, whose type nobody knows before. */
 export type PropertyOperators = Equality<Scalar> & Order<string | number> & Patterns & Containment;

@@ -304,10 +304,10 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
       if (wanted !== null && wanted !== 'number') return mismatch(WANTED[wanted]);
       return Number.isFinite(value) ? { type: 'number', value: String(value) } : mismatch('must be a finite number');
     case 'boolean':
-      return wanted === null ? { type: 'boolean', value } : mismatch(WANTED[wanted]);
+      return wanted === null || wanted === 'boolean' ? { type: 'boolean', value } : mismatch(WANTED[wanted]);
     case 'string':
       if (wanted === 'instant') return readInstant(value);
-      if (wanted === 'number') return mismatch(WANTED.number);
+      if (wanted === 'number' || wanted === 'boolean') return mismatch(WANTED[wanted]);
       return isStorableText(value) ? { type: 'text', value } : mismatch(UNSTORABLE);
     default:
       return mismatch(value === null ? 'must not be null; use isNull' : wanted === null ? WANTED.any : WANTED[wanted]);
@@ -317,6 +317,7 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
 const WANTED = Object.freeze({
   text: 'must be a string',
   number: 'must be a number',
+  boolean: 'must be true or false',
   instant: 'must be an instant with at most three digits after the second, like 2027-01-01T00:00:00.000Z',
   any: 'must be a number, a string or a boolean',
 });

@@ -87,8 +87,9 @@ function readAggregate(
 /** A field whose values can be told apart and ordered. */
 function readValue(named: Parameters<typeof readField>[0], faults: Faults): Field | null {
   const field = readField(named, faults);
-  if (field?.kind !== 'core' || field.type !== 'structure') return field;
-  faults.add(named.place, 'query.type_mismatch', 'has no order: the field holds an object or a list');
+  if (field?.kind !== 'core' || (field.type !== 'structure' && field.type !== 'boolean')) return field;
+  const held = field.type === 'boolean' ? 'true or false' : 'an object or a list';
+  faults.add(named.place, 'query.type_mismatch', `has no order: the field holds ${held}`);
   return null;
 }
 

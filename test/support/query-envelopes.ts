@@ -33,7 +33,7 @@ const instant = fc.constantFrom(
 );
 const named = fc.constantFrom(...PLACES, ...FAMILIES, ...REFERENCES, idOf('1eef'), 'anna', 'pending');
 
-type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
+type FieldKind = 'boolean' | 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
 
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
@@ -69,6 +69,7 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   state: fc.oneof(...compared(fc.constantFrom('pending', 'running', 'failed', 'cancelled')), patterns, present),
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
+  boolean: fc.oneof(keyed(['eq', 'ne'], fc.boolean()), keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })), present),
   structure: present,
   slots: fc.oneof(present, ...containing(named)),
   property: fc.oneof(
@@ -119,7 +120,7 @@ function orders(family: Family): fc.Arbitrary<readonly Json[]> {
 const direction = fc.constantFrom('asc', 'desc');
 
 function orderable(family: Family): readonly string[] {
-  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' || kind === 'slots' ? [] : [name]));
+  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' || kind === 'slots' || kind === 'boolean' ? [] : [name]));
 }
 
 export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {

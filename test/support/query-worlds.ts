@@ -91,11 +91,12 @@ const reference = fc.constantFrom(null, ...REFERENCES);
 
 const own: Readonly<Record<Family, fc.Arbitrary<Json>>> = {
   namespace: fc.constant({}),
-  'resource-template': fc.record({ version: word, schema: fc.constantFrom({}, { type: 'object' }) }),
+  'resource-template': fc.record({ version: word, schema: fc.constantFrom({}, { type: 'object' }), uniqueName: fc.constant(false) }),
   resource: fc.record({ template: reference, copiedFrom: reference }),
   'process-template': fc.record({
     version: word,
     schema: fc.constant({}),
+    uniqueName: fc.constant(false),
     slots: fc.constantFrom([], [{ name: 'in', template: REFERENCES[0], required: true }]),
   }),
   'process-run': fc.record({
