@@ -166,6 +166,12 @@ export const MOVE_SHAPE = bodyShape<TypeOf<typeof MOVE_SCHEMA>>(MOVE_SCHEMA);
 export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
 export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
 
+/** What a resource that is found by its name holds. */
+export const BY_NAME_SCHEMA = closed('NamedResource', { description, properties: document, template: schema({ ...template, type: 'string' }) }, [
+  'template',
+]);
+export const BY_NAME_SHAPE = bodyShape<TypeOf<typeof BY_NAME_SCHEMA>>(BY_NAME_SCHEMA);
+
 /** For routes that take no body or an empty object. */
 export const EMPTY_SHAPE = bodyShape<object>(closed('Nothing', {}));
 

@@ -12,6 +12,7 @@ import {
   type Made,
   type NewVersion,
   nameOf,
+  type NamedResource,
   NAMES,
   type NamespaceThere,
   type NewNamespace,
@@ -93,10 +94,24 @@ interface Reads {
   readonly whoami: (options?: CallOptions) => Promise<AnswerOf<'whoami'>>;
 }
 
+export interface PutOptions extends KeyedOptions {
+  readonly revision?: number;
+  readonly onlyNew?: boolean;
+}
+
 /** An actor who may not read what it writes gets the id and the revision alone. */
 interface Writes {
   /** Creates a namespace, or finds that it is there as described. */
   readonly putNamespace: (path: string, body?: NewNamespace, options?: CallOptions) => Promise<NamespaceThere>;
+  /**
+   * Creates or changes the resource of that name, whose template asks for unique names. With a `revision`, only that is
+   * changed; with `onlyNew`, it is only created.
+   */
+  readonly putByName: (
+    at: { readonly namespace: string; readonly name: string },
+    body: NamedResource,
+    options?: PutOptions,
+  ) => Promise<Written<'resource'>>;
   readonly create: <F extends Made>(family: F, body: NewRecord<F>, options?: KeyedOptions) => Promise<Written<F>>;
   /** Changes the record as it was at that revision. If it has changed since, rejects with `record.precondition`. */
   readonly change: <F extends Family>(
@@ -231,6 +246,12 @@ function readsBy(ask: Ask): Reads {
 function writesBy(ask: Ask): Writes {
   return {
     putNamespace: (path, body = {}, options) => ask('putNamespace', { path, body }, options),
+    putByName: ({ namespace, name }, body, { revision, onlyNew = false, ...options } = {}) =>
+      ask(
+        'putResourceByName',
+        { query: { namespace, name }, body, onlyNew, ...(revision === undefined ? {} : { revision }), ...keyOf(options) },
+        options,
+      ),
     create: (family, body, options = {}) => ask(`create${NAMES[family]}`, { body, ...keyOf(options) }, options),
     change: (family, at, body, options) => ask(`change${NAMES[family]}`, { ...nameOf(family, at), body }, options),
     archive: (family, at, options) => ask(`archive${NAMES[family]}`, nameOf(family, at), options),
