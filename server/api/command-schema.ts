@@ -101,7 +101,19 @@ export const PATCH_SCHEMAS = Object.freeze({
 
 /** Members of a record that a change cannot name: a client that sends back what it has read names them all. */
 const FIXED: ReadonlySet<string> = new Set([
-  ...['id', 'family', 'name', 'template', 'schema', 'version', 'slots', 'copiedFrom', 'createdAt', 'createdBy', 'uniqueName'],
+  ...[
+    'id',
+    'family',
+    'name',
+    'template',
+    'schema',
+    'version',
+    'slots',
+    'copiedFrom',
+    'createdAt',
+    'createdBy',
+    'uniqueName',
+  ],
 ]);
 const SET_BY_GATEWAY: ReadonlySet<string> = new Set(['revision', 'updatedAt', 'archivedAt']);
 
@@ -167,9 +179,11 @@ export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties:
 export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
 
 /** What a resource that is found by its name holds. */
-export const BY_NAME_SCHEMA = closed('NamedResource', { description, properties: document, template: schema({ ...template, type: 'string' }) }, [
-  'template',
-]);
+export const BY_NAME_SCHEMA = closed(
+  'NamedResource',
+  { description, properties: document, template: schema({ ...template, type: 'string' }) },
+  ['template'],
+);
 export const BY_NAME_SHAPE = bodyShape<TypeOf<typeof BY_NAME_SCHEMA>>(BY_NAME_SCHEMA);
 
 /** For routes that take no body or an empty object. */

@@ -249,7 +249,13 @@ function writesBy(ask: Ask): Writes {
     putByName: ({ namespace, name }, body, { revision, onlyNew = false, ...options } = {}) =>
       ask(
         'putResourceByName',
-        { query: { namespace, name }, body, onlyNew, ...(revision === undefined ? {} : { revision }), ...keyOf(options) },
+        {
+          query: { namespace, name },
+          body,
+          onlyNew,
+          ...(revision === undefined ? {} : { revision }),
+          ...keyOf(options),
+        },
         options,
       ),
     create: (family, body, options = {}) => ask(`create${NAMES[family]}`, { body, ...keyOf(options) }, options),

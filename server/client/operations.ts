@@ -175,7 +175,8 @@ export const OPERATIONS = Object.freeze({
     'keyed',
   ),
   putResourceByName: operation<
-    { readonly query: { readonly namespace: string; readonly name: string } } & With<NamedResource> & Keyed &
+    { readonly query: { readonly namespace: string; readonly name: string } } & With<NamedResource> &
+      Keyed &
       Pick<Arguments, 'revision' | 'onlyNew'>,
     Written<'resource'>
   >('PUT /api/v1/resources/by-name', 'keyed'),

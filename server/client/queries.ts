@@ -109,7 +109,9 @@ export type IncludedIn<F extends Family, Includes> = Includes extends object
   ? {
       readonly included: {
         readonly [Name in keyof Includes & keyof References[F]]: References[F][Name] extends infer G extends Family
-          ? Readonly<Record<string, ItemOf<G, Includes[Name] extends { readonly select: infer S } ? S : undefined> | undefined>>
+          ? Readonly<
+              Record<string, ItemOf<G, Includes[Name] extends { readonly select: infer S } ? S : undefined> | undefined>
+            >
           : never;
       };
     }

@@ -101,7 +101,8 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
         return executed;
       } catch (error) {
         if (error instanceof PutOff) await judgements.settle();
-        const isStale = error instanceof Moved || error instanceof PutOff || isOvertaken(error) || isNameOvertaken(error);
+        const isStale =
+          error instanceof Moved || error instanceof PutOff || isOvertaken(error) || isNameOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
         throw isStale || isGivenUp(error) ? new ApiProblem('record.conflict', { cause: error }) : error;
       }

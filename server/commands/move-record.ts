@@ -60,7 +60,8 @@ async function move(
   const { family, destination, ifMatch, source } = moving;
   if (record === null || record.path !== storedPath(source)) throw new Moved();
   const { uniqueName, name, id } = record;
-  const claim = uniqueName && isMade(family) ? { family, namespace: destination, name, id, pointer: '/namespace' } : null;
+  const claim =
+    uniqueName && isMade(family) ? { family, namespace: destination, name, id, pointer: '/namespace' } : null;
   if (claim !== null) holdClaim(session, claim);
   assertOpen(ground, destination);
   if (record.archived) throw new ApiProblem('record.archived');

@@ -10,7 +10,16 @@ import type { Command, Done, Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
-import { byId, type Found, type Ground, lockRecord, type LockedRecord, readGround, readRecord, updateRecord } from './stored.js';
+import {
+  byId,
+  type Found,
+  type Ground,
+  lockRecord,
+  type LockedRecord,
+  readGround,
+  readRecord,
+  updateRecord,
+} from './stored.js';
 import { byUniqueName } from './unique-names.js';
 
 export interface PuttingByName {
@@ -67,7 +76,8 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
   const { id, namespace, name, fields, ifMatch, may } = putting;
   // What is in an archived namespace may still be changed.
   if (record === null) assertOpen(ground, namespace);
-  const isExpected = record === null ? ifMatch === null : may !== 'create' && (ifMatch ?? tagOf(record)) === tagOf(record);
+  const isExpected =
+    record === null ? ifMatch === null : may !== 'create' && (ifMatch ?? tagOf(record)) === tagOf(record);
   if (!isExpected) throw new ApiProblem('record.precondition');
   assertRoom(fields);
   const template = ground.records.get(fields.template.toLowerCase());

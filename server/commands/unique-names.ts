@@ -41,7 +41,11 @@ export async function assertFree(session: Session, claim: Claim): Promise<void> 
 }
 
 /** The condition of the unique index. */
-export function byUniqueName({ family, namespace, name }: Pick<Claim, 'family' | 'namespace'> & { readonly name: string }): Fragment {
+export function byUniqueName({
+  family,
+  namespace,
+  name,
+}: Pick<Claim, 'family' | 'namespace'> & { readonly name: string }): Fragment {
   return sql`x.family = ${familyCode(family)}::smallint AND x.path = ${storedPath(namespace)}::text AND x.name = ${name}::text
       AND x.unique_name AND x.archived_at IS NULL AND x.family IN (2, 4)`;
 }

@@ -70,7 +70,8 @@ const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>
     return value;
   },
   'if-none-match': (value) => {
-    if (value !== '*') throw misshapen('If-None-Match must be `*`: create the record, and leave alone one that is there');
+    if (value !== '*')
+      throw misshapen('If-None-Match must be `*`: create the record, and leave alone one that is there');
     return value;
   },
   'idempotency-key': (value) => {

@@ -76,7 +76,18 @@ export function* recordValues(
     yield [
       String(familyCode(row.family)),
       ...[row.id, row.path, row.name, row.description, row.properties, row.version, row.schema, row.slots],
-      ...[row.template, row.parameters, row.resources, row.state, String(row.uniqueName), row.archivedAt, at, at, createdBy, '1'],
+      ...[
+        row.template,
+        row.parameters,
+        row.resources,
+        row.state,
+        String(row.uniqueName),
+        row.archivedAt,
+        at,
+        at,
+        createdBy,
+        '1',
+      ],
     ];
   }
 }

@@ -47,7 +47,9 @@ export interface Refusal {
     | 'reference.not_found'
     | 'record.conflict'
     | 'record.name_taken'
-    | 'record.deleted' | 'record.refused' | 'record.invalid';
+    | 'record.deleted'
+    | 'record.refused'
+    | 'record.invalid';
   readonly pointer: string;
   readonly message: string;
 }

@@ -90,7 +90,7 @@ export function foldedSearch(text: string): FoldedSearch {
   let [from, to] = ['', ''];
   const wide = new Map<string, string>();
   for (const [source, target] of FOLDED) {
-    const isWide = [...target].length > 1;
+    const isWide = Array.from(target).length > 1;
     if (!(isWide ? mayTouch(target, wanted) : letters.has(target))) continue;
     const first = isWide ? wide.get(target) : target;
     if (first === undefined) {

@@ -160,7 +160,10 @@ function match(value: Fragment, operator: Pattern, text: string): Fragment {
 function containsFolded(value: Fragment, text: string): Fragment {
   const { wanted, from, to, wide } = foldedSearch(text);
   const narrow = from === '' ? value : sql`translate(${value}, ${from}::text, ${to}::text)`;
-  const folded = wide.reduce((before, [one, several]) => sql`replace(${before}, ${one}::text, ${several}::text)`, narrow);
+  const folded = wide.reduce(
+    (before, [one, several]) => sql`replace(${before}, ${one}::text, ${several}::text)`,
+    narrow,
+  );
   return sql`(CASE WHEN octet_length(${value}) = length(${value}) THEN strpos(lower(${value} COLLATE "C"), ${wanted}::text) > 0
     ELSE strpos(${folded}, ${wanted}::text) > 0 END)`;
 }

@@ -29,7 +29,11 @@ const PARENT: ReferenceField = {
   keys: sql`SELECT left(x.path, -strpos(reverse(left(x.path, -1)), '/')) AS key WHERE x.path <> '/'`,
 };
 
-const template = (family: Family): ReferenceField => ({ name: 'template', family, keys: sql`SELECT x.template AS key` });
+const template = (family: Family): ReferenceField => ({
+  name: 'template',
+  family,
+  keys: sql`SELECT x.template AS key`,
+});
 
 /** Each of a list of ids. Whatever is stored, what is no id is left out. */
 const each = (list: Fragment): Fragment =>

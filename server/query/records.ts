@@ -81,9 +81,14 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
   const included = includedJson(plan, all);
-  if (included === null) return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), included, next };
+  if (included === null)
+    return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), included, next };
   // A record of the page may be included as well.
-  const ids = new Set(pageIds(all).split(',').filter((id) => id !== ''));
+  const ids = new Set(
+    pageIds(all)
+      .split(',')
+      .filter((id) => id !== ''),
+  );
   return { items: itemsJson(rows), count: ids.size, ids: [...ids].join(','), included, next };
 }
 

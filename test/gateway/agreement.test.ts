@@ -74,7 +74,8 @@ async function judge(
   expect(asList(whole).items).toEqual(expected.map((record) => selected(record, envelope.select)));
   const included = includedOf(records, asker, { family: envelope.family, items: expected, includes });
   expect((JSON.parse(whole.text) as Json)['included']).toEqual(included);
-  for (const [name, shown] of Object.entries(included)) if (Object.keys(shown as Json).length > 0) tally.used.add(`includes ${name}`);
+  for (const [name, shown] of Object.entries(included))
+    if (Object.keys(shown as Json).length > 0) tally.used.add(`includes ${name}`);
   expect([count.status, (JSON.parse(count.text) as Json)['count']]).toEqual([200, expected.length]);
   expect([groups.status, (JSON.parse(groups.text) as Json)['groups']]).toEqual([200, aggregated(expected, summary)]);
   const ids = expected.map(({ id }) => id);
@@ -227,7 +228,9 @@ describeOnStores('agreement', (store) => {
   });
 });
 
-const INCLUDED = ['namespace', 'parent', 'template', 'copiedFrom', 'slots', 'resources'].map((name) => `includes ${name}`);
+const INCLUDED = ['namespace', 'parent', 'template', 'copiedFrom', 'slots', 'resources'].map(
+  (name) => `includes ${name}`,
+);
 
 /** Neither all nor nothing was visible, every size turned pages, and everything that an envelope can say was said. */
 function expectPlausible(tally: Tally, worlds: number): void {

@@ -98,7 +98,10 @@ it.each(['set', 'ids'] as const)(
     await send(page('/vault'));
     // Included: the record of a namespace beside one record of it.
     const included = await send(page('/labs/x', { where: { name: { eq: 'lens-5' } }, includes: { namespace: {} } }));
-    expect(included).toMatchObject({ items: [{ id: idOf(5) }], included: { namespace: { '/labs/x': { family: 'namespace' } } } });
+    expect(included).toMatchObject({
+      items: [{ id: idOf(5) }],
+      included: { namespace: { '/labs/x': { family: 'namespace' } } },
+    });
     // Counts: one record can be told only where a filter leaves one.
     const count = { path: '/api/v1/query/count' };
     expect(

@@ -69,7 +69,11 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   state: fc.oneof(...compared(fc.constantFrom('pending', 'running', 'failed', 'cancelled')), patterns, present),
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
-  boolean: fc.oneof(keyed(['eq', 'ne'], fc.boolean()), keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })), present),
+  boolean: fc.oneof(
+    keyed(['eq', 'ne'], fc.boolean()),
+    keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })),
+    present,
+  ),
   structure: present,
   slots: fc.oneof(present, ...containing(named)),
   property: fc.oneof(
@@ -120,7 +124,9 @@ function orders(family: Family): fc.Arbitrary<readonly Json[]> {
 const direction = fc.constantFrom('asc', 'desc');
 
 function orderable(family: Family): readonly string[] {
-  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' || kind === 'slots' || kind === 'boolean' ? [] : [name]));
+  return fieldsOf(family).flatMap(([name, kind]) =>
+    kind === 'structure' || kind === 'slots' || kind === 'boolean' ? [] : [name],
+  );
 }
 
 export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {

@@ -31,7 +31,22 @@ const GRANTED = PLACES.slice(0, 11);
 const DEEP = PLACES.slice(17, 22);
 
 /** Texts that mean something to JSON, to SQL or to a terminal, and none that a store cannot hold. */
-export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300), 'SS', 'ẞF', 'İ', 'ΣΑΣ', 'σας'];
+export const POISON_TEXTS = [
+  '\\u0000',
+  '\\ud800',
+  "'; --",
+  '$1',
+  '?',
+  '\u202e',
+  'ß',
+  'ﬀ',
+  'x'.repeat(300),
+  'SS',
+  'ẞF',
+  'İ',
+  'ΣΑΣ',
+  'σας',
+];
 export const WORDS = [...TEXTS, ...POISON_TEXTS];
 
 const READS = 0b0101010101 as ScopeSet;
@@ -91,7 +106,11 @@ const reference = fc.constantFrom(null, ...REFERENCES);
 
 const own: Readonly<Record<Family, fc.Arbitrary<Json>>> = {
   namespace: fc.constant({}),
-  'resource-template': fc.record({ version: word, schema: fc.constantFrom({}, { type: 'object' }), uniqueName: fc.constant(false) }),
+  'resource-template': fc.record({
+    version: word,
+    schema: fc.constantFrom({}, { type: 'object' }),
+    uniqueName: fc.constant(false),
+  }),
   resource: fc.record({ template: reference, copiedFrom: reference }),
   'process-template': fc.record({
     version: word,

@@ -134,7 +134,15 @@ function parametersOf(route: Route): Operation['parameters'] {
   }));
   const streamed = route.output[200]?.streams === undefined ? [] : [LAST_EVENT_ID];
   const known = isConditional(route) ? [{ in: 'header' as const, required: false, ...IF_NONE_MATCH }] : [];
-  return [...parts, ...query, ...headers, ...optional, ...known, ...streamed, { $ref: '#/components/parameters/X-Request-Id' }];
+  return [
+    ...parts,
+    ...query,
+    ...headers,
+    ...optional,
+    ...known,
+    ...streamed,
+    { $ref: '#/components/parameters/X-Request-Id' },
+  ];
 }
 
 const LAST_EVENT_ID: Parameter = Object.freeze({

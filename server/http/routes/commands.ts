@@ -33,6 +33,7 @@ import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
 import { type CommandRoute, commandRoute, type Said } from '../command-route.js';
 import { type BodyInput, type MediaType, notCanonical, type Output } from '../route.js';
+import { misshapen } from '../message.js';
 import { collectionOf, words } from './names.js';
 
 const JSON_ONLY: readonly MediaType[] = Object.freeze(['application/json']);
@@ -185,8 +186,8 @@ function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
   });
 }
 
-/** Any text that a name can be; its bytes are counted later. */
-const ANY_NAME = /^[^\u0000]{1,1024}$/u;
+/** Its bytes are counted later. */
+const ANY_NAME = /^[\s\S]{1,1024}$/u;
 
 function byNameRoute(execute: Executor): CommandRoute {
   return commandRoute(execute, {
@@ -216,6 +217,7 @@ function byNameRoute(execute: Executor): CommandRoute {
     commandOf: ({ query, body, ifMatch, onlyNew, newId }) => {
       const namespace = namespaceOf(query.get('namespace') ?? '', '');
       const name = query.get('name') ?? '';
+      if (name.includes('\0')) throw misshapen('the query parameter name is a string that no record can hold');
       assertContent({ name });
       return putByName({
         id: newId,

@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ does: fc.constant('both'), which, unique, name }),
   fc.record({ does: fc.constantFrom('copy', 'move'), which, place }),
   fc.record({ does: fc.constantFrom('archive', 'restore'), which }),
-) as fc.Arbitrary<Step>;
+);
 
 const holderOf = (kept: readonly Kept[], at: Pick<Kept, 'place' | 'name'>): Kept | undefined =>
   kept.find((one) => one.unique && !one.archived && one.place === at.place && one.name === at.name);
@@ -135,8 +135,10 @@ describeOnStores('unique names', (store) => {
               ...(one.does === 'move' ? { body: { namespace: one.place } } : {}),
             });
     const holder = holderOf(kept, after);
-    const isTaken = after.unique && !after.archived && holder !== undefined && (one.does === 'copy' || holder !== record);
-    const expected = record.archived && one.does !== 'restore' ? '409 record.archived' : isTaken ? '409 record.name_taken' : 'done';
+    const isTaken =
+      after.unique && !after.archived && holder !== undefined && (one.does === 'copy' || holder !== record);
+    const expected =
+      record.archived && one.does !== 'restore' ? '409 record.archived' : isTaken ? '409 record.name_taken' : 'done';
     if (answer.status === 201) kept.push({ ...after, id: String(answer.json['id']), revision: 1 });
     if (answer.status === 200) Object.assign(record, { ...after, revision: Number(answer.json['revision']) });
     return [answer.status < 300 ? 'done' : told(answer), expected];
@@ -205,8 +207,12 @@ describeOnStores('unique names', (store) => {
     // A name that need not be unique is given as before.
     expect(told(await send('POST /api/v1/resources', { body: { ...body, template: plain } }, 'wes'))).toBe('201');
     // A grant at /a reaches what is below it.
-    expect(told(await send(`PATCH /api/v1/resources/${own}`, { body: { name: 'x' }, ifMatch: 1 }, 'amy'))).toBe('409 record.name_taken');
-    expect(told(await send('POST /api/v1/resources', { body: { ...body, namespace: '/' } }, 'amy'))).toBe('403 authz.denied');
+    expect(told(await send(`PATCH /api/v1/resources/${own}`, { body: { name: 'x' }, ifMatch: 1 }, 'amy'))).toBe(
+      '409 record.name_taken',
+    );
+    expect(told(await send('POST /api/v1/resources', { body: { ...body, namespace: '/' } }, 'amy'))).toBe(
+      '403 authz.denied',
+    );
   });
 
   it('say nothing about a template that may not be read', async () => {
@@ -219,7 +225,9 @@ describeOnStores('unique names', (store) => {
     );
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(answers.map(told)).toEqual(Array<string>(3).fill('422 reference.not_found'));
-    expect(told(await send(byName({ place: '/a', name: 'x' }), { body: { template: plain } }, 'dim'))).toBe('422 reference.not_found');
+    expect(told(await send(byName({ place: '/a', name: 'x' }), { body: { template: plain } }, 'dim'))).toBe(
+      '422 reference.not_found',
+    );
   });
 
   it('are of runs, too, unless a run has none', async () => {
@@ -236,14 +244,26 @@ describeOnStores('unique names', (store) => {
       ...{ method: 'PUT', path: '/api/v1/resources/by-name?namespace=/a&name=x', body: { template: asking, ...body } },
       ...more,
     });
-    const create = { method: 'POST', path: '/api/v1/resources', body: { namespace: '/a', name: 'x', template: asking } };
+    const create = {
+      method: 'POST',
+      path: '/api/v1/resources',
+      body: { namespace: '/a', name: 'x', template: asking },
+    };
     const twice = await send('POST /api/v1/batch', { body: { commands: [create, put({ description: 'b' }), create] } });
-    expect(twice.json).toMatchObject({ code: 'record.name_taken', command: 2, errors: [{ pointer: '/commands/2/body/name' }] });
-    const done = await send('POST /api/v1/batch', { body: { commands: [create, put({ description: 'b' }, { ifMatch: '"1"' })] } });
+    expect(twice.json).toMatchObject({
+      code: 'record.name_taken',
+      command: 2,
+      errors: [{ pointer: '/commands/2/body/name' }],
+    });
+    const done = await send('POST /api/v1/batch', {
+      body: { commands: [create, put({ description: 'b' }, { ifMatch: '"1"' })] },
+    });
     expect(done.json['results']).toMatchObject([{ status: 201 }, { status: 200, etag: '"2"' }]);
     const stale = await send('POST /api/v1/batch', { body: { commands: [put({}, { ifMatch: '"1"' })] } });
     expect(told(stale)).toBe('412 record.precondition');
-    expect(told(await send('POST /api/v1/batch', { body: { commands: [put({}, { as: 'r' })] } }))).toBe('400 request.schema');
+    expect(told(await send('POST /api/v1/batch', { body: { commands: [put({}, { as: 'r' })] } }))).toBe(
+      '400 request.schema',
+    );
   });
 
   it('put by name under conditions, and once for each key', async () => {
@@ -252,7 +272,10 @@ describeOnStores('unique names', (store) => {
     expect(told(await send(at, { body, ifMatch: 1 }))).toBe('412 record.precondition');
     const made = await send(at, { body, headers: { 'if-none-match': '*' }, key: 'k' });
     expect(made.json).toMatchObject({ name: 'a b/ä', properties: { n: 1 }, revision: 1 });
-    expect([made.header('location'), made.header('etag')]).toEqual([`/api/v1/resources/${String(made.json['id'])}`, '"1"']);
+    expect([made.header('location'), made.header('etag')]).toEqual([
+      `/api/v1/resources/${String(made.json['id'])}`,
+      '"1"',
+    ]);
     const again = await send(at, { body, headers: { 'if-none-match': '*' }, key: 'k' });
     expect([again.status, again.text, again.header('idempotency-replayed')]).toEqual([201, made.text, 'true']);
     expect(told(await send(at, { body: { ...body, properties: {} }, key: 'k' }))).toBe('422 idempotency.key_reused');
@@ -262,7 +285,11 @@ describeOnStores('unique names', (store) => {
     expect(told(await send(at, { body, ifMatch: 2 }))).toBe('412 record.precondition');
     expect((await send(at, { body, ifMatch: 1 })).json).toMatchObject({ revision: 1 });
     // What the request does not state is gone.
-    expect((await send(at, { body: { template: other }, ifMatch: 1 })).json).toMatchObject({ properties: {}, template: other, revision: 2 });
+    expect((await send(at, { body: { template: other }, ifMatch: 1 })).json).toMatchObject({
+      properties: {},
+      template: other,
+      revision: 2,
+    });
     expect(told(await send(at, { body: { template: asking, properties: { n: 'x' } } }))).toBe('422 record.invalid');
   });
 
@@ -281,17 +308,33 @@ describeOnStores('unique names', (store) => {
   });
 
   it('need a namespace that exists', async () => {
-    expect(told(await send(byName({ place: '/none', name: 'x' }), { body: { template: asking } }))).toBe('404 namespace.not_found');
+    expect(told(await send(byName({ place: '/none', name: 'x' }), { body: { template: asking } }))).toBe(
+      '404 namespace.not_found',
+    );
   });
 
   it('are kept by load as well, which reports the lines', async () => {
     const line = (n: number, more: object): string =>
-      JSON.stringify({ family: 'resource', id: `0190c0de-0000-7000-8000-00000000000${String(n)}`, namespace: '/a', name: 'x', template: asking, ...more });
+      JSON.stringify({
+        family: 'resource',
+        id: `0190c0de-0000-7000-8000-00000000000${String(n)}`,
+        namespace: '/a',
+        name: 'x',
+        template: asking,
+        ...more,
+      });
     const first = await loadLines(store.db, [line(1, {}), line(2, { name: 'y' }), line(3, { template: plain })]);
     expect(first).toMatchObject({ loaded: 3, bad: 0 });
-    const report = await loadLines(store.db, [line(1, {}), line(4, {}), line(5, { namespace: '/a/b' }), line(6, { archivedAt: '2030-01-01T00:00:00Z', createdAt: '2029-01-01T00:00:00Z' })]);
+    const report = await loadLines(store.db, [
+      line(1, {}),
+      line(4, {}),
+      line(5, { namespace: '/a/b' }),
+      line(6, { archivedAt: '2030-01-01T00:00:00Z', createdAt: '2029-01-01T00:00:00Z' }),
+    ]);
     expect(report).toMatchObject({ loaded: 2, unchanged: 1, bad: 1 });
     expect(report.faults).toMatchObject([{ line: 2, code: 'record.name_taken', pointer: '/name' }]);
-    expect(told(await send('POST /api/v1/resources', { body: { namespace: '/a', name: 'y', template: asking } }))).toBe('409 record.name_taken');
+    expect(told(await send('POST /api/v1/resources', { body: { namespace: '/a', name: 'y', template: asking } }))).toBe(
+      '409 record.name_taken',
+    );
   });
 });

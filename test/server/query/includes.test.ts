@@ -62,9 +62,16 @@ const named = (name: string): object => ({ where: { name: { eq: name } } });
 
 describe('includes', () => {
   it('gives records by id, archived ones too, and only what was selected of them', async () => {
-    const reply = await ask({ ...named('run4003'), select: ['id'], includes: { resources: { select: ['name'] }, template: {} } });
+    const reply = await ask({
+      ...named('run4003'),
+      select: ['id'],
+      includes: { resources: { select: ['name'] }, template: {} },
+    });
     expect(reply.json).toMatchObject({ items: [{ id: idOf(4_003) }] });
-    expect(included(reply)).toEqual({ resources: { [idOf(3_002)]: { name: 'r3002' }, [idOf(5)]: { name: 'r5' } }, template: {} });
+    expect(included(reply)).toEqual({
+      resources: { [idOf(3_002)]: { name: 'r3002' }, [idOf(5)]: { name: 'r5' } },
+      template: {},
+    });
   });
 
   it('leaves out what another credential of the same actor may not read, without a trace', async () => {
@@ -83,7 +90,11 @@ describe('includes', () => {
     const more = await ask({ where: { name: { in: ['run4000', 'run4001'] } }, includes: { resources: select } });
     expect([more.status, more.json?.['code']]).toEqual([400, 'query.limit']);
     expect(more.json?.['errors']).toMatchObject([{ pointer: '/includes/resources', code: 'query.limit' }]);
-    const first = await ask({ where: { name: { in: ['run4000', 'run4001'] } }, includes: { resources: select }, page: { size: 1 } });
+    const first = await ask({
+      where: { name: { in: ['run4000', 'run4001'] } },
+      includes: { resources: select },
+      page: { size: 1 },
+    });
     expect(first.status).toBe(200);
   });
 
@@ -95,7 +106,10 @@ describe('includes', () => {
   });
 
   it('includes what the records of the page name, where the page ends early', async () => {
-    const reply = await ask({ where: { 'properties.large': { isNull: false } }, includes: { resources: { select: ['id'] } } });
+    const reply = await ask({
+      where: { 'properties.large': { isNull: false } },
+      includes: { resources: { select: ['id'] } },
+    });
     const items = reply.json?.['items'] as readonly { readonly resources: object }[];
     expect(items.length).toBeGreaterThan(4);
     expect(items.length).toBeLessThan(11);
@@ -106,7 +120,10 @@ describe('includes', () => {
 
   it('has its members on a page without records and on one of size 0', async () => {
     for (const body of [named('none'), { page: { size: 0 } }]) {
-      expect(included(await ask({ ...body, includes: { resources: {}, namespace: {} } }))).toEqual({ resources: {}, namespace: {} });
+      expect(included(await ask({ ...body, includes: { resources: {}, namespace: {} } }))).toEqual({
+        resources: {},
+        namespace: {},
+      });
     }
     expect(included(await ask(named('run4001')))).toBeUndefined();
   });
