@@ -165,8 +165,8 @@ describe('a query with', () => {
 
 test('a count with a page says that a count has none', () => {
   expect(wordsOf({ ...base, page: { size: 1 }, limit: 1 }, 'count')).toEqual([
-    '/page is not known here: a count has no pages, order or fields',
-    '/limit is not known here: a count has no pages, order or fields',
+    '/page is not known here: a count has no pages, order, fields or includes',
+    '/limit is not known here: a count has no pages, order, fields or includes',
   ]);
 });
 
