@@ -120,7 +120,7 @@ function firstRefusal({ door, method, url, credential }: Sending): string | null
   if (!methods.includes(method)) return 'request.method';
   if (credential === 'none') return 'auth.required';
   if (credential !== 'right') return 'auth.invalid';
-  return query.length > 0 && !path.endsWith('/permissions') ? 'request.schema' : null;
+  return query.length > 0 && !/\/(?:permissions|by-name)$/.test(path) ? 'request.schema' : null;
 }
 
 const target = (door: Door): fc.Arbitrary<string> =>
