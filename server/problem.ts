@@ -53,7 +53,7 @@ const KINDS = kindsOf({
   'query.unknown_operator': {
     status: 400,
     title: 'The query uses an operator that does not exist',
-    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `startsWith`, `endsWith`, `isNull`, `has`, `hasAny` and `hasAll`; `and`, `or` and `not` combine conditions.',
+    help: 'The operators are `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `notIn`, `contains`, `containsIgnoreCase`, `startsWith`, `endsWith`, `isNull`, `has`, `hasAny` and `hasAll`; `and`, `or` and `not` combine conditions.',
   },
   'query.type_mismatch': {
     status: 400,
@@ -174,6 +174,11 @@ const KINDS = kindsOf({
     status: 409,
     title: 'Other records refer to the record and could not do so any more',
     help: 'A record may refer to what is in its own namespace or above. Move those that refer to this one first, or move this one to where it is above all of them.',
+  },
+  'record.name_taken': {
+    status: 409,
+    title: 'Another record has this name, and names are unique here',
+    help: 'The template asks for names that are unique in a namespace. Choose another name, or change the record that has it. An archived record keeps no name: it can be restored once its name is free.',
   },
   'record.active': {
     status: 409,

@@ -28,9 +28,17 @@ const ASKED = Object.freeze({
   snapshot: digest,
 });
 
+const includedRecords = schema({
+  description: 'By id, namespaces by path. What is absent does not exist or is invisible.',
+  type: 'object',
+  additionalProperties: SELECTED_RECORD,
+});
+
 export const PAGE_SCHEMA = Object.freeze({
   title: 'RecordPage',
-  ...whole({
+  type: 'object',
+  required: ['family', 'namespace', 'reach', 'items', 'page', 'snapshot'] as const,
+  properties: {
     ...ASKED,
     items: { type: 'array', maxItems: QUERY_LIMITS.pageSize, items: SELECTED_RECORD },
     page: whole({
@@ -41,8 +49,23 @@ export const PAGE_SCHEMA = Object.freeze({
         minLength: 1,
       },
     }),
-  }),
-});
+    included: schema({
+      title: 'IncludedRecords',
+      description: 'The records that those of the page name, by the references that `includes` names.',
+      type: 'object',
+      properties: {
+        namespace: includedRecords,
+        parent: includedRecords,
+        template: includedRecords,
+        copiedFrom: includedRecords,
+        slots: includedRecords,
+        resources: includedRecords,
+      },
+      additionalProperties: false,
+    }),
+  },
+  additionalProperties: false,
+} as const);
 
 export const COUNT_SCHEMA = Object.freeze({
   title: 'RecordCount',

@@ -32,7 +32,8 @@ export interface BatchBody {
   readonly commands: readonly BatchCommand[];
 }
 
-const { name, nameOrNull, description, document, version, slots, template, resources, resourcesPatch } = FIELD_SCHEMAS;
+const { name, nameOrNull, description, document, version, slots, template, resources, resourcesPatch, uniqueName } =
+  FIELD_SCHEMAS;
 const { state } = RECORD_SCHEMAS['process-run'].properties;
 const documentOrNull = schema({ ...document, type: ['object', 'null'] });
 const namespace = schema({ type: 'string', examples: ['/labs/optics'] });
@@ -56,7 +57,7 @@ function closed<const Properties extends Readonly<Record<string, JsonSchema>>, c
 }
 
 const made = { namespace, name, description, properties: document } as const;
-const versioned = { ...made, version: schema({ ...version, type: 'string' }), schema: document } as const;
+const versioned = { ...made, version: schema({ ...version, type: 'string' }), schema: document, uniqueName } as const;
 
 /** By the family that is created. */
 export const CREATE_SCHEMAS = Object.freeze({
@@ -100,7 +101,19 @@ export const PATCH_SCHEMAS = Object.freeze({
 
 /** Members of a record that a change cannot name: a client that sends back what it has read names them all. */
 const FIXED: ReadonlySet<string> = new Set([
-  ...['id', 'family', 'name', 'template', 'schema', 'version', 'slots', 'copiedFrom', 'createdAt', 'createdBy'],
+  ...[
+    'id',
+    'family',
+    'name',
+    'template',
+    'schema',
+    'version',
+    'slots',
+    'copiedFrom',
+    'createdAt',
+    'createdBy',
+    'uniqueName',
+  ],
 ]);
 const SET_BY_GATEWAY: ReadonlySet<string> = new Set(['revision', 'updatedAt', 'archivedAt']);
 
@@ -142,6 +155,7 @@ const fresh = {
   description,
   properties: document,
   schema: document,
+  uniqueName,
 } as const;
 
 /** By the family of the template that gets a new version. */
@@ -163,6 +177,14 @@ export const MOVE_SHAPE = bodyShape<TypeOf<typeof MOVE_SCHEMA>>(MOVE_SCHEMA);
 
 export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
 export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
+
+/** What a resource that is found by its name holds. */
+export const BY_NAME_SCHEMA = closed(
+  'NamedResource',
+  { description, properties: document, template: schema({ ...template, type: 'string' }) },
+  ['template'],
+);
+export const BY_NAME_SHAPE = bodyShape<TypeOf<typeof BY_NAME_SCHEMA>>(BY_NAME_SCHEMA);
 
 /** For routes that take no body or an empty object. */
 export const EMPTY_SHAPE = bodyShape<object>(closed('Nothing', {}));

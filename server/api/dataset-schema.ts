@@ -26,6 +26,7 @@ export interface RecordFields {
   readonly parameters?: Json;
   readonly resources?: Readonly<Record<string, string>>;
   readonly state?: string;
+  readonly uniqueName?: boolean;
 }
 
 /** A line after its shape has been checked. */
@@ -76,6 +77,7 @@ export const FIELD_SCHEMAS = Object.freeze({
   /** For a merge patch: null removes a slot. */
   resourcesPatch: schema({ type: ['object', 'null'], ...slotted, additionalProperties: uuidOrNull }),
   state: schema({ enum: RUN_STATES }),
+  uniqueName: schema({ type: 'boolean' }),
 });
 
 const COMMON = Object.freeze({
@@ -89,7 +91,11 @@ const COMMON = Object.freeze({
   archivedAt: { type: ['string', 'null'] },
 });
 
-const template = Object.freeze({ version: FIELD_SCHEMAS.version, schema: { ...object, type: ['object', 'null'] } });
+const template = Object.freeze({
+  version: FIELD_SCHEMAS.version,
+  schema: { ...object, type: ['object', 'null'] },
+  uniqueName: FIELD_SCHEMAS.uniqueName,
+});
 
 const OWN: Readonly<Record<Family, { readonly properties: object; readonly required: readonly string[] }>> =
   Object.freeze({

@@ -33,6 +33,15 @@ const LIST = schema({
     },
   },
   select: { type: 'array', items: { type: 'string' }, examples: [['id', 'name', 'properties.rank']] },
+  includes: {
+    type: 'object',
+    examples: [{ template: { select: ['name', 'version'] } }],
+    additionalProperties: {
+      type: 'object',
+      properties: { select: { type: 'array', items: { type: 'string' } } },
+      additionalProperties: false,
+    },
+  },
   page: {
     type: 'object',
     examples: [{ size: 50 }],
@@ -132,6 +141,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...['filter', 'filters', 'query', 'conditions'].map((name) => [name, 'where'] as const),
   ...['order', 'order_by', 'sort', 'sortBy', 'orderby'].map((name) => [name, 'orderBy'] as const),
   ...['fields', 'columns', 'projection'].map((name) => [name, 'select'] as const),
+  ...['include', 'included', 'expand', 'embed', 'with', 'join', 'populate'].map((name) => [name, 'includes'] as const),
   ...['path', 'ns', 'within'].map((name) => [name, 'namespace'] as const),
   ...['type', 'kind', 'model', 'collection'].map((name) => [name, 'family'] as const),
   ...['scope', 'depth', 'recursive'].map((name) => [name, 'reach'] as const),
@@ -141,9 +151,9 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 function unknownPart(name: string, kind: QueryKind): string {
   const [part] = (OTHER_NAMES.get(name) ?? name).split('.');
   if (kind === 'count' && part !== undefined && Object.hasOwn(LIST, part))
-    return 'is not known here: a count has no pages, order or fields';
+    return 'is not known here: a count has no pages, order, fields or includes';
   if (kind === 'aggregate' && part !== undefined && Object.hasOwn(LIST, part))
-    return 'is not known here: an aggregate has no pages, order or fields';
+    return 'is not known here: an aggregate has no pages, order, fields or includes';
   const meant = OTHER_NAMES.get(name) ?? nearest(name, Object.keys(QUERY_SCHEMAS[kind].properties));
   return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }

@@ -56,6 +56,10 @@ const COMMON = Object.freeze({
 const template = Object.freeze({
   version: textOrNull,
   schema: schema({ type: ['object', 'null'], additionalProperties: true }),
+  uniqueName: schema({
+    description: 'Whether names of what is made from it are unique in a namespace.',
+    type: 'boolean',
+  }),
 });
 const slot = { title: 'Slot', ...whole({ name: text, template: nullable(recordId), required: { type: 'boolean' } }) };
 

@@ -33,6 +33,7 @@ export const WHERE_SCHEMA = Object.freeze({
         gt: ordered,
         gte: ordered,
         contains: { type: 'string' },
+        containsIgnoreCase: { type: 'string', maxLength: QUERY_LIMITS.foldedCharacters },
         startsWith: { type: 'string' },
         endsWith: { type: 'string' },
         in: listOf(value),

@@ -57,6 +57,7 @@ export const RECORD_ACTS = [
   'version',
   'move',
   'delete',
+  'put',
 ] as const;
 
 /** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */

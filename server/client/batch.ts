@@ -8,6 +8,7 @@ import {
   type Deleted,
   type Made,
   type NewVersion,
+  type NamedResource,
   NAMES,
   nameOf,
   type NamespaceThere,
@@ -48,6 +49,10 @@ type Results = AnswerOf<'runBatch'>['results'];
 
 export interface BatchBuilder {
   readonly putNamespace: (path: string, body?: NewNamespace) => Queued<NamespaceThere>;
+  readonly putByName: (
+    at: { readonly namespace: string; readonly name: string; readonly revision?: number },
+    body: NamedResource,
+  ) => Queued<Written<'resource'>>;
   readonly create: <F extends Made>(family: F, body: NewRecord<F>) => QueuedRecord<F>;
   readonly change: <F extends Family>(family: F, at: At<F>, patch: Patch<F>) => Queued<Written<F>>;
   readonly archive: <F extends Family>(family: F, at: At<F>) => Queued<Written<F>>;
@@ -85,6 +90,8 @@ export function makeBatch(sendBatch: SendBatch): BatchBuilder {
   };
   return Object.freeze({
     putNamespace: (path, body = {}) => add('putNamespace', { path, body }),
+    putByName: ({ namespace, name, ...at }, body) =>
+      add('putResourceByName', { query: { namespace, name }, body, ...at }),
     create: (family, body) => make(`create${NAMES[family]}`, { body }),
     change: (family, at, body) => add(`change${NAMES[family]}`, { ...nameOf(family, at), body }),
     archive: (family, at) => add(`archive${NAMES[family]}`, nameOf(family, at)),

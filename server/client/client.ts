@@ -12,6 +12,7 @@ import {
   type Made,
   type NewVersion,
   nameOf,
+  type NamedResource,
   NAMES,
   type NamespaceThere,
   type NewNamespace,
@@ -27,6 +28,8 @@ import type {
   CountEnvelope,
   Family,
   FieldOf,
+  IncludedIn,
+  IncludesOf,
   ItemOf,
   PageOf,
   QueryEnvelope,
@@ -37,6 +40,8 @@ import { pause } from './pause.js';
 import type { Transport } from './transport.js';
 
 type Selected<F extends Family> = readonly FieldOf<F>[] | undefined;
+type Included<F extends Family> = IncludesOf<F> | undefined;
+type Page<F extends Family, S, I> = PageOf<ItemOf<F, S>> & IncludedIn<F, I>;
 
 /** What is asked of the feed of changes. */
 export interface FeedAsked {
@@ -57,15 +62,15 @@ export interface Followed extends FeedAsked {
 
 interface Reads {
   /** One page. */
-  readonly query: <F extends Family, const S extends Selected<F> = undefined>(
-    query: QueryEnvelope<F, S>,
+  readonly query: <F extends Family, const S extends Selected<F> = undefined, const I extends Included<F> = undefined>(
+    query: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ) => Promise<PageOf<ItemOf<F, S>>>;
+  ) => Promise<Page<F, S, I>>;
   /** Page after page. Each is requested only when it is needed. `page.next` of one goes on from there later. */
-  readonly pages: <F extends Family, const S extends Selected<F> = undefined>(
-    query: QueryEnvelope<F, S>,
+  readonly pages: <F extends Family, const S extends Selected<F> = undefined, const I extends Included<F> = undefined>(
+    query: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ) => AsyncGenerator<PageOf<ItemOf<F, S>>, void>;
+  ) => AsyncGenerator<Page<F, S, I>, void>;
   /** The records of all pages. */
   readonly records: <F extends Family, const S extends Selected<F> = undefined>(
     query: QueryEnvelope<F, S>,
@@ -89,10 +94,24 @@ interface Reads {
   readonly whoami: (options?: CallOptions) => Promise<AnswerOf<'whoami'>>;
 }
 
+export interface PutOptions extends KeyedOptions {
+  readonly revision?: number;
+  readonly onlyNew?: boolean;
+}
+
 /** An actor who may not read what it writes gets the id and the revision alone. */
 interface Writes {
   /** Creates a namespace, or finds that it is there as described. */
   readonly putNamespace: (path: string, body?: NewNamespace, options?: CallOptions) => Promise<NamespaceThere>;
+  /**
+   * Creates or changes the resource of that name, whose template asks for unique names. With a `revision`, only that is
+   * changed; with `onlyNew`, it is only created.
+   */
+  readonly putByName: (
+    at: { readonly namespace: string; readonly name: string },
+    body: NamedResource,
+    options?: PutOptions,
+  ) => Promise<Written<'resource'>>;
   readonly create: <F extends Made>(family: F, body: NewRecord<F>, options?: KeyedOptions) => Promise<Written<F>>;
   /** Changes the record as it was at that revision. If it has changed since, rejects with `record.precondition`. */
   readonly change: <F extends Family>(
@@ -162,18 +181,18 @@ export function makeClient(transport: Transport): Client {
 }
 
 function readsBy(ask: Ask): Reads {
-  const query = async <F extends Family, S extends Selected<F>>(
-    asked: QueryEnvelope<F, S>,
+  const query = async <F extends Family, S extends Selected<F>, I extends Included<F>>(
+    asked: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ): Promise<PageOf<ItemOf<F, S>>> => {
-    const page = await ask<PageOf<ItemOf<F, S>>>('queryRecords', { body: asked }, options);
+  ): Promise<Page<F, S, I>> => {
+    const page = await ask<Page<F, S, I>>('queryRecords', { body: asked }, options);
     if (page.family !== asked.family) throw new AnswerError(200, 'the answer is to another query');
     return page;
   };
-  const pages = async function* <F extends Family, S extends Selected<F>>(
-    asked: QueryEnvelope<F, S>,
+  const pages = async function* <F extends Family, S extends Selected<F>, I extends Included<F>>(
+    asked: QueryEnvelope<F, S, I>,
     options?: CallOptions,
-  ): AsyncGenerator<PageOf<ItemOf<F, S>>, void> {
+  ): AsyncGenerator<Page<F, S, I>, void> {
     for (let after = asked.page?.after ?? null; ;) {
       const page = await query({ ...asked, page: { ...asked.page, after } }, options);
       yield page;
@@ -227,6 +246,18 @@ function readsBy(ask: Ask): Reads {
 function writesBy(ask: Ask): Writes {
   return {
     putNamespace: (path, body = {}, options) => ask('putNamespace', { path, body }, options),
+    putByName: ({ namespace, name }, body, { revision, onlyNew = false, ...options } = {}) =>
+      ask(
+        'putResourceByName',
+        {
+          query: { namespace, name },
+          body,
+          onlyNew,
+          ...(revision === undefined ? {} : { revision }),
+          ...keyOf(options),
+        },
+        options,
+      ),
     create: (family, body, options = {}) => ask(`create${NAMES[family]}`, { body, ...keyOf(options) }, options),
     change: (family, at, body, options) => ask(`change${NAMES[family]}`, { ...nameOf(family, at), body }, options),
     archive: (family, at, options) => ask(`archive${NAMES[family]}`, nameOf(family, at), options),

@@ -11,6 +11,7 @@ import type { DecideBody, DECIDED_SCHEMA } from '../api/ask-schema.js';
 import type {
   BatchBody,
   BATCH_SCHEMA,
+  BY_NAME_SCHEMA,
   COPY_SCHEMAS,
   CREATE_SCHEMAS,
   DELETED_SCHEMA,
@@ -48,6 +49,8 @@ export interface Arguments {
   readonly revision?: number;
   /** `Idempotency-Key`. Defaults to a new key, so that the request can be repeated. */
   readonly idempotencyKey?: string;
+  /** Only creates: `If-None-Match: *`. */
+  readonly onlyNew?: boolean;
 }
 
 export interface Operation<Asked extends Arguments, Answer> {
@@ -89,6 +92,7 @@ export type NewVersion<F extends Versioned> = TypeOf<(typeof VERSION_SCHEMAS)[F]
 export type NewNamespace = TypeOf<typeof PUT_BODY_SCHEMA>;
 export type MoveTo = TypeOf<typeof MOVE_SCHEMA>;
 export type Deleted = TypeOf<typeof DELETED_SCHEMA>;
+export type NamedResource = TypeOf<typeof BY_NAME_SCHEMA>;
 export type NamespaceThere = TypeOf<typeof PUT_SCHEMA>;
 
 /** How the names of operations call the families. */
@@ -170,6 +174,12 @@ export const OPERATIONS = Object.freeze({
     'POST /api/v1/resources',
     'keyed',
   ),
+  putResourceByName: operation<
+    { readonly query: { readonly namespace: string; readonly name: string } } & With<NamedResource> &
+      Keyed &
+      Pick<Arguments, 'revision' | 'onlyNew'>,
+    Written<'resource'>
+  >('PUT /api/v1/resources/by-name', 'keyed'),
   changeResource: operation<ById & Revised & With<Patch<'resource'>>, Written<'resource'>>(
     'PATCH /api/v1/resources/{id}',
     'once',

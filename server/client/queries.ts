@@ -36,6 +36,7 @@ interface Order<T> {
 }
 interface Patterns {
   readonly contains?: string;
+  readonly containsIgnoreCase?: string;
   readonly startsWith?: string;
   readonly endsWith?: string;
 }
@@ -50,7 +51,9 @@ type Operators<T> = [NonNullable<T>] extends [string]
   ? Equality<NonNullable<T>> & Order<NonNullable<T>> & Patterns
   : [NonNullable<T>] extends [number]
     ? Equality<number> & Order<number>
-    : Presence;
+    : [NonNullable<T>] extends [boolean]
+      ? Equality<boolean>
+      : Presence;
 
 /** The operators of a member of a document, whose type nobody knows before. */
 export type PropertyOperators = Equality<Scalar> & Order<string | number> & Patterns & Containment;
@@ -77,6 +80,43 @@ export type OrderOf<F extends Family> = {
   readonly [Name in Sortable<F>]?: Direction;
 } & { readonly [Name in OwnField<F> | SlotField<F>]?: Direction };
 
+/** The references of a family, with the family of what they name. */
+interface References {
+  readonly namespace: { readonly parent: 'namespace' };
+  readonly 'resource-template': { readonly namespace: 'namespace' };
+  readonly resource: {
+    readonly namespace: 'namespace';
+    readonly template: 'resource-template';
+    readonly copiedFrom: 'resource';
+  };
+  readonly 'process-template': { readonly namespace: 'namespace'; readonly slots: 'resource-template' };
+  readonly 'process-run': {
+    readonly namespace: 'namespace';
+    readonly template: 'process-template';
+    readonly resources: 'resource';
+  };
+}
+
+/** `{ template: { select: ['name'] } }`; `{}` includes whole records. */
+export type IncludesOf<F extends Family> = {
+  readonly [Name in keyof References[F]]?: References[F][Name] extends infer G extends Family
+    ? { readonly select?: readonly FieldOf<G>[] }
+    : never;
+};
+
+/** What a page has beside its items if the query includes something: records by id, namespaces by path. */
+export type IncludedIn<F extends Family, Includes> = Includes extends object
+  ? {
+      readonly included: {
+        readonly [Name in keyof Includes & keyof References[F]]: References[F][Name] extends infer G extends Family
+          ? Readonly<
+              Record<string, ItemOf<G, Includes[Name] extends { readonly select: infer S } ? S : undefined> | undefined>
+            >
+          : never;
+      };
+    }
+  : unknown;
+
 export interface CountEnvelope<F extends Family = Family> {
   readonly family: F;
   readonly namespace: string;
@@ -102,9 +142,12 @@ export interface AggregateEnvelope<F extends Family = Family> extends CountEnvel
 export interface QueryEnvelope<
   F extends Family = Family,
   Select extends readonly FieldOf<F>[] | undefined = readonly FieldOf<F>[] | undefined,
+  Includes extends IncludesOf<F> | undefined = IncludesOf<F> | undefined,
 > extends CountEnvelope<F> {
   readonly orderBy?: readonly OrderOf<F>[];
   readonly select?: Select;
+  /** References whose records come with the page. */
+  readonly includes?: Includes;
   readonly page?: { readonly size?: number; readonly after?: string | null };
 }
 
@@ -128,4 +171,4 @@ type RootOf<Path extends string> = Path extends `${infer Root}.${string}` ? Root
 type Below<Path extends string, Root extends string> = Path extends `${Root}.${infer Rest}` ? Rest : never;
 type Flat<T> = { readonly [Key in keyof T]: T[Key] };
 
-export type PageOf<Item> = Omit<TypeOf<typeof PAGE_SCHEMA>, 'items'> & { readonly items: readonly Item[] };
+export type PageOf<Item> = Omit<TypeOf<typeof PAGE_SCHEMA>, 'items' | 'included'> & { readonly items: readonly Item[] };

@@ -64,7 +64,7 @@ export function isBody<Body>(value: unknown): value is Body {
 }
 
 function toSent({ method, path, again }: Operation<Arguments, unknown>, asked: Arguments, options: CallOptions): Sent {
-  const { body, revision, idempotencyKey } = asked;
+  const { body, revision, idempotencyKey, onlyNew } = asked;
   const { signal = null, requestId } = options;
   return {
     method,
@@ -73,6 +73,7 @@ function toSent({ method, path, again }: Operation<Arguments, unknown>, asked: A
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(revision === undefined ? {} : { 'if-match': `"${String(revision)}"` }),
+      ...(onlyNew === true ? { 'if-none-match': '*' } : {}),
       ...(again === 'keyed' ? { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() } : {}),
       ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
     },

@@ -25,6 +25,7 @@ import {
   readRecord,
   updateRecord,
 } from './stored.js';
+import { asksForUniqueNames, assertFree, type Claim, holdClaim } from './unique-names.js';
 
 /** Which record is changed, and the revision that it must have, as an entity tag. */
 export type Target = Touched & { readonly ifMatch: string };
@@ -44,6 +45,7 @@ export function changeRecord(target: Target, patch: RecordPatch): Command {
   return change(target, {
     verb: 'change',
     documents: (session, place) => documentsFor(session, place, patch),
+    claim: (session, place, record) => claimOf(session, { place, record, patch }),
     apply: async (session, place, record) => {
       const assignments = await assignmentsOf(session, { place, record, patch });
       return updateRecord(session, { ...place, id: record.id }, assignments);
@@ -65,6 +67,8 @@ export function archiveRecord(target: Target): Command {
 export function restoreRecord(target: Target): Command {
   return change(target, {
     verb: 'restore',
+    claim: (_, place, record) =>
+      Promise.resolve(record.archived && isMarked(place, record) ? claimed(place, record, record.name) : null),
     apply: (session, place, record) =>
       record.archived
         ? updateRecord(session, { ...place, id: record.id }, [sql`archived_at = NULL`])
@@ -76,11 +80,13 @@ interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
   /** Columns that `apply` needs. */
   readonly documents?: (session: Session, place: Place) => readonly Fragment[];
+  /** The name that the record has afterwards, if it must be unique and may not be so yet. */
+  readonly claim?: (session: Session, place: Place, record: LockedRecord) => Promise<Claim | null>;
   /** Applied to a record that is locked. */
   readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
 }
 
-function change(target: Target, { verb, documents, apply }: Change): Command {
+function change(target: Target, { verb, documents, claim: claiming, apply }: Change): Command {
   return {
     operation: `${target.family}.${verb}`,
     ...('id' in target ? { record: target.id } : {}),
@@ -93,8 +99,11 @@ function change(target: Target, { verb, documents, apply }: Change): Command {
         return async () => {
           if (record === null) throw absent(target);
           if (record.path !== storedPath(place.namespace)) throw new Moved();
-          // That a record is archived is reported before a wrong revision.
+          const claim = (await claiming?.(within, place, record)) ?? null;
+          if (claim !== null) holdClaim(within, claim);
+          // That a record is archived, or its name taken, is reported before a wrong revision.
           if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
+          if (claim !== null) await assertFree(within, claim);
           if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
           return apply(within, place, record);
         };
@@ -168,6 +177,26 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
     if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
   }
   return columnsOf(patch, next);
+}
+
+async function claimOf(session: Session, { place, record, patch }: Patching): Promise<Claim | null> {
+  const name = patch.name === undefined ? record.name : patch.name;
+  if (isRemade(patch)) {
+    const template = patch.template.toLowerCase();
+    const { records } = await readGround(session, { namespaces: [], ids: [template] });
+    return asksForUniqueNames(session, place, records.get(template)) ? claimed(place, record, name) : null;
+  }
+  const stays = patch.template === undefined && isMarked(place, record);
+  return stays && patch.name !== undefined ? claimed(place, record, name) : null;
+}
+
+/** Of a template, the mark says what it asks for. */
+function isMarked({ family }: Place, { uniqueName }: LockedRecord): boolean {
+  return uniqueName && (family === 'resource' || family === 'process-run');
+}
+
+function claimed({ family, namespace }: Place, { id }: LockedRecord, name: string | null): Claim {
+  return { family, namespace, name, id, pointer: '/name' };
 }
 
 type Remade = RecordPatch & { readonly template: string };

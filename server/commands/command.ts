@@ -17,7 +17,7 @@ import type { Fragment } from '../db/sql.js';
 import type { Judgements } from '../templates/judgements.js';
 
 export type Operation =
-  `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete'}`;
+  `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete' | 'put'}`;
 
 /** What a policy says to one request of the actor, at the instant of the command. */
 export type Judge = (request: Request) => Verdict;

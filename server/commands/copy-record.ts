@@ -13,6 +13,7 @@ import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, DESTINATION, holdReferences, judgeByTemplate } from './references.js';
 import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, type Ground, readGround } from './stored.js';
+import { asksForUniqueNames, assertFree, holdClaim } from './unique-names.js';
 
 export interface Copying {
   /** The id of the copy. */
@@ -88,11 +89,16 @@ async function copy(
     resources: source.resources ?? {},
   };
   const references = referencesOf(family, fields);
-  assertOpen(ground, namespace);
-  if (source.archived) throw new ApiProblem('record.archived');
-  assertRoom(fields);
   const ids = references.map((reference) => reference.id);
   const { records } = ids.length === 0 ? ground : await readGround(session, { namespaces: [], ids });
+  const pointer = copying.name === undefined ? DESTINATION : '/name';
+  const claim = { family, namespace, name: fields.name, id: null, pointer };
+  const isUnique = asksForUniqueNames(session, claim, records.get(source.template ?? ''));
+  if (isUnique) holdClaim(session, claim);
+  assertOpen(ground, namespace);
+  if (source.archived) throw new ApiProblem('record.archived');
+  if (isUnique) await assertFree(session, claim);
+  assertRoom(fields);
   holdReferences(session, references.map(toDestination), { records, namespace });
   const template = records.get(source.template ?? '');
   if (template !== undefined) {

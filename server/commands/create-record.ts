@@ -8,6 +8,7 @@ import type { Command, Done, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { type Ground, insertRecord, type NewRecord, readGround } from './stored.js';
+import { asksForUniqueNames, assertFree, holdClaim } from './unique-names.js';
 
 export interface Creation {
   readonly id: string;
@@ -37,11 +38,15 @@ export function createRecord(creation: Creation): Command {
 async function create(session: Session, creation: Creation, ground: Ground): Promise<Done> {
   const { id, family, namespace, fields } = creation;
   const references = referencesOf(family, fields);
+  const template = ground.records.get(fields.template?.toLowerCase() ?? '');
+  const claim = { family, namespace, name: fields.name ?? null, id: null, pointer: '/name' };
+  const isUnique = asksForUniqueNames(session, claim, template);
+  if (isUnique) holdClaim(session, claim);
   assertOpen(ground, namespace);
+  if (isUnique) await assertFree(session, claim);
   assertRoom(fields);
   holdReferences(session, references, { ...ground, namespace });
   if (fields.schema !== undefined && fields.schema !== null) assertUsable(session, fields.schema);
-  const template = ground.records.get(fields.template?.toLowerCase() ?? '');
   if (template !== undefined) {
     const value = fields[judgedPart(family)] ?? {};
     const uses = family === 'process-run' ? { resources: resourcesOf(fields.resources ?? {}), ...ground } : null;

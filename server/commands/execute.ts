@@ -29,6 +29,7 @@ import { commandEvent, type Recorded, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { mayRead } from './rules.js';
+import { isNameOvertaken } from './unique-names.js';
 
 /** A policy by its digest, and the actor under it. */
 export interface Under {
@@ -100,7 +101,8 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
         return executed;
       } catch (error) {
         if (error instanceof PutOff) await judgements.settle();
-        const isStale = error instanceof Moved || error instanceof PutOff || isOvertaken(error);
+        const isStale =
+          error instanceof Moved || error instanceof PutOff || isOvertaken(error) || isNameOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
         throw isStale || isGivenUp(error) ? new ApiProblem('record.conflict', { cause: error }) : error;
       }

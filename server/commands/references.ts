@@ -50,9 +50,9 @@ export function holdReferences(
   });
 }
 
-function mayReferTo(
+export function mayReferTo(
   judge: Judge,
-  { family, namespace }: Reference & { readonly namespace: NamespacePath },
+  { family, namespace }: Pick<Reference, 'family'> & { readonly namespace: NamespacePath },
   found: Found | undefined,
 ): boolean {
   // Asked even if there is no record, so that it takes the same time.

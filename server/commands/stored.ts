@@ -27,11 +27,11 @@ export async function insertRecord(session: Session, record: NewRecord): Promise
   const at = instant(session.at);
   const [row] = await session.rows<Written>(
     sql`INSERT INTO records AS x (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
-        parameters, resources, state, revision, created_at, updated_at, created_by)
+        parameters, resources, state, unique_name, revision, created_at, updated_at, created_by)
       VALUES (${id}::uuid, ${familyCode(family)}::smallint, ${storedPath(namespace)}::text, ${content.name}::text,
         ${content.description}::text, ${content.properties}::jsonb, ${content.version}::text, ${content.schema}::jsonb,
         ${content.slots}::jsonb, ${content.template}::uuid, ${copiedFrom}::uuid, ${content.parameters}::jsonb,
-        ${content.resources}::jsonb, ${content.state}::text, 1, ${at}, ${at}, ${session.actor.id}::text)
+        ${content.resources}::jsonb, ${content.state}::text, ${content.uniqueName}::boolean, 1, ${at}, ${at}, ${session.actor.id}::text)
       ON CONFLICT (path) WHERE family = 0 DO NOTHING
       RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
   );
@@ -45,6 +45,9 @@ export interface LockedRecord {
   readonly revision: number;
   readonly archived: boolean;
   readonly template: string | null;
+  readonly name: string | null;
+  /** Whether its name must be unique; of a template, whether it asks for that. */
+  readonly uniqueName: boolean;
   /** Only present if they were asked for. */
   readonly properties?: unknown;
   readonly parameters?: unknown;
@@ -52,7 +55,7 @@ export interface LockedRecord {
   readonly slots?: unknown;
 }
 
-const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template`;
+const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template, x.name, x.unique_name AS "uniqueName"`;
 
 /** `documents` are additional columns to read. */
 export async function lockRecord(
@@ -115,6 +118,8 @@ export interface Found {
   readonly template: string | null;
   /** Of a process template. */
   readonly slots: unknown;
+  /** Of a template: whether it asks for unique names. */
+  readonly uniqueName: boolean;
 }
 
 export interface Wanted {
@@ -129,7 +134,7 @@ export interface Ground {
 
 /** Reads everything that a command depends on in one statement. */
 export async function readGround(session: Session, { namespaces, ids }: Wanted): Promise<Ground> {
-  const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots FROM records AS x`;
+  const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots, x.unique_name AS "uniqueName" FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
     sql`SELECT TRUE AS above, ${columns} WHERE x.family = 0 AND x.path = ANY(${namespaces.map(storedPath)}::text[])
       UNION ALL SELECT FALSE AS above, ${columns} WHERE x.id = ANY(${ids}::uuid[])`,

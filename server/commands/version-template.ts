@@ -52,11 +52,12 @@ interface Source {
   readonly version: string | null;
   readonly schema: Json | null;
   readonly slots: readonly DatasetSlot[] | null;
+  readonly uniqueName: boolean;
 }
 
 async function readSource(session: Session, { family, source }: Versioning): Promise<Source | null> {
   const [row] = await session.rows<Source>(
-    sql`SELECT x.path, x.archived_at IS NOT NULL AS archived, x.name, x.description, x.properties, x.version, x.schema, x.slots
+    sql`SELECT x.path, x.archived_at IS NOT NULL AS archived, x.name, x.description, x.properties, x.version, x.schema, x.slots, x.unique_name AS "uniqueName"
       FROM records AS x WHERE ${byId(family, source)}`,
   );
   return row ?? null;
@@ -80,8 +81,8 @@ async function version(
   assertOpen(ground, namespace);
   if (source.archived) throw new ApiProblem('record.archived');
   if (stated.version === source.version) throw sameVersion();
-  const { name, description, properties, schema, slots } = source;
-  const fields = { name, description, properties, schema, ...(slots === null ? {} : { slots }), ...stated };
+  const { name, description, properties, schema, slots, uniqueName } = source;
+  const fields = { name, description, properties, schema, uniqueName, ...(slots === null ? {} : { slots }), ...stated };
   assertRoom(fields);
   const references = referencesOf(family, fields).map((one) =>
     // The body does not name the slots of the source, so a fault is reported where it could.

@@ -7,6 +7,7 @@ import { sqlStateOf, StoreError } from './failures.js';
 import { store } from './migrations/0001-store.js';
 import { changes } from './migrations/0002-changes.js';
 import { tombstones } from './migrations/0003-tombstones.js';
+import { uniqueNames } from './migrations/0004-unique-names.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0001-store', up: store },
   { name: '0002-changes', up: changes },
   { name: '0003-tombstones', up: tombstones },
+  { name: '0004-unique-names', up: uniqueNames },
 ]);
 
 const TABLE = 'schema_migrations';

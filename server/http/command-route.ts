@@ -6,7 +6,7 @@ import type { Command } from '../commands/command.js';
 import { answerKey } from '../commands/kept-answers.js';
 import { newRecordId } from '../commands/record-id.js';
 import { pathTemplate } from './path-template.js';
-import type { ActorCall, ActorRoute, BodyInput, NamedHeader, Told } from './route.js';
+import type { ActorCall, ActorRoute, BodyInput, NamedHeader, QueryInput, Told } from './route.js';
 
 /** What a request says about the command that it asks for. */
 export interface Said<Value> {
@@ -17,11 +17,18 @@ export interface Said<Value> {
   readonly ifMatch: string;
   /** The id for the record that the command makes, if it makes one. */
   readonly newId: string;
+  /** The query parameters that the route names. */
+  readonly query: ReadonlyMap<string, string>;
+  /** Whether an existing record is to be left alone (`If-None-Match: *`). */
+  readonly onlyNew: boolean;
 }
 
 interface CommandRouteParts<Value> extends Told {
   /** The header that makes a change conditional or a creation safe to repeat. */
   readonly header?: NamedHeader;
+  /** Headers that may be missing. */
+  readonly optional?: readonly NamedHeader[];
+  readonly query?: QueryInput;
   readonly body: BodyInput<Value>;
   /** Whether a request has no body. In a batch it may be an empty object. */
   readonly isBare?: boolean;
@@ -34,13 +41,15 @@ export interface CommandRoute extends ActorRoute {
   /** The open part of a path, or null if the path belongs to another route. */
   readonly partOf: (path: string) => string | null;
   readonly header: NamedHeader | null;
+  readonly optional: readonly NamedHeader[];
+  readonly query: QueryInput;
   readonly bodySchema: ObjectSchema;
   readonly readBody: (body: unknown) => unknown;
   readonly commandOf: (said: Said<unknown>) => Command;
 }
 
 export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<Value>): CommandRoute {
-  const { header = null, body, isBare = false, commandOf, ...told } = route;
+  const { header = null, optional = [], query = {}, body, isBare = false, commandOf, ...told } = route;
   const { pattern, partOf } = pathTemplate(told.path);
   const makeCommand = (said: Said<unknown>): Command => {
     if (!body.shape.isRead(said.body)) throw new TypeError('a body that was not read with the shape of its route');
@@ -49,9 +58,16 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
   return {
     ...told,
     access: 'command',
-    input: { ...(isBare ? {} : { body }), ...(header === null ? {} : { headers: [header] }) },
+    input: {
+      ...(isBare ? {} : { body }),
+      ...(header === null ? {} : { headers: [header] }),
+      ...(optional.length === 0 ? {} : { optional }),
+      ...(Object.keys(query).length === 0 ? {} : { query }),
+    },
     partOf: (path) => (path === pattern ? '' : partOf(path)),
     header,
+    optional,
+    query,
     bodySchema: body.shape.schema,
     readBody: body.shape.read,
     commandOf: makeCommand,
@@ -60,6 +76,8 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
         part: partOf(call.path) ?? '',
         body: isBare ? body.shape.read({}) : call.body,
         ifMatch: call.headers.get('if-match') ?? '',
+        query: call.query,
+        onlyNew: call.headers.get('if-none-match') !== undefined,
       };
       const key = keyOf(call, told.method);
       const asking = askingOf(call);
@@ -75,8 +93,13 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
 }
 
 /** The idempotency key of a request, if its route takes one and the request has it. */
-export function keyOf({ actor, path, headers, body }: ActorCall, method: string): ReturnType<typeof answerKey> | null {
+export function keyOf(call: ActorCall, method: string): ReturnType<typeof answerKey> | null {
+  const { actor, headers, query, body } = call;
   const key = headers.get('idempotency-key');
+  // The same question, however its parameters are ordered and written.
+  const asked = new URLSearchParams([...query]);
+  asked.sort();
+  const path = query.size === 0 ? call.path : `${call.path}?${asked.toString()}`;
   return key === undefined ? null : answerKey(actor, { key, method, path, body });
 }
 
@@ -91,8 +114,8 @@ export function replayHeader({ replayed }: Executed): readonly string[] {
   return replayed ? ['Idempotency-Replayed', 'true'] : [];
 }
 
-/** The end of a path under which one record is made of another. */
-const OF_ANOTHER = /\/\{id\}\/(?:copies|versions)$/;
+/** The end of a path under which one record is made of another, or by its name. */
+const OF_ANOTHER = /\/(?:\{id\}\/(?:copies|versions)|by-name)$/;
 
 function headersOf(
   shown: Shown,

@@ -391,7 +391,7 @@ async function callOf<Actor>(
 ): Promise<Call<Actor>> {
   const { incoming, headers, at, requestId } = exchange;
   const query = readQuery(target, input.query);
-  const named = readNamedHeaders(headers, input.headers);
+  const named = readNamedHeaders(headers, input.headers, input.optional);
   const upload = input.upload === undefined ? null : openUpload(incoming, headers, input.upload);
   if (input.body === undefined && upload === null) readNoBody(headers);
   const body = input.body === undefined ? null : await readJsonBody(incoming, headers, input.body);

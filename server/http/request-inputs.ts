@@ -41,13 +41,15 @@ function decode(text: string): string {
   }
 }
 
-/** The headers that the route names; each of them is required. */
+/** The headers that the route names. Those among `optional` may be missing. */
 export function readNamedHeaders(
   headers: Pick<Headers, 'get'>,
   names: readonly NamedHeader[] = [],
+  optional: readonly NamedHeader[] = [],
 ): ReadonlyMap<NamedHeader, string> {
-  if (names.length === 0) return NONE_NAMED;
-  return new Map(names.map((name) => [name, NAMED[name](headers.get(name))]));
+  const there = optional.filter((name) => headers.get(name) !== undefined);
+  if (names.length === 0 && there.length === 0) return NONE_NAMED;
+  return new Map([...names, ...there].map((name) => [name, NAMED[name](headers.get(name))]));
 }
 
 const NONE_NAMED: ReadonlyMap<NamedHeader, string> = new Map();
@@ -65,6 +67,11 @@ const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>
     if (value === undefined) throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
     if (!STRONG_TAG.test(value))
       throw misshapen('If-Match must be the ETag of one record, in double quotes, like "3": no list, no `*`, no `W/`');
+    return value;
+  },
+  'if-none-match': (value) => {
+    if (value !== '*')
+      throw misshapen('If-None-Match must be `*`: create the record, and leave alone one that is there');
     return value;
   },
   'idempotency-key': (value) => {

@@ -29,8 +29,10 @@ import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type MediaType = 'application/json' | 'application/merge-patch+json';
-/** In lower case. A missing `if-match` is refused with 428, a missing `idempotency-key` with 400. */
-export type NamedHeader = 'if-match' | 'idempotency-key';
+/**
+ * In lower case. Where it is required, a missing `if-match` is refused with 428, a missing `idempotency-key` with 400.
+ */
+export type NamedHeader = 'if-match' | 'idempotency-key' | 'if-none-match';
 
 /** Query parameters by name. Any other parameter is refused. */
 export type QueryInput = Readonly<
@@ -75,6 +77,8 @@ export interface Upload {
 export interface Input {
   readonly query?: QueryInput;
   readonly headers?: readonly NamedHeader[];
+  /** Headers that may be missing. */
+  readonly optional?: readonly NamedHeader[];
   /** Absent if the route takes no body. */
   readonly body?: BodyInput;
   /** Instead of a body. */

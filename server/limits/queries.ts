@@ -6,11 +6,15 @@ export const QUERY_LIMITS = Object.freeze({
   /** Nesting of `and`, `or` and `not`. */
   depth: 8,
   listValues: 1000,
+  /** Of an operand of `containsIgnoreCase`: each different letter makes the look at each stored character longer. */
+  foldedCharacters: 100,
   propertyLevels: 4,
   pageSize: 500,
   defaultPageSize: 50,
   orderKeys: 16,
   selectFields: 100,
+  /** Different records that the records of a page may name by one included reference. */
+  included: 1_000,
   /** Groups and values of an aggregate. */
   groups: 1_000,
   groupValues: 10,

@@ -55,7 +55,7 @@ async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<r
   for (;;) {
     const page = await rowsOf<ExportRow>(
       trx,
-      sql`SELECT id, path, name, description, properties, version, schema, slots, template, parameters, resources, state,
+      sql`SELECT id, path, name, description, properties, version, schema, slots, template, parameters, resources, state, unique_name,
           created_at, archived_at
         FROM records
         WHERE family = ${familyCode(family)}::smallint AND NOT implied AND (path, id) > (${after.path}::text, ${after.id}::uuid)
@@ -79,6 +79,7 @@ function lineOf(family: Family, row: ExportRow): object {
     properties: row['properties'],
     version: row['version'],
     schema: row['schema'],
+    uniqueName: family.endsWith('-template') && row['unique_name'] === true ? true : null,
     slots: row['slots'],
     template: row['template'],
     parameters: row['parameters'],

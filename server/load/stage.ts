@@ -28,6 +28,7 @@ const COLUMNS: readonly (readonly [column: string, type: string, text: (row: Loa
   ['parameters', 'jsonb', ({ parameters }) => parameters],
   ['resources', 'jsonb', ({ resources }) => resources],
   ['state', 'text COLLATE "C"', ({ state }) => state],
+  ['unique_name', 'boolean', ({ uniqueName }) => String(uniqueName)],
   ['created_at', 'timestamptz(3)', ({ createdAt }) => createdAt],
   ['archived_at', 'timestamptz(3)', ({ archivedAt }) => archivedAt],
 ];
@@ -59,7 +60,7 @@ function* stagedValues(rows: readonly LoadRow[], places: readonly number[]): Gen
 
 /** The target of rows that are stored directly, with the columns that `recordValues` gives. */
 export const RECORDS: Fragment = sql`records (family, id, path, name, description, properties, version, schema, slots,
-  template, parameters, resources, state, archived_at, created_at, updated_at, created_by, revision)`;
+  template, parameters, resources, state, unique_name, archived_at, created_at, updated_at, created_by, revision)`;
 
 /** New records as they are stored, for rows that are not namespaces. */
 export function* recordValues(
@@ -75,7 +76,18 @@ export function* recordValues(
     yield [
       String(familyCode(row.family)),
       ...[row.id, row.path, row.name, row.description, row.properties, row.version, row.schema, row.slots],
-      ...[row.template, row.parameters, row.resources, row.state, row.archivedAt, at, at, createdBy, '1'],
+      ...[
+        row.template,
+        row.parameters,
+        row.resources,
+        row.state,
+        String(row.uniqueName),
+        row.archivedAt,
+        at,
+        at,
+        createdBy,
+        '1',
+      ],
     ];
   }
 }

@@ -43,7 +43,13 @@ export interface StoreOptions {
 }
 
 export interface Refusal {
-  readonly code: 'reference.not_found' | 'record.conflict' | 'record.deleted' | 'record.refused' | 'record.invalid';
+  readonly code:
+    | 'reference.not_found'
+    | 'record.conflict'
+    | 'record.name_taken'
+    | 'record.deleted'
+    | 'record.refused'
+    | 'record.invalid';
   readonly pointer: string;
   readonly message: string;
 }
@@ -223,9 +229,9 @@ async function insertStaged({ trx, options }: Batch, family: Family): Promise<re
     trx,
     sql`WITH stored AS (
       INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, parameters,
-        resources, state, revision, created_at, updated_at, archived_at, created_by)
+        resources, state, unique_name, revision, created_at, updated_at, archived_at, created_by)
       SELECT i.id, i.family, i.path, i.name, i.description, i.properties, i.version, i.schema, i.slots, i.template,
-        i.parameters, i.resources, i.state, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
+        i.parameters, i.resources, i.state, i.unique_name, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
       FROM ${STAGE} WHERE i.family = ${code} ON CONFLICT DO NOTHING RETURNING id)
     SELECT i.n FROM ${STAGE} WHERE i.family = ${code} AND NOT EXISTS (SELECT 1 FROM stored AS s WHERE s.id = i.id)`,
   );
@@ -259,10 +265,28 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
         );
   settle(batch, replaced, 'replaced');
   for (const n of replaced) options.templates?.delete(batch.rows[n]?.id ?? '');
-  for (const n of without(different, replaced)) {
+  const left = without(different, replaced);
+  // The store took a row for its id or for its name: those whose id it does not have were refused for their names.
+  const unnamed = family === 'resource' || family === 'process-run' ? await withoutRecord(trx, left) : [];
+  for (const n of left) {
     const row = batch.rows[n];
-    if (row !== undefined) batch.outcomes.set(row, conflictOf(row, options.onConflict));
+    if (row !== undefined)
+      batch.outcomes.set(row, unnamed.includes(n) ? NAME_TAKEN : conflictOf(row, options.onConflict));
   }
+}
+
+const NAME_TAKEN: Refusal = Object.freeze({
+  code: 'record.name_taken',
+  pointer: '/name',
+  message: 'is the name of another record in this namespace, and the template asks for unique names',
+});
+
+/** The places of those rows whose id no record has. */
+function withoutRecord(trx: Knex, places: readonly number[]): Promise<readonly number[]> {
+  return placesOf(
+    trx,
+    sql`SELECT i.n FROM ${STAGE} WHERE i.n = ANY(${places}::int[]) AND NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = i.id)`,
+  );
 }
 
 function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): Refusal {
@@ -270,7 +294,9 @@ function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): Refusal
   const message =
     onConflict === 'report'
       ? `the ${what} is stored with other content; --replace overwrites it`
-      : `the ${what} is stored for another record`;
+      : family.endsWith('-template')
+        ? `the ${what} is stored for another record, or for a template with another \`uniqueName\``
+        : `the ${what} is stored for another record`;
   return { code: 'record.conflict', pointer: given ? '/id' : '', message };
 }
 
@@ -308,6 +334,9 @@ function namespaceId(namespace: NamespacePath): string {
 
 const NAMESPACE = sql`${familyCode('namespace')}::smallint`;
 
+/** Of templates: whether they ask for unique names. Of all others, the store sets the column. */
+const SAME_DEMAND = sql`(r.family IN (2, 4) OR r.unique_name = i.unique_name)`;
+
 interface Rules {
   /** Which stored record `r` a line `i` is about. */
   readonly match: Fragment;
@@ -319,7 +348,8 @@ interface Rules {
 const RECORD_RULES: Rules = Object.freeze({
   match: sql`r.id = i.id`,
   same: sql`r.family = i.family AND r.path = i.path`,
-  replaceable: sql`r.family = i.family`,
+  // What is made from a template is marked for good.
+  replaceable: sql`r.family = i.family AND ${SAME_DEMAND}`,
 });
 
 const NAMESPACE_RULES: Rules = Object.freeze({
@@ -332,7 +362,7 @@ const SAME_CONTENT = sql`r.name IS NOT DISTINCT FROM i.name AND r.description IS
   AND r.properties = i.properties AND r.version IS NOT DISTINCT FROM i.version AND r.schema IS NOT DISTINCT FROM i.schema
   AND r.slots IS NOT DISTINCT FROM i.slots AND r.template IS NOT DISTINCT FROM i.template
   AND r.parameters IS NOT DISTINCT FROM i.parameters AND r.resources IS NOT DISTINCT FROM i.resources
-  AND r.state IS NOT DISTINCT FROM i.state AND r.archived_at IS NOT DISTINCT FROM i.archived_at
+  AND ${SAME_DEMAND} AND r.state IS NOT DISTINCT FROM i.state AND r.archived_at IS NOT DISTINCT FROM i.archived_at
   AND (i.created_at IS NULL OR r.created_at = i.created_at)`;
 
 /** Runs a statement that returns places. */

@@ -9,7 +9,8 @@ import { QUERY_LIMITS } from '../limits/queries.js';
 import { isObject } from '../json.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
-export type Pattern = 'contains' | 'startsWith' | 'endsWith';
+/** `containsIgnoreCase` compares folded texts (case-folding.ts). */
+export type Pattern = 'contains' | 'containsIgnoreCase' | 'startsWith' | 'endsWith';
 export type Membership = 'in' | 'notIn';
 /** For a property that holds a list: whether it has one element, any of several, or all of several. */
 export type Containment = 'has' | 'hasAny' | 'hasAll';
@@ -66,7 +67,7 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ...(['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const).map(
     (operator) => [operator, { kind: 'comparison', operator }] as const,
   ),
-  ...(['contains', 'startsWith', 'endsWith'] as const).map(
+  ...(['contains', 'containsIgnoreCase', 'startsWith', 'endsWith'] as const).map(
     (operator) => [operator, { kind: 'pattern', operator }] as const,
   ),
   ...(['in', 'notIn'] as const).map((operator) => [operator, { kind: 'membership', operator }] as const),
@@ -82,7 +83,10 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...['<=', 'le', '$lte'].map((name) => [name, 'lte'] as const),
   ...['>', 'greaterThan', 'after', '$gt'].map((name) => [name, 'gt'] as const),
   ...['>=', 'ge', '$gte'].map((name) => [name, 'gte'] as const),
-  ...['like', 'ilike', 'includes', 'matches', 'regex'].map((name) => [name, 'contains'] as const),
+  ...['like', 'includes', 'matches', 'regex'].map((name) => [name, 'contains'] as const),
+  ...['ilike', 'icontains', 'contains_ci', 'containsInsensitive', 'ignoreCase', 'search'].map(
+    (name) => [name, 'containsIgnoreCase'] as const,
+  ),
   ...['prefix', 'beginsWith'].map((name) => [name, 'startsWith'] as const),
   ...['suffix'].map((name) => [name, 'endsWith'] as const),
   ...['oneOf', 'anyOf', '$in'].map((name) => [name, 'in'] as const),
@@ -215,6 +219,10 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
       if (field.kind === 'core' && field.type !== 'text') return mismatch('is for string fields only');
       if (typeof operand !== 'string') return mismatch('must be a string');
       if (!isStorableText(operand)) return mismatch(UNSTORABLE);
+      if (known.operator === 'containsIgnoreCase' && Array.from(operand).length > QUERY_LIMITS.foldedCharacters) {
+        const message = `has more than ${String(QUERY_LIMITS.foldedCharacters)} characters`;
+        return { fault: 'query.too_complex', message };
+      }
       return { kind: 'pattern', field, operator: known.operator, text: operand };
     case 'membership':
       return readMembership(field, known.operator, operand);
@@ -296,10 +304,10 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
       if (wanted !== null && wanted !== 'number') return mismatch(WANTED[wanted]);
       return Number.isFinite(value) ? { type: 'number', value: String(value) } : mismatch('must be a finite number');
     case 'boolean':
-      return wanted === null ? { type: 'boolean', value } : mismatch(WANTED[wanted]);
+      return wanted === null || wanted === 'boolean' ? { type: 'boolean', value } : mismatch(WANTED[wanted]);
     case 'string':
       if (wanted === 'instant') return readInstant(value);
-      if (wanted === 'number') return mismatch(WANTED.number);
+      if (wanted === 'number' || wanted === 'boolean') return mismatch(WANTED[wanted]);
       return isStorableText(value) ? { type: 'text', value } : mismatch(UNSTORABLE);
     default:
       return mismatch(value === null ? 'must not be null; use isNull' : wanted === null ? WANTED.any : WANTED[wanted]);
@@ -309,6 +317,7 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
 const WANTED = Object.freeze({
   text: 'must be a string',
   number: 'must be a number',
+  boolean: 'must be true or false',
   instant: 'must be an instant with at most three digits after the second, like 2027-01-01T00:00:00.000Z',
   any: 'must be a number, a string or a boolean',
 });

@@ -7,8 +7,8 @@ import { NAME_PATTERN } from '../api/shape-fault.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
-/** What a field compares with; `structure` (an object or a list) has no order and compares with nothing. */
-export type FieldType = 'text' | 'number' | 'instant' | 'structure';
+/** What a field compares with; a `boolean` has no order; `structure` (an object or a list) has no order and compares with nothing. */
+export type FieldType = 'text' | 'number' | 'instant' | 'boolean' | 'structure';
 
 export interface CoreField {
   readonly kind: 'core';
@@ -60,6 +60,11 @@ const CORE: readonly CoreField[] = [
   }),
   optional('version', 'text', { value: sql`x.version`, key: sql`'"version":'`, json: escaped(sql`x.version`) }),
   optional('schema', 'structure', { value: sql`x.schema`, key: sql`'"schema":'`, json: sql`x.schema::text` }),
+  required('uniqueName', 'boolean', {
+    value: sql`x.unique_name`,
+    key: sql`'"uniqueName":'`,
+    json: sql`x.unique_name::text`,
+  }),
   optional('slots', 'structure', { value: sql`x.slots`, key: sql`'"slots":'`, json: sql`x.slots::text` }),
   optional('template', 'text', {
     value: sql`x.template::text COLLATE "C"`,
@@ -119,9 +124,9 @@ const COMMON: readonly string[] = [
 
 const OWN: Readonly<Record<Family, readonly string[]>> = Object.freeze({
   namespace: [],
-  'resource-template': ['version', 'schema'],
+  'resource-template': ['version', 'schema', 'uniqueName'],
   resource: ['template', 'copiedFrom'],
-  'process-template': ['version', 'schema', 'slots'],
+  'process-template': ['version', 'schema', 'uniqueName', 'slots'],
   'process-run': ['template', 'parameters', 'resources', 'state'],
 });
 

@@ -52,7 +52,7 @@ function idColumn(direction: Direction): SortColumn {
 const CORE_TYPES = Object.freeze({ text: 'text', number: 'numeric', instant: 'timestamptz' } as const);
 
 function coreColumn({ type, value, optional }: CoreField, direction: Direction): SortColumn {
-  if (type === 'structure') throw new TypeError('an object or a list has no order');
+  if (type === 'structure' || type === 'boolean') throw new TypeError('a field without an order');
   return { value, type: CORE_TYPES[type], direction, optional };
 }
 

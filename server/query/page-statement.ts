@@ -1,13 +1,14 @@
 // The statement of a page (server/query/README.md): visible records behind a fence, the user's conditions above it,
 // then order and limit. If an index gives the order, the first records of each visible root are merged. Otherwise all
 // visible records are gathered.
-import { literal, sql, type Fragment } from '../db/sql.js';
-import { QUERY_LIMITS } from '../limits/queries.js';
-import { compileCondition, orTooLate } from './compile-condition.js';
+import { join, literal, sql, type Fragment } from '../db/sql.js';
+import { compileCondition } from './compile-condition.js';
+import { includedQueries, type OpenedInclude } from './include-statement.js';
 import type { KeyOrder } from './key-order.js';
 import { mergedRoots } from './merge-roots.js';
 import { isAfter, orderBy, positionJson, sortColumns, sortOutputs, type Position } from './order.js';
 import type { QueryPlan } from './plan.js';
+import { PAGE_BYTES, partsOf, TOGETHER } from './page-parts.js';
 import { largeRecordJson, mayBeLarge, recordJson } from './projection.js';
 import { visibleRows, type RowPredicate } from './row-predicate.js';
 
@@ -21,6 +22,8 @@ export interface PageRequest {
   readonly order: KeyOrder | null;
   /** Milliseconds after which a page of large records ends itself. Defaults to no limit. */
   readonly longest?: number | null;
+  /** The references whose records come with the page, except those of which the actor may see nothing. */
+  readonly opened?: readonly OpenedInclude[];
 }
 
 /** A row of the result: some of the page's records. */
@@ -37,6 +40,11 @@ export interface PageRow {
   readonly shown: number;
   /** Whether some of these records may be large, and their texts were left out. */
   readonly large: boolean;
+  /**
+   * In a page with included records: the name of the reference by which the row's records are included; null for those of
+   * the page. `more` then says that they are too many or too large.
+   */
+  readonly reference?: string | null;
 }
 
 /**
@@ -70,7 +78,7 @@ export function pageStatement(request: PageRequest): Fragment {
 
 /** The same page, however large its records are. It ends early once it has `QUERY_LIMITS.pageBytes`. */
 export function largePageStatement(request: PageRequest): Fragment {
-  return statementOf(request, (plan, rows) => largePageOutput(plan, rows, request.longest ?? null));
+  return statementOf(request, (plan, rows) => largePageOutput(plan, rows, request));
 }
 
 function statementOf(request: PageRequest, output: typeof pageOutput): Fragment {
@@ -80,14 +88,6 @@ function statementOf(request: PageRequest, output: typeof pageOutput): Fragment 
   return sql`WITH ${queries}
     ${output(plan, rows)}`;
 }
-
-const { pageBytes: PAGE_BYTES } = QUERY_LIMITS;
-
-/**
- * How many records share one text. A page of small records needs few texts, and four of the largest records fit into
- * one page.
- */
-const TOGETHER = Object.freeze({ small: 64, large: 4 });
 
 /** The `PageRow`s of a page of small records, in order. `rows` gives the records of the page and one more. */
 export function pageOutput(plan: QueryPlan, rows: Fragment): Fragment {
@@ -110,31 +110,35 @@ function placed({ family, select, orderBy: keys }: QueryPlan, rows: Fragment): F
  * The `PageRow`s of a page with records that may be large. The texts are made a few records at a time until the page is
  * full, so at most the last text is made in vain.
  */
-function largePageOutput(plan: QueryPlan, rows: Fragment, longest: number | null): Fragment {
+function largePageOutput(plan: QueryPlan, rows: Fragment, { longest = null, opened = [] }: PageRequest): Fragment {
   const columns = sortColumns(plan.orderBy);
   const size = sql`${plan.page.size}::bigint`;
   const bytes = literal(PAGE_BYTES);
   const count = sql`(SELECT count(*) FROM placed)`;
   const text = largeRecordJson(plan.family, plan.select);
-  // Looked at for each record, as the parts that are shown say nothing about how much is read for them.
-  const inTime = longest === null ? sql`` : sql` AND ${orTooLate(longest, sql`TRUE`)}`;
-  const together = sql`(SELECT CASE WHEN bool_or(x.large) THEN ${literal(TOGETHER.large)} ELSE ${literal(TOGETHER.small)} END
-              FROM placed AS x)`;
-  return sql`SELECT o.* FROM (WITH RECURSIVE
+  const queries = sql`
       placed AS MATERIALIZED (${placed(plan, rows)}),
-      texts (part, records, ids, place, bytes) AS (
-        SELECT 0::bigint, NULL::text COLLATE "C", NULL::text, 0::bigint, 0::bigint
-        UNION ALL SELECT t.part + 1, n.records, n.ids, n.place, t.bytes + octet_length(n.records) + 1
-          FROM texts AS t CROSS JOIN LATERAL (
-            SELECT string_agg(${text}, ',' ORDER BY x.place) AS records, string_agg(x.id::text, ',' ORDER BY x.place) AS ids,
-                max(x.place) AS place
-            FROM placed AS x WHERE x.place > t.place AND x.place <= LEAST(t.place + ${together}, ${size})${inTime}) AS n
-          WHERE n.place > 0 AND t.bytes <= ${bytes}),
-      kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= ${bytes})
-    SELECT k.records, k.ids, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
+      ${partsOf({ name: sql`texts`, of: sql`placed`, text, end: size, longest })},
+      kept AS (SELECT t.*, max(t.place) OVER () AS last FROM texts AS t WHERE t.part = 1 OR t.part > 1 AND t.bytes <= ${bytes})`;
+  const shown = sql`k.records, k.ids, k.last < ${count} AS more, k.last::integer AS shown, FALSE AS large,
       (SELECT ${positionJson(columns)} FROM placed AS x WHERE x.place = k.last
-        AND k.place = k.last AND (k.last = ${size} OR k.last < ${count})) AS at
+        AND k.place = k.last AND (k.last = ${size} OR k.last < ${count})) AS at`;
+  if (opened.length === 0) {
+    return sql`SELECT o.* FROM (WITH RECURSIVE${queries}
+    SELECT ${shown}
     FROM kept AS k ORDER BY k.part) AS o`;
+  }
+  const included = opened.map((one, index) => includedQueries(one, { index, longest }));
+  return sql`SELECT o.* FROM (WITH RECURSIVE${queries},
+      ${join(
+        included.map((one) => one.queries),
+        ', ',
+      )}
+    SELECT ${shown}, NULL::text AS reference, k.part AS part FROM kept AS k
+    UNION ALL ${join(
+      included.map((one) => one.rows),
+      ' UNION ALL ',
+    )}) AS o ORDER BY o.reference, o.part`;
 }
 
 /** All visible records, sorted by an order that no index gives. */

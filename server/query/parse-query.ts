@@ -8,6 +8,7 @@ import type { AggregateEnvelope, QueryEnvelope } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
+import { type Include, referencesOfFamily } from './includes.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import type { AggregatePlan, AggregateValue, QueryPlan, SortKey } from './plan.js';
 import { projectionOf, type Projection } from './projection.js';
@@ -19,7 +20,8 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
   const reach = envelope.reach ?? defaultReach(envelope.family);
   const where = parseCondition(envelope.where ?? {}, envelope.family, faults);
   const orderBy = readOrder(envelope, faults);
-  const select = readSelect(envelope, faults);
+  const select = readSelect({ ...envelope, place: [] }, faults);
+  const includes = readIncludes(envelope, faults);
   const size = readPageSize(envelope, faults);
   throwIfAny(faults);
   const includeArchived = envelope.includeArchived ?? false;
@@ -31,6 +33,7 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
     orderBy,
     select,
     page: { size, after: envelope.page?.after ?? null },
+    includes,
     includeArchived,
     digest: hash(
       'sha256',
@@ -84,8 +87,9 @@ function readAggregate(
 /** A field whose values can be told apart and ordered. */
 function readValue(named: Parameters<typeof readField>[0], faults: Faults): Field | null {
   const field = readField(named, faults);
-  if (field?.kind !== 'core' || field.type !== 'structure') return field;
-  faults.add(named.place, 'query.type_mismatch', 'has no order: the field holds an object or a list');
+  if (field?.kind !== 'core' || (field.type !== 'structure' && field.type !== 'boolean')) return field;
+  const held = field.type === 'boolean' ? 'true or false' : 'an object or a list';
+  faults.add(named.place, 'query.type_mismatch', `has no order: the field holds ${held}`);
   return null;
 }
 
@@ -125,14 +129,34 @@ function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): rea
   return keys;
 }
 
-function readSelect({ family, select }: QueryEnvelope, faults: Faults): Projection | null {
+interface Selecting extends Pick<QueryEnvelope, 'family' | 'select'> {
+  /** Of the object that `select` is a member of. */
+  readonly place: Place;
+}
+
+function readSelect({ family, select, place: at }: Selecting, faults: Faults): Projection | null {
   if (select === undefined) return null;
   if (select.length > QUERY_LIMITS.selectFields) {
-    faults.add(['select'], 'query.too_complex', `has more than ${String(QUERY_LIMITS.selectFields)} fields`);
+    faults.add([...at, 'select'], 'query.too_complex', `has more than ${String(QUERY_LIMITS.selectFields)} fields`);
     return null;
   }
-  const fields = select.map((name, index) => readField({ family, name, place: ['select', index] }, faults));
+  const fields = select.map((name, index) => readField({ family, name, place: [...at, 'select', index] }, faults));
   return projectionOf(fields.filter((field) => field !== null));
+}
+
+function readIncludes({ family, includes = {} }: QueryEnvelope, faults: Faults): readonly Include[] {
+  const known = referencesOfFamily(family);
+  return Object.entries(includes).flatMap(([name, { select }]): readonly Include[] => {
+    const place = ['includes', name];
+    const reference = known.find((one) => one.name === name);
+    if (reference === undefined) {
+      const names = known.map((one) => one.name).join(', ');
+      faults.add(place, 'query.unknown_field', `is not a reference of this family; the references are ${names}`);
+      return [];
+    }
+    const selecting = { family: reference.family, place, ...(select === undefined ? {} : { select }) };
+    return [{ ...reference, select: readSelect(selecting, faults) }];
+  });
 }
 
 function readField(

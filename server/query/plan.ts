@@ -2,6 +2,7 @@
 import type { Family, NamespacePath, Reach } from '../../engine/index.js';
 import type { Condition } from './condition.js';
 import type { Field } from './fields.js';
+import type { Include } from './includes.js';
 import type { Projection } from './projection.js';
 
 export type Direction = 'asc' | 'desc';
@@ -37,10 +38,12 @@ export interface QueryPlan {
   /** Null selects the whole record. */
   readonly select: Projection | null;
   readonly page: Page;
+  /** References whose records come with the page. */
+  readonly includes: readonly Include[];
   readonly includeArchived: boolean;
   /**
-   * Identifies everything that decides which records come in which order. It leaves out page size and `select`, which
-   * may change between pages.
+   * Identifies everything that decides which records come in which order. It leaves out page size, `select` and
+   * `includes`, which may change between pages.
    */
   readonly digest: string;
 }

@@ -1,10 +1,12 @@
 // The doors of the store for queries: a page, a count, and whether a namespace exists. Nothing here reads records
 // without a row predicate (docs/queries.md "What stays hidden").
-import type { NamespacePath } from '../../engine/index.js';
+import type { Family, NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import type { ReadOptions } from '../db/prepared.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
+import { ApiProblem } from '../problem.js';
 import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { inTime } from './in-time.js';
@@ -27,9 +29,12 @@ import { counterStatement, matchStatement } from './visible-counts.js';
 export interface RecordPage {
   /** The JSON text of a list of records. */
   readonly items: string;
+  /** How many records are shown, included ones too. */
   readonly count: number;
   /** The ids of these records, with commas between them. */
   readonly ids: string;
+  /** The JSON text of the included records, by reference; null if the query names none. */
+  readonly included: string | null;
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
 }
@@ -42,6 +47,8 @@ export interface CountRequest extends ReadOptions {
 export interface ListRequest extends CountRequest {
   /** What the cursors of this query are bound to. */
   readonly cursors: CursorBinding;
+  /** What the actor may see of the families that included records are of. Nothing of a family that is not here. */
+  readonly includable?: ReadonlyMap<Family, RowPredicate>;
 }
 
 /**
@@ -52,7 +59,7 @@ export function listPage(db: Database, request: ListRequest): Promise<RecordPage
   const { plan, cursors } = request;
   const after = plan.page.after === null ? null : placeOf(plan.page.after, plan, cursors);
   return plan.page.size === 0
-    ? Promise.resolve({ items: '[]', count: 0, ids: '', next: null })
+    ? Promise.resolve({ items: '[]', count: 0, ids: '', included: includedJson(plan, []), next: null })
     : readPage(db, request, after);
 }
 
@@ -63,12 +70,55 @@ function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Posit
 }
 
 async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
-  const { predicate, plan, cursors, ...options } = request;
-  const rows = await readRows(db, { predicate, plan, after }, options);
+  const { predicate, plan, cursors, includable, ...options } = request;
+  const wanted = { predicate, plan, after };
+  const all =
+    plan.includes.length === 0
+      ? await readRows(db, wanted, options)
+      : await db.readReplica<PageRow>(includingStatement(db, wanted, includable), options);
+  const rows = all.filter(({ reference = null }) => reference === null);
   const last = rows.find(({ at }) => at !== null)?.at ?? null;
   const more = rows.some((row) => row.more);
   const next = more && last !== null ? sealCursor(positionOf(last, plan), { plan, binding: cursors }) : null;
-  return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), next };
+  const included = includedJson(plan, all);
+  if (included === null)
+    return { items: itemsJson(rows), count: rows.at(-1)?.shown ?? 0, ids: pageIds(rows), included, next };
+  // A record of the page may be included as well.
+  const ids = new Set(
+    pageIds(all)
+      .split(',')
+      .filter((id) => id !== ''),
+  );
+  return { items: itemsJson(rows), count: ids.size, ids: [...ids].join(','), included, next };
+}
+
+/** Always the statement for large records, so that what is included belongs to the records that the page shows. */
+function includingStatement(db: Database, wanted: Wanted, includable: ListRequest['includable']): Fragment {
+  const opened = wanted.plan.includes.flatMap((include) => {
+    const predicate = includable?.get(include.family);
+    return predicate === undefined ? [] : [{ ...include, predicate }];
+  });
+  return largePageStatement({ ...endedInTime(db, ordered(wanted)), longest: db.longestQuery, opened });
+}
+
+/** Throws `query.limit` if they are too many or too large: no answer has a part of them. */
+function includedJson({ includes }: QueryPlan, rows: readonly PageRow[]): string | null {
+  if (includes.length === 0) return null;
+  let bytes = 0;
+  const members = includes.map(({ name }) => {
+    const own = rows.filter(({ reference }) => reference === name);
+    const records = own.flatMap((row) => row.records ?? []).join(',');
+    bytes += Buffer.byteLength(records);
+    if (own.some(({ more }) => more) || bytes > QUERY_LIMITS.pageBytes) throw tooMuchIncluded(name);
+    return `"${name}":{${records}}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
+function tooMuchIncluded(name: string): ApiProblem {
+  const code = 'query.limit';
+  const message = `includes more than ${String(QUERY_LIMITS.included)} records, or too much of them for an answer; ask for a smaller page, or for fewer fields with \`select\``;
+  return new ApiProblem(code, { errors: [{ pointer: `/includes/${name}`, code, message }] });
 }
 
 /**

@@ -110,6 +110,15 @@ export function visibleRows({ predicate, family, includeArchived }: VisibleRows,
       WHERE r.family = ${familyCode(family)}::smallint AND r.path >= v.lo AND r.path < v.hi${active} OFFSET 0) AS f)`;
 }
 
+/**
+ * Whether a stored path is in the visible set. The ranges are disjoint and in order, so the only one that can hold the
+ * path is found by bisection, however many there are.
+ */
+export function isVisible(predicate: RowPredicate, path: Fragment): Fragment {
+  const { lo, hi } = read(predicate);
+  return sql`COALESCE(${path} < (${hi}::text[])[width_bucket(${path}, ${lo}::text[])], FALSE)`;
+}
+
 function read(predicate: RowPredicate): Visibility {
   const visibility = visibilityOf.get(predicate);
   if (visibility === undefined || visibility.lo.length === 0) throw new TypeError('not a row predicate');

@@ -17,6 +17,8 @@ export interface RecordContent {
   readonly parameters: string | null;
   readonly resources: string | null;
   readonly state: string | null;
+  /** Whether a template asks for unique names. Of what is made from it the store knows. */
+  readonly uniqueName: boolean;
 }
 
 /** The state of new process runs. */
@@ -35,6 +37,7 @@ export function contentOf(family: Family, fields: RecordFields): RecordContent {
     parameters: isRun ? JSON.stringify(fields.parameters ?? {}) : null,
     resources: isRun ? JSON.stringify(resourcesOf(fields.resources ?? {})) : null,
     state: isRun ? (fields.state ?? FIRST_STATE) : null,
+    uniqueName: fields.uniqueName ?? false,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   openDoors,
   openHttpDoors,
 } from '../support/query-doors.js';
+import { allIncludes, includedOf } from '../support/included-oracle.js';
 import { type Envelope, EVERYTHING, noteUse } from '../support/query-envelopes.js';
 import { defaultOf, expectedOf, isOpen, mayRead } from '../support/query-oracle.js';
 import { PLACES, type QueryWorld } from '../support/query-worlds.js';
@@ -57,7 +58,8 @@ async function judge(
   const expected = expectedOf(records, asker, envelope);
   const refusal = refusalOf({ set, records, crowd }, { asker, envelope });
   const { orderBy: _, select: __, ...counted } = envelope;
-  const whole = await ask(asker, 'query', { ...envelope, page: { size: 500 } });
+  const includes = allIncludes(envelope.family);
+  const whole = await ask(asker, 'query', { ...envelope, includes, page: { size: 500 } });
   const count = await ask(asker, 'count', counted);
   const summary = summaryOf(envelope);
   const groups = await ask(asker, 'aggregate', { ...counted, ...summary });
@@ -70,6 +72,10 @@ async function judge(
     return;
   }
   expect(asList(whole).items).toEqual(expected.map((record) => selected(record, envelope.select)));
+  const included = includedOf(records, asker, { family: envelope.family, items: expected, includes });
+  expect((JSON.parse(whole.text) as Json)['included']).toEqual(included);
+  for (const [name, shown] of Object.entries(included))
+    if (Object.keys(shown as Json).length > 0) tally.used.add(`includes ${name}`);
   expect([count.status, (JSON.parse(count.text) as Json)['count']]).toEqual([200, expected.length]);
   expect([groups.status, (JSON.parse(groups.text) as Json)['groups']]).toEqual([200, aggregated(expected, summary)]);
   const ids = expected.map(({ id }) => id);
@@ -222,6 +228,10 @@ describeOnStores('agreement', (store) => {
   });
 });
 
+const INCLUDED = ['namespace', 'parent', 'template', 'copiedFrom', 'slots', 'resources'].map(
+  (name) => `includes ${name}`,
+);
+
 /** Neither all nor nothing was visible, every size turned pages, and everything that an envelope can say was said. */
 function expectPlausible(tally: Tally, worlds: number): void {
   if (worlds < 50) return;
@@ -232,5 +242,6 @@ function expectPlausible(tally: Tally, worlds: number): void {
   expect(tally['namespace.not_found']).toBeGreaterThan(0.02 * tally.cases);
   expect(SIZES.filter((size) => (tally.turned.get(size) ?? 0) < 3)).toEqual([]);
   expect(tally.crowded).toBeGreaterThan(5);
+  expect(INCLUDED.filter((what) => !tally.used.has(what))).toEqual([]);
   expect(EVERYTHING.filter((what) => !tally.used.has(what))).toEqual([]);
 }

@@ -85,6 +85,11 @@ function* casesOf({ world, destinations }: Scene, asker: Asker): Generator<Case>
     yield { command: { method: 'PATCH', path: url, body: {}, ifMatch: NEVER }, refused: write };
     if (namespace !== '/')
       yield { command: { method: 'POST', path: `${url}/archive`, ifMatch: NEVER }, refused: write };
+    const byName = new URLSearchParams({ namespace, name: 'n' }).toString();
+    yield {
+      command: { method: 'PUT', path: `/api/v1/resources/by-name?${byName}`, body: { template: ABSENT } },
+      refused: deniedBy(access('resource', 'write', namespace)) ?? deniedBy(access('resource', 'read', namespace)),
+    };
     for (const family of MADE) {
       const templated = family.endsWith('-template') ? { version: '1', schema: {} } : {};
       const body = { namespace, name: 'n', ...templated, ...(family === 'process-template' ? { slots: [] } : {}) };

@@ -2,7 +2,7 @@
 // are invisible to that actor come, go or change, whatever they hold and however the planner reads them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { FAMILIES, unrestrictedPolicy } from '../../engine/index.js';
+import { FAMILIES, type Family, unrestrictedPolicy } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
 import { sql } from '../../server/db/sql.js';
@@ -19,6 +19,7 @@ import {
   openDoors,
   openHttpDoors,
 } from '../support/query-doors.js';
+import { allIncludes } from '../support/included-oracle.js';
 import { anyContext, anyFamily, type Envelope, envelopeOf } from '../support/query-envelopes.js';
 import { isOpen, mayRead, namespaceOf, visibleOf } from '../support/query-oracle.js';
 import {
@@ -43,6 +44,8 @@ interface Pair {
   readonly asker: Asker;
   readonly envelopes: readonly Envelope[];
   readonly change: Change;
+  /** Whether what the records name is asked for, too. Then nothing changes that the actor may read anywhere. */
+  readonly includes: boolean;
 }
 
 interface Change {
@@ -99,19 +102,21 @@ const pair: fc.Arbitrary<Pair> = anyQueryWorld
         }),
         context: recordOf('namespace', [context]),
         poison: fc.constantFrom(...POISON),
+        includes: fc.boolean(),
       })
-      .map(({ envelopes, ...change }): Pair => {
+      .map(({ envelopes, includes, ...change }): Pair => {
         const policy = actor.kind === 'local' ? unrestrictedPolicy() : compiled(set);
-        return { records, asker: { actor, at, policy }, envelopes, change };
+        return { records, asker: { actor, at, policy }, envelopes, change, includes };
       });
   });
 
 /** Whether no answer may depend on the record: not its own visibility in the reach, nor that of the context itself. */
-function isInvisible(record: Json, { asker, envelopes: [envelope] }: Pair): boolean {
+function isInvisible(record: Json, { asker, envelopes: [envelope], includes }: Pair): boolean {
   if (envelope === undefined) return false;
   const target = namespaceOf(record);
   const isContext = record['family'] === 'namespace' && target === envelope.namespace;
   if (isContext && mayRead(asker, 'namespace:read', target).decision === 'allow') return false;
+  if (includes && mayRead(asker, `${record['family'] as Family}:read`, target).decision === 'allow') return false;
   return record['family'] !== envelope.family || !isOpen(asker, envelope, target);
 }
 
@@ -169,10 +174,12 @@ interface Request {
 }
 
 /** What every envelope is asked as: in pages, counted, and wrongly in several ways. */
-function requestsOf(envelope: Envelope): readonly Request[] {
+function requestsOf(envelope: Envelope, includes: boolean): readonly Request[] {
   const { orderBy: _, select: __, ...counted } = envelope;
   const where = { and: [envelope.where, { 'properties.rank': { gte: 0 } }] };
+  const included = { ...envelope, includes: allIncludes(envelope.family), page: { size: 500 } };
   return [
+    ...(includes ? [{ kind: 'query' as const, body: included }] : []),
     { kind: 'count', body: counted },
     { kind: 'aggregate', body: { ...counted, values: [{ count: true }, { sum: 'properties.rank' }] } },
     { kind: 'aggregate', body: { ...counted, groupBy: 'properties.label', values: [{ max: 'properties.deep' }] } },
@@ -190,10 +197,10 @@ function requestsOf(envelope: Envelope): readonly Request[] {
 const PAGES = 4;
 
 /** All answers in order, and for the pages the cursors that led to them. */
-async function answers(ask: Ask, { asker, envelopes }: Pair): Promise<readonly Answer[]> {
+async function answers(ask: Ask, { asker, envelopes, includes }: Pair): Promise<readonly Answer[]> {
   const got: Answer[] = [];
   for (const envelope of envelopes) {
-    for (const { kind, body } of requestsOf(envelope)) got.push(await ask(asker, kind, body));
+    for (const { kind, body } of requestsOf(envelope, includes)) got.push(await ask(asker, kind, body));
     let after: string | null = null;
     for (let page = 0; page < PAGES; page += 1) {
       const answer = await ask(asker, 'query', { ...envelope, page: { size: 1, after } });

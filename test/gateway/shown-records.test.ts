@@ -96,6 +96,12 @@ it.each(['set', 'ids'] as const)(
     for (const { id } of RECORDS.slice(0, 20)) [...about.values()].at(-1)?.add(id);
     await send(page('/labs/x', { where: { name: { eq: 'nothing' } } }));
     await send(page('/vault'));
+    // Included: the record of a namespace beside one record of it.
+    const included = await send(page('/labs/x', { where: { name: { eq: 'lens-5' } }, includes: { namespace: {} } }));
+    expect(included).toMatchObject({
+      items: [{ id: idOf(5) }],
+      included: { namespace: { '/labs/x': { family: 'namespace' } } },
+    });
     // Counts: one record can be told only where a filter leaves one.
     const count = { path: '/api/v1/query/count' };
     expect(

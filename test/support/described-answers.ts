@@ -65,8 +65,9 @@ export function checkBy(description: Description): CheckExchange {
     const [, , kind = '', name = ''] = one.$ref?.split('/') ?? [];
     return one.$ref === undefined ? one : (description.components[kind]?.[name] as One);
   };
-  const paths = Object.entries(description.paths).map(([path, operations]) => ({
-    pattern: patternOf(path),
+  const paths = Object.entries(description.paths).map(([literal, operations]) => ({
+    literal,
+    pattern: patternOf(literal),
     operations,
   }));
 
@@ -75,8 +76,9 @@ export function checkBy(description: Description): CheckExchange {
     // An answer to HEAD has no body.
     if (method === 'HEAD') return;
     const path = target.split('?', 1)[0] ?? '';
-    const operation = paths
-      .filter(({ pattern }) => pattern.test(path))
+    // A path that is written out comes before one with an open part.
+    const exact = paths.filter(({ literal }) => literal === path);
+    const operation = (exact.length > 0 ? exact : paths.filter(({ pattern }) => pattern.test(path)))
       .map(({ operations }) => operations[method.toLowerCase()])
       .find((found) => found !== undefined);
     if (operation === undefined) {

@@ -6,7 +6,7 @@ import { coreFields } from '../../server/query/fields.js';
 import { QUERY_LIMITS } from '../../server/limits/queries.js';
 import { pathOf } from '../engine/oracle/worlds.js';
 import type { Json } from '../server/query/oracle/evaluate.js';
-import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, WORDS } from './query-worlds.js';
+import { ASKED_NUMBERS, idOf, PLACES, type QueryWorld, REFERENCES, WORDS } from './query-worlds.js';
 
 export interface Envelope {
   readonly family: Family;
@@ -31,9 +31,9 @@ const instant = fc.constantFrom(
   '0000-01-01T00:00:00Z',
   '9999-12-31T00:00:00+23:00',
 );
-const named = fc.constantFrom(...PLACES, ...FAMILIES, idOf('ef1'), idOf('ef2'), idOf('1eef'), 'anna', 'pending');
+const named = fc.constantFrom(...PLACES, ...FAMILIES, ...REFERENCES, idOf('1eef'), 'anna', 'pending');
 
-type FieldKind = 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
+type FieldKind = 'boolean' | 'state' | 'text' | 'number' | 'instant' | 'structure' | 'property' | 'slots';
 
 /** The fields of a family with what they compare with, and the properties that its records have. */
 function fieldsOf(family: Family): readonly (readonly [name: string, kind: FieldKind])[] {
@@ -46,7 +46,7 @@ function fieldsOf(family: Family): readonly (readonly [name: string, kind: Field
 }
 
 const COMPARISONS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
-const PATTERNS = ['contains', 'startsWith', 'endsWith'];
+const PATTERNS = ['contains', 'containsIgnoreCase', 'startsWith', 'endsWith'];
 
 const keyed = (names: readonly string[], operand: fc.Arbitrary<unknown>): fc.Arbitrary<Json> =>
   fc.tuple(fc.constantFrom(...names), operand).map(([name, wanted]) => ({ [name]: wanted }));
@@ -55,7 +55,10 @@ const compared = (operand: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[]
   keyed(['in', 'notIn'], fc.array(operand, { maxLength: 3 })),
 ];
 const present = keyed(['isNull'], fc.boolean());
-const patterns = keyed(PATTERNS, text);
+const patterns = keyed(
+  PATTERNS,
+  text.map((value) => value.slice(0, QUERY_LIMITS.foldedCharacters)),
+);
 const containing = (value: fc.Arbitrary<unknown>): readonly fc.Arbitrary<Json>[] => [
   keyed(['has'], value),
   keyed(['hasAny', 'hasAll'], fc.array(value, { maxLength: 3 })),
@@ -66,6 +69,11 @@ const OPERATORS: Readonly<Record<FieldKind, fc.Arbitrary<Json>>> = {
   state: fc.oneof(...compared(fc.constantFrom('pending', 'running', 'failed', 'cancelled')), patterns, present),
   number: fc.oneof(...compared(number), present),
   instant: fc.oneof(...compared(instant), present),
+  boolean: fc.oneof(
+    keyed(['eq', 'ne'], fc.boolean()),
+    keyed(['in', 'notIn'], fc.array(fc.boolean(), { maxLength: 2 })),
+    present,
+  ),
   structure: present,
   slots: fc.oneof(present, ...containing(named)),
   property: fc.oneof(
@@ -116,7 +124,9 @@ function orders(family: Family): fc.Arbitrary<readonly Json[]> {
 const direction = fc.constantFrom('asc', 'desc');
 
 function orderable(family: Family): readonly string[] {
-  return fieldsOf(family).flatMap(([name, kind]) => (kind === 'structure' || kind === 'slots' ? [] : [name]));
+  return fieldsOf(family).flatMap(([name, kind]) =>
+    kind === 'structure' || kind === 'slots' || kind === 'boolean' ? [] : [name],
+  );
 }
 
 export function envelopeOf(family: Family, context: fc.Arbitrary<NamespacePath>): fc.Arbitrary<Envelope> {

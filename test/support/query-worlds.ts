@@ -31,7 +31,22 @@ const GRANTED = PLACES.slice(0, 11);
 const DEEP = PLACES.slice(17, 22);
 
 /** Texts that mean something to JSON, to SQL or to a terminal, and none that a store cannot hold. */
-export const POISON_TEXTS = ['\\u0000', '\\ud800', "'; --", '$1', '?', '\u202e', 'ß', 'ﬀ', 'x'.repeat(300)];
+export const POISON_TEXTS = [
+  '\\u0000',
+  '\\ud800',
+  "'; --",
+  '$1',
+  '?',
+  '\u202e',
+  'ß',
+  'ﬀ',
+  'x'.repeat(300),
+  'SS',
+  'ẞF',
+  'İ',
+  'ΣΑΣ',
+  'σας',
+];
 export const WORDS = [...TEXTS, ...POISON_TEXTS];
 
 const READS = 0b0101010101 as ScopeSet;
@@ -85,16 +100,22 @@ const word = fc.constantFrom(...WORDS);
 const day = fc
   .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 1, 999))
   .map(([date, ms]) => new Date(Date.UTC(2030, 0, date, 0, 0, 0, ms)).toISOString());
-const REFERENCES = [1, 2, 3].map((n) => idOf(`ef${String(n)}`));
+/** Of records that most worlds have, whatever their family. */
+export const REFERENCES = [24, 27, 30, 33].map(idAt);
 const reference = fc.constantFrom(null, ...REFERENCES);
 
 const own: Readonly<Record<Family, fc.Arbitrary<Json>>> = {
   namespace: fc.constant({}),
-  'resource-template': fc.record({ version: word, schema: fc.constantFrom({}, { type: 'object' }) }),
+  'resource-template': fc.record({
+    version: word,
+    schema: fc.constantFrom({}, { type: 'object' }),
+    uniqueName: fc.constant(false),
+  }),
   resource: fc.record({ template: reference, copiedFrom: reference }),
   'process-template': fc.record({
     version: word,
     schema: fc.constant({}),
+    uniqueName: fc.constant(false),
     slots: fc.constantFrom([], [{ name: 'in', template: REFERENCES[0], required: true }]),
   }),
   'process-run': fc.record({
@@ -129,11 +150,15 @@ export function idOf(hex: string): string {
   return `01900000-0000-7000-8000-${hex.padStart(12, '0')}`;
 }
 
+function idAt(index: number): string {
+  return idOf(((index * 7919) % 100_003).toString(16));
+}
+
 /** The order of ids is not that in which records came; one namespace record a place. */
 export function withIds(records: readonly Json[]): readonly Json[] {
   const namespaces = new Set<unknown>();
   return records
-    .map((record, index): Json => ({ id: idOf(((index * 7919) % 100_003).toString(16)), ...record }))
+    .map((record, index): Json => ({ id: idAt(index), ...record }))
     .filter((record) => {
       if (record['family'] !== 'namespace') return true;
       if (namespaces.has(record['namespace'])) return false;

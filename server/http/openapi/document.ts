@@ -127,9 +127,22 @@ function parametersOf(route: Route): Operation['parameters'] {
     required: true,
     ...REQUEST_HEADERS[name],
   }));
+  const optional = (input.optional ?? []).map((name): Parameter => ({
+    in: 'header',
+    required: false,
+    ...REQUEST_HEADERS[name],
+  }));
   const streamed = route.output[200]?.streams === undefined ? [] : [LAST_EVENT_ID];
   const known = isConditional(route) ? [{ in: 'header' as const, required: false, ...IF_NONE_MATCH }] : [];
-  return [...parts, ...query, ...headers, ...known, ...streamed, { $ref: '#/components/parameters/X-Request-Id' }];
+  return [
+    ...parts,
+    ...query,
+    ...headers,
+    ...optional,
+    ...known,
+    ...streamed,
+    { $ref: '#/components/parameters/X-Request-Id' },
+  ];
 }
 
 const LAST_EVENT_ID: Parameter = Object.freeze({

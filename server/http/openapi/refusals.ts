@@ -48,6 +48,7 @@ const ACCESS: Readonly<Record<Route['access'], readonly ProblemCode[]>> = {
 const HEADER: Readonly<Record<NamedHeader, readonly ProblemCode[]>> = {
   'if-match': ['request.precondition_required'],
   'idempotency-key': [],
+  'if-none-match': [],
 };
 
 export interface Refusal {

@@ -88,6 +88,12 @@ export const REQUEST_HEADERS: Readonly<Record<NamedHeader, Word & { readonly nam
     schema: { type: 'string', pattern: String.raw`^[\x21-\x7e]{1,255}$` },
     example: '5f2c1d3e',
   },
+  'if-none-match': {
+    name: 'If-None-Match',
+    description: 'With `*` the record is only created: one that is already there is left alone (412).',
+    schema: { const: '*' },
+    example: '*',
+  },
 });
 
 export const IF_NONE_MATCH: Word & { readonly name: string } = Object.freeze({

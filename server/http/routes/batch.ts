@@ -52,6 +52,7 @@ export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): 
         'idempotency.in_progress',
         'record.conflict',
         'record.precondition',
+        'record.name_taken',
       ] as const),
       ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
     ],
@@ -127,14 +128,15 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
     return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
   };
   checkTarget(command.path);
-  readQuery(command.path);
-  const path = command.path.replace(/(?<=\/)\$([^/]+)/, (_, name: string) => {
+  const [sentPath = ''] = command.path.split('?', 1);
+  const path = sentPath.replace(/(?<=\/)\$([^/]+)/, (_, name: string) => {
     const id = named.get(name);
     if (id === undefined) throw wrong('path', unnamedText(name));
     return id;
   });
   const route = routes.find(({ method, partOf }) => method === command.method && partOf(path) !== null);
   if (route === undefined) throw wrong('path', 'is not a write that a batch accepts');
+  const query = readQuery(command.path, route.query);
   const isMade = route.header === 'idempotency-key';
   if (command.as !== undefined) {
     if (!isMade) throw wrong('as', 'only a command that makes a record with an id can name it');
@@ -144,9 +146,10 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
   const needsMatch = route.header === 'if-match';
   if (needsMatch && command.ifMatch === undefined)
     throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
-  const ifMatch = needsMatch ? (readNamedHeaders(sent, ['if-match']).get('if-match') ?? '') : '';
+  const takesMatch = needsMatch || route.optional.includes('if-match');
+  const ifMatch = takesMatch ? (readNamedHeaders(sent, [], ['if-match']).get('if-match') ?? '') : '';
   const body = readBody(route, command.body ?? {}, named);
-  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId });
+  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew: false });
 }
 
 const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;

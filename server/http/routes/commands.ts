@@ -2,6 +2,7 @@
 // request says, without a policy or a store. What the commands do is in server/commands.
 import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
 import {
+  BY_NAME_SHAPE,
   COPY_SHAPES,
   CREATE_SHAPES,
   DELETED_SCHEMA,
@@ -24,6 +25,7 @@ import { createRecord } from '../../commands/create-record.js';
 import { deleteRecord } from '../../commands/delete-record.js';
 import type { Executor } from '../../commands/execute.js';
 import { moveRecord } from '../../commands/move-record.js';
+import { putByName } from '../../commands/put-by-name.js';
 import { putNamespace } from '../../commands/put-namespace.js';
 import { versionTemplate } from '../../commands/version-template.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
@@ -31,6 +33,7 @@ import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
 import { type CommandRoute, commandRoute, type Said } from '../command-route.js';
 import { type BodyInput, type MediaType, notCanonical, type Output } from '../route.js';
+import { misshapen } from '../message.js';
 import { collectionOf, words } from './names.js';
 
 const JSON_ONLY: readonly MediaType[] = Object.freeze(['application/json']);
@@ -41,6 +44,8 @@ const MADE: readonly MadeFamily[] = FAMILIES.filter((family) => family !== 'name
 export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
   return [
     ...namespaceRoutes(execute),
+    // Before the routes of `{id}`, which its path would match.
+    byNameRoute(execute),
     ...MADE.flatMap((family) => [
       createRoute(execute, family),
       patchRoute(execute, family),
@@ -57,6 +62,8 @@ export function makeCommandRoutes(execute: Executor): readonly CommandRoute[] {
 
 /** Problems of commands that change an existing record. */
 const CHANGE_PROBLEMS: readonly ProblemCode[] = ['record.archived', 'record.conflict', 'record.precondition'];
+/** Of those families whose names may be unique. */
+const NAMED: ReadonlySet<Family> = new Set(['resource', 'process-run']);
 const NEW_PROBLEMS: readonly ProblemCode[] = [
   ...([
     'namespace.invalid',
@@ -64,6 +71,7 @@ const NEW_PROBLEMS: readonly ProblemCode[] = [
     'record.archived',
     'idempotency.in_progress',
     'record.conflict',
+    'record.name_taken',
   ] as const),
   ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
 ];
@@ -178,6 +186,51 @@ function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
   });
 }
 
+/** Its bytes are counted later. */
+const ANY_NAME = /^[\s\S]{1,1024}$/u;
+
+function byNameRoute(execute: Executor): CommandRoute {
+  return commandRoute(execute, {
+    method: 'PUT',
+    path: `${collectionOf('resource')}/by-name`,
+    operationId: 'putResourceByName',
+    summary: 'Create or change a resource whose template asks for unique names',
+    problems: [...NEW_PROBLEMS, 'record.precondition'],
+    query: {
+      namespace: {
+        required: true,
+        pattern: /^/,
+        description: 'The namespace of the resource, as a canonical path.',
+        example: '/beamlines/amx',
+      },
+      name: { required: true, pattern: ANY_NAME, description: 'The name of the resource.', example: 'lysozyme-7' },
+    },
+    optional: ['if-match', 'if-none-match', 'idempotency-key'],
+    body: bodyOf(BY_NAME_SHAPE, {
+      template: '0197bc63-6539-7ccb-b217-d1b0f3fab080',
+      properties: { kind: 'crystal', resolutionA: 1.8 },
+    }),
+    output: {
+      200: { type: 'application/json', schema: writtenSchema('resource'), headers: ['ETag', 'Idempotency-Replayed'] },
+      201: madeOutput('resource')[201],
+    },
+    commandOf: ({ query, body, ifMatch, onlyNew, newId }) => {
+      const namespace = namespaceOf(query.get('namespace') ?? '', '');
+      const name = query.get('name') ?? '';
+      if (name.includes('\0')) throw misshapen('the query parameter name is a string that no record can hold');
+      assertContent({ name });
+      return putByName({
+        id: newId,
+        namespace,
+        name,
+        fields: body,
+        ifMatch: ifMatch === '' ? null : ifMatch,
+        may: onlyNew ? 'create' : 'create or change',
+      });
+    },
+  });
+}
+
 function copyRoute(execute: Executor, family: 'resource' | 'process-run'): CommandRoute {
   return commandRoute(execute, {
     method: 'POST',
@@ -242,14 +295,14 @@ function recordPath(family: Family): string {
 function problemsOf(family: Family): readonly ProblemCode[] {
   const absent =
     family === 'namespace' ? (['namespace.invalid', 'namespace.not_found'] as const) : (['record.not_found'] as const);
-  return [...absent, ...CHANGE_PROBLEMS];
+  return [...absent, ...CHANGE_PROBLEMS, ...(NAMED.has(family) ? (['record.name_taken'] as const) : [])];
 }
 
 function changedOutput(family: Family): Output {
   return { 200: { type: 'application/json', schema: writtenSchema(family), headers: ['ETag'] } };
 }
 
-function madeOutput(family: Family): Output {
+function madeOutput(family: Family): { readonly 201: Output[number] } {
   return {
     201: {
       type: 'application/json',

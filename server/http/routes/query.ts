@@ -1,5 +1,5 @@
 // POST /api/v1/query, /api/v1/query/count and /api/v1/query/aggregate: what the actor may see, and nothing else that exists.
-import { judgeAs, type Policy, ROOT } from '../../../engine/index.js';
+import { type Family, judgeAs, type Policy, ROOT, visibilityAs } from '../../../engine/index.js';
 import { AGGREGATE_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
 import { type AggregateEnvelope, QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
@@ -10,6 +10,7 @@ import { planAggregate, planQuery } from '../../query/parse-query.js';
 import type { QueryPlan } from '../../query/plan.js';
 import { countMatches, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
+import type { RowPredicate } from '../../query/row-predicate.js';
 import { type BodyInput, type Decided, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {
@@ -73,6 +74,17 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
   const remember = makeVisibleMemory();
   const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: Asked): VisibleSet =>
     remember(`${actor.credentialFingerprint ?? actor.kind} ${family} ${reach} ${namespace}`, visible);
+  /** Each included record is decided where it is, as a GET of it would be. */
+  const includable = (decided: Decided, { includes }: QueryPlan): ReadonlyMap<Family, RowPredicate> => {
+    const opened = new Map<Family, RowPredicate>();
+    for (const { family } of includes) {
+      const request = { family, context: ROOT, reach: 'subtree' } as const;
+      const visible = visibilityAs(decided.resolved, { request, at: decided.at });
+      if (visible.kind !== 'none')
+        opened.set(family, visibleSet({ ...decided, visible }, { ...request, namespace: ROOT }).predicate);
+    }
+    return opened;
+  };
   const list = visibilityRoute({
     method: 'POST',
     path: '/api/v1/query',
@@ -89,11 +101,19 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
       const { predicate, digest } = visibleSet(decided, plan);
       const cursors = { secret: cursorKey, actorId: actor.id, visibility: digest };
       const [page] = await Promise.all([
-        listPage(db, { predicate, plan, cursors, signal: gone, asker: actor.id }),
+        listPage(db, {
+          predicate,
+          plan,
+          cursors,
+          includable: includable(decided, plan),
+          signal: gone,
+          asker: actor.id,
+        }),
         assertNamespace(db, decided, plan),
       ]);
       const next = page.next === null ? 'null' : `"${page.next}"`;
-      const shown = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}`;
+      const included = page.included === null ? '' : `,"included":${page.included}`;
+      const shown = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}${included}`;
       return {
         status: 200,
         json: answerJson(plan, shown, policy),

@@ -13,6 +13,8 @@ export async function wrong(records: Client): Promise<void> {
   await records.query({ family: 'resource', namespace: '/labs', where: { name: { eqq: 'x' } } });
   // @ts-expect-error -- a misspelt operator of a property
   await records.count({ family: 'resource', namespace: '/labs', where: { 'properties.rank': { gtt: 3 } } });
+  // @ts-expect-error -- a text operator on a number
+  await records.count({ family: 'resource', namespace: '/labs', where: { revision: { containsIgnoreCase: '3' } } });
   // @ts-expect-error -- in a nested group
   await records.count({ family: 'resource', namespace: '/labs', where: { or: [{ nmae: { eq: 'x' } }] } });
   // @ts-expect-error -- a misspelt field to group by
@@ -21,6 +23,10 @@ export async function wrong(records: Client): Promise<void> {
   await records.aggregate({ family: 'resource', namespace: '/labs', values: [{ sum: 'name' }] });
   // @ts-expect-error -- a misspelt field to select
   await records.query({ family: 'resource', namespace: '/labs', select: ['nmae'] });
+  // @ts-expect-error -- a reference that the family has not
+  await records.query({ family: 'resource', namespace: '/labs', includes: { resources: {} } });
+  // @ts-expect-error -- a misspelt field of an included record
+  await records.query({ family: 'resource', namespace: '/labs', includes: { template: { select: ['nmae'] } } });
   // @ts-expect-error -- a misspelt field to order by
   await records.query({ family: 'resource', namespace: '/labs', orderBy: [{ nmae: 'asc' }] });
   // @ts-expect-error -- a reach that there is not
@@ -57,7 +63,7 @@ export async function right(records: Client): Promise<readonly unknown[]> {
     family: 'resource',
     namespace: '/labs',
     where: {
-      or: [{ name: { contains: 'x' } }, { 'properties.rank': { gte: 3 } }],
+      or: [{ name: { containsIgnoreCase: 'x' } }, { 'properties.rank': { gte: 3 } }],
       createdAt: { gte: '2027-01-01T00:00:00Z' },
     },
     orderBy: [{ 'properties.rank': 'desc' }, { name: 'asc' }],
@@ -69,6 +75,19 @@ export async function right(records: Client): Promise<readonly unknown[]> {
   const name: unknown = page.items[0]?.name;
   const all = await records.query({ family: 'process-run', namespace: '/labs', where: { state: { in: ['running'] } } });
   const state: 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled' | undefined = all.items[0]?.state;
+  const runs = await records.query({
+    family: 'process-run',
+    namespace: '/labs',
+    includes: { template: { select: ['name', 'properties.kind'] }, resources: {} },
+  });
+  const named: string | null | undefined = runs.included.template['x']?.name;
+  const version: string | undefined = runs.included.resources['x']?.createdAt;
+  // @ts-expect-error -- was not selected
+  const schema: unknown = runs.included.template['x']?.schema;
+  // @ts-expect-error -- was not included
+  const there: unknown = runs.included.namespace;
+  // @ts-expect-error -- nothing was included
+  const nothing: unknown = all.included;
   const kept = {
     family: 'resource',
     namespace: '/labs',
@@ -82,7 +101,7 @@ export async function right(records: Client): Promise<readonly unknown[]> {
   const made = batch.create('resource', { ...base, template: template.id });
   batch.change('resource', made, { description: 'b' });
   const written: { readonly id: string } = (await batch.send()).of(made);
-  return [id, at, name, state, written];
+  return [id, at, name, state, written, named, version, schema, there, nothing];
 }
 
 it('compiles', () => {

@@ -46,7 +46,7 @@ it('shows requests that are done, one after the other, and a batch that is done 
     statuses.push(answer.status);
     if (answer.status === 201) id = String(answer.json['id']);
   }
-  expect(statuses).toEqual([201, 201, 201, 201, 200, 201, 200]);
+  expect(statuses).toEqual([201, 201, 201, 201, 200, 201, 200, 201, 201]);
   const batch = [...TEXT.matchAll(/^```json\n(.*?)^```$/gms)]
     .map(([, block = '']) => block)
     .find((block) => block.includes('"commands"'));

@@ -259,10 +259,11 @@ describe.each(DOORS)('at %s', (door) => {
         path.replace('/', '/./'),
         path.replace(/[a-z]$/, (last) => `%${last.charCodeAt(0).toString(16)}`),
       ]) {
+        // The end of one path may be an id in another.
+        const isOther = ROUTES[door].some((one) => one.path !== path && isOf(one.path, other));
         expect([other, ...(await ask(door, { ...sent, url: other }, 'an admin key'))]).toEqual([
           other,
-          404,
-          'route.not_found',
+          ...(isOther ? [405, 'request.method'] : [404, 'route.not_found']),
         ]);
       }
     });

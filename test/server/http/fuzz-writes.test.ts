@@ -32,7 +32,8 @@ const COLLECTIONS = '(?:resource-templates|resources|process-templates|process-r
 const ROUTES: Readonly<Record<Door, readonly (readonly [RegExp, readonly string[]])[]>> = {
   api: [
     [new RegExp(`^/api/v1/${COLLECTIONS}$`), ['POST']],
-    [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+$`), ['GET', 'PATCH', 'DELETE']],
+    [/^\/api\/v1\/resources\/by-name$/, ['PUT']],
+    [new RegExp(`^/api/v1/(?!resources/by-name$)${COLLECTIONS}/[^/]+$`), ['GET', 'PATCH', 'DELETE']],
     [new RegExp(`^/api/v1/${COLLECTIONS}/[^/]+/(?:archive|restore|move)$`), ['POST']],
     [/^\/api\/v1\/(?:resources|process-runs)\/[^/]+\/copies$/, ['POST']],
     [/^\/api\/v1\/(?:resource|process)-templates\/[^/]+\/versions$/, ['POST']],
@@ -59,6 +60,8 @@ const PATHS: Readonly<Record<Door, readonly string[]>> = {
     `/api/v1/resources/${LENS}`,
     `/api/v1/resources/${ABSENT}`,
     `/api/v1/process-runs/${LENS}`,
+    '/api/v1/resources/by-name?namespace=/labs&name=lens',
+    `/api/v1/resources/by-name?namespace=/labs&name=${CANARY}`,
     `/api/v1/resources/${LENS}/copies`,
     `/api/v1/resources/${LENS}/archive`,
     `/api/v1/resources/${LENS}/restore`,
@@ -117,7 +120,7 @@ function firstRefusal({ door, method, url, credential }: Sending): string | null
   if (!methods.includes(method)) return 'request.method';
   if (credential === 'none') return 'auth.required';
   if (credential !== 'right') return 'auth.invalid';
-  return query.length > 0 && !path.endsWith('/permissions') ? 'request.schema' : null;
+  return query.length > 0 && !/\/(?:permissions|by-name)$/.test(path) ? 'request.schema' : null;
 }
 
 const target = (door: Door): fc.Arbitrary<string> =>

@@ -42,6 +42,7 @@ describe('the routes', () => {
       ['PATCH', '/api/v1/namespaces{path}', 'command', 'json'],
       ['POST', '/api/v1/namespaces{path}/archive', 'command', 'json'],
       ['POST', '/api/v1/namespaces{path}/restore', 'command', 'json'],
+      ['PUT', '/api/v1/resources/by-name', 'command', 'json'],
       ...['resource-templates', 'resources', 'process-templates', 'process-runs'].flatMap((collection) => [
         ['POST', `/api/v1/${collection}`, 'command', 'json'],
         ['PATCH', `/api/v1/${collection}/{id}`, 'command', 'json'],

@@ -6,7 +6,7 @@ import { parseQuery } from '../../support/parse-query.js';
 
 const base = { family: 'resource', namespace: '/labs' };
 const OPERATORS =
-  'the operators are eq, ne, lt, lte, gt, gte, contains, startsWith, endsWith, in, notIn, isNull, has, hasAny, hasAll';
+  'the operators are eq, ne, lt, lte, gt, gte, contains, containsIgnoreCase, startsWith, endsWith, in, notIn, isNull, has, hasAny, hasAll';
 
 const FIELDS =
   'fields of your own are below `properties`, as in `properties.rank`; the others are id, family, namespace, name, description, properties, template, copiedFrom, revision, createdAt, updatedAt, createdBy, archivedAt';
@@ -165,8 +165,8 @@ describe('a query with', () => {
 
 test('a count with a page says that a count has none', () => {
   expect(wordsOf({ ...base, page: { size: 1 }, limit: 1 }, 'count')).toEqual([
-    '/page is not known here: a count has no pages, order or fields',
-    '/limit is not known here: a count has no pages, order or fields',
+    '/page is not known here: a count has no pages, order, fields or includes',
+    '/limit is not known here: a count has no pages, order, fields or includes',
   ]);
 });
 

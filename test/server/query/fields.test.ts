@@ -6,9 +6,9 @@ import { coreFields } from '../../../server/query/fields.js';
 describe('the fields', () => {
   it.each([
     ['namespace', []],
-    ['resource-template', ['version', 'schema']],
+    ['resource-template', ['version', 'schema', 'uniqueName']],
     ['resource', ['template', 'copiedFrom']],
-    ['process-template', ['version', 'schema', 'slots']],
+    ['process-template', ['version', 'schema', 'uniqueName', 'slots']],
     ['process-run', ['template', 'parameters', 'resources', 'state']],
   ] as const)('of a %s are the common ones and %j', (family, own) => {
     const common = [

@@ -72,12 +72,12 @@ export async function plant(db: Pick<Database, 'knex'>, records: readonly Json[]
   }));
   await db.knex.raw(
     `INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
-       parameters, resources, state, revision, created_at, updated_at, archived_at, created_by)
+       parameters, resources, state, unique_name, revision, created_at, updated_at, archived_at, created_by)
      SELECT id, family, path, name, description, properties, version, schema, slots, template, "copiedFrom",
-       parameters, resources, state, revision, "createdAt", "updatedAt", "archivedAt", "createdBy"
+       parameters, resources, state, COALESCE("uniqueName", FALSE), revision, "createdAt", "updatedAt", "archivedAt", "createdBy"
      FROM jsonb_to_recordset(?::jsonb) AS r (id uuid, family smallint, path text, name text, description text,
        properties jsonb, version text, schema jsonb, slots jsonb, template uuid, "copiedFrom" uuid, parameters jsonb,
-       resources jsonb, state text, revision int, "createdAt" timestamptz, "updatedAt" timestamptz,
+       resources jsonb, state text, "uniqueName" boolean, revision int, "createdAt" timestamptz, "updatedAt" timestamptz,
        "archivedAt" timestamptz, "createdBy" text)`,
     [JSON.stringify(rows)],
   );

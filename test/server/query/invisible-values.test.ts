@@ -83,6 +83,7 @@ const PAGES: readonly (readonly [string, Json, Position | null])[] = [
   ['by id from the end', { orderBy: [{ id: 'desc' }] }, null],
   ['by a property', { orderBy: [{ 'properties.rank': 'desc' }] }, null],
   ['filtered', { where: RARE }, null],
+  ['filtered by text without its case', { where: { name: { containsIgnoreCase: 'M0001' } } }, null],
   ['filtered, newest', { where: RARE, orderBy: [{ createdAt: 'desc' }] }, null],
   ['filtered, by name from the end', { where: RARE, orderBy: [{ name: 'desc' }] }, null],
   ['a large page', { orderBy: [{ createdAt: 'desc' }], page: { size: 500 } }, null],

@@ -264,6 +264,12 @@ describe('a query is refused', () => {
       ['query.type_mismatch /where/name/ne'],
     ],
     [
+      'with a long text whose case does not matter',
+      { ...base, where: { name: { containsIgnoreCase: '😀'.repeat(101) } } },
+      'query.too_complex',
+      ['query.too_complex /where/name/containsIgnoreCase'],
+    ],
+    [
       'with half a surrogate pair',
       { ...base, where: { name: { contains: '\ud800' } } },
       'query.type_mismatch',

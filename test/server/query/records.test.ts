@@ -77,7 +77,7 @@ function operators(field: string): fc.Arbitrary<Json> {
       .tuple(fc.constantFrom('in', 'notIn'), fc.array(value, { maxLength: 3 }))
       .map(([name, list]) => ({ [name]: list }));
   const patterns = fc
-    .tuple(fc.constantFrom('contains', 'startsWith', 'endsWith'), text)
+    .tuple(fc.constantFrom('contains', 'containsIgnoreCase', 'startsWith', 'endsWith'), text)
     .map(([name, operand]) => ({ [name]: operand }));
   const presence = fc.boolean().map((wanted) => ({ isNull: wanted }));
   if (field === 'createdAt' || field === 'archivedAt') return fc.oneof(ordered(instant), listed(instant), presence);

@@ -40,6 +40,8 @@ function condition(operator: string, operand: unknown, value: unknown, field: st
       return Array.isArray(value) && (operand as unknown[]).every((wanted) => hasElement(value, wanted));
     case 'contains':
       return typeof value === 'string' && value.includes(String(operand));
+    case 'containsIgnoreCase':
+      return typeof value === 'string' && folded(value).includes(folded(String(operand)));
     case 'startsWith':
       return typeof value === 'string' && value.startsWith(String(operand));
     case 'endsWith':
@@ -63,6 +65,19 @@ function condition(operator: string, operand: unknown, value: unknown, field: st
     default:
       throw new Error(`no operator ${operator}`);
   }
+}
+
+/**
+ * By what Node knows of upper and lower case, character by character, twice because `ẞ` becomes `ß` first. The dotless i
+ * is a letter of its own, and Cherokee folds to its upper case.
+ */
+export function folded(text: string): string {
+  const fold = (character: string): string => {
+    if (character === 'ı') return character;
+    const upper = character.toUpperCase();
+    return /\p{Script=Cherokee}/u.test(character) ? upper : upper.toLowerCase().toUpperCase().toLowerCase();
+  };
+  return Array.from(text, fold).join('');
 }
 
 /** Of `resources` what all slots hold, whatever they are called. */

@@ -1,0 +1,110 @@
+// A resource by its name, where its template asks for unique names: created if nobody has the name, and otherwise changed
+// to what the request states. Both tell whether there was one, so this takes read and write, whichever it will be.
+import { lineageOf, type NamespacePath } from '../../engine/index.js';
+import type { RecordFields } from '../api/dataset-schema.js';
+import { askedOf } from '../audit/event.js';
+import { type Fragment, sql } from '../db/sql.js';
+import { ApiProblem } from '../problem.js';
+import { contentOf, referencesOf } from '../records/content.js';
+import type { Command, Done, Session } from './command.js';
+import { insertNew } from './create-record.js';
+import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
+import { access, mustAllow } from './rules.js';
+import {
+  byId,
+  type Found,
+  type Ground,
+  lockRecord,
+  type LockedRecord,
+  readGround,
+  readRecord,
+  updateRecord,
+} from './stored.js';
+import { byUniqueName } from './unique-names.js';
+
+export interface PuttingByName {
+  /** The id of the record if it is created. */
+  readonly id: string;
+  readonly namespace: NamespacePath;
+  readonly name: string;
+  readonly fields: RecordFields & { readonly template: string };
+  /** The entity tag of the only revision that may be changed; null for any. */
+  readonly ifMatch: string | null;
+  /** `create`: a record that is already there is left alone. */
+  readonly may: 'create' | 'create or change';
+}
+
+const FAMILY = 'resource';
+
+export function putByName(putting: PuttingByName): Command {
+  const { namespace, name, fields } = putting;
+  const write = access(FAMILY, 'write', namespace);
+  const read = access(FAMILY, 'read', namespace);
+  return {
+    operation: `${FAMILY}.put`,
+    prepare: () =>
+      Promise.resolve({
+        asked: askedOf(write),
+        rule: (judge) => {
+          mustAllow(write)(judge);
+          mustAllow(read)(judge);
+        },
+        look: async (session) => {
+          const [record, ground] = await Promise.all([
+            lockRecord(session, byUniqueName({ family: FAMILY, namespace, name }), [sql`${sameAs(fields)} AS same`]),
+            readGround(session, { namespaces: lineageOf(namespace), ids: [fields.template.toLowerCase()] }),
+          ]);
+          return () => put(session, putting, { record, ground });
+        },
+      }),
+  };
+}
+
+/** Whether the record holds exactly what the request states. */
+function sameAs(fields: PuttingByName['fields']): Fragment {
+  const { description, properties, template } = contentOf(FAMILY, fields);
+  return sql`(x.description IS NOT DISTINCT FROM ${description}::text AND x.properties = ${properties}::jsonb
+      AND x.template IS NOT DISTINCT FROM ${template}::uuid)`;
+}
+
+interface Looked {
+  readonly record: (LockedRecord & { readonly same?: unknown }) | null;
+  readonly ground: Ground;
+}
+
+async function put(session: Session, putting: PuttingByName, { record, ground }: Looked): Promise<Done> {
+  const { id, namespace, name, fields, ifMatch, may } = putting;
+  // What is in an archived namespace may still be changed.
+  if (record === null) assertOpen(ground, namespace);
+  const isExpected =
+    record === null ? ifMatch === null : may !== 'create' && (ifMatch ?? tagOf(record)) === tagOf(record);
+  if (!isExpected) throw new ApiProblem('record.precondition');
+  assertRoom(fields);
+  const template = ground.records.get(fields.template.toLowerCase());
+  holdReferences(session, referencesOf(FAMILY, { template: fields.template }), { ...ground, namespace });
+  if (template?.uniqueName !== true) throw namesNotUnique();
+  const place = { family: FAMILY, namespace } as const;
+  if (record?.same === true) return readRecord(session, place, byId(FAMILY, record.id));
+  await judge(session, template, fields);
+  const content = contentOf(FAMILY, { ...fields, name });
+  if (record === null) return insertNew(session, { id, ...place, content, copiedFrom: null });
+  return updateRecord(session, { ...place, id: record.id }, [
+    sql`description = ${content.description}::text`,
+    sql`properties = ${content.properties}::jsonb`,
+    sql`template = ${content.template}::uuid`,
+  ]);
+}
+
+function tagOf({ revision }: LockedRecord): string {
+  return `"${String(revision)}"`;
+}
+
+function judge(session: Session, template: Found, { properties = {} }: RecordFields): Promise<void> {
+  return judgeByTemplate(session, template, { family: FAMILY, value: properties, uses: null, pointer: '/template' });
+}
+
+function namesNotUnique(): ApiProblem {
+  const code = 'record.invalid';
+  const message = 'is not a template that asks for unique names (`uniqueName`), so no record can be found by its name';
+  return new ApiProblem(code, { errors: [{ pointer: '/template', code, message }] });
+}

@@ -1,0 +1,69 @@
+// Names that may be taken only once in a namespace, because the template of a record asks for it. A refusal would say
+// that a record of that name exists, so only who may read there may give such a name. The index of the store has the
+// last word: of two writers at once, one is refused by it and begins again (execute.ts).
+import type { Family, NamespacePath } from '../../engine/index.js';
+import { violates } from '../db/failures.js';
+import { sql, type Fragment } from '../db/sql.js';
+import { familyCode, storedPath } from '../db/tables.js';
+import { ApiProblem } from '../problem.js';
+import type { Session } from './command.js';
+import { mayReferTo } from './references.js';
+import { access, mustAllow } from './rules.js';
+import type { Found } from './stored.js';
+
+/** A record that is to have a name which no other record with a unique name has. */
+export interface Claim {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  /** A run may have none. */
+  readonly name: string | null;
+  /** The record itself, if it exists already. */
+  readonly id: string | null;
+  /** Where the body says it. */
+  readonly pointer: string;
+}
+
+/** Holds that the actor may read where the name is to be unique. */
+export function holdClaim(session: Session, { family, namespace }: Claim): void {
+  session.hold(mustAllow(access(family, 'read', namespace)));
+}
+
+/** Throws if another record has the name. The claim must be held. */
+export async function assertFree(session: Session, claim: Claim): Promise<void> {
+  const { family, namespace, name, id, pointer } = claim;
+  if (name === null) return;
+  const [taken] = await session.rows<{ readonly id: string }>(
+    sql`SELECT x.id FROM records AS x WHERE ${byUniqueName({ family, namespace, name })}`,
+  );
+  if (taken === undefined || taken.id === id) return;
+  const message = `is the name of the ${family} ${taken.id} in this namespace, and the template asks for unique names`;
+  throw new ApiProblem('record.name_taken', { errors: [{ pointer, code: 'record.name_taken', message }] });
+}
+
+/** The condition of the unique index. */
+export function byUniqueName({
+  family,
+  namespace,
+  name,
+}: Pick<Claim, 'family' | 'namespace'> & { readonly name: string }): Fragment {
+  return sql`x.family = ${familyCode(family)}::smallint AND x.path = ${storedPath(namespace)}::text AND x.name = ${name}::text
+      AND x.unique_name AND x.archived_at IS NULL AND x.family IN (2, 4)`;
+}
+
+/** Another writer has taken the name since it was found to be free. */
+export function isNameOvertaken(error: unknown): boolean {
+  return violates(error, 'records_unique_name');
+}
+
+/**
+ * Whether the template asks for unique names. What an actor may not refer to says nothing: the command is then refused for
+ * the reference, whatever the template asks for.
+ */
+export function asksForUniqueNames(
+  session: Session,
+  { family, namespace }: Pick<Claim, 'family' | 'namespace'>,
+  template: Found | undefined,
+): boolean {
+  const made = family === 'process-run' ? 'process-template' : 'resource-template';
+  return mayReferTo(session.judge, { family: made, namespace }, template) && template?.uniqueName === true;
+}
