@@ -32,12 +32,13 @@ function recordOf(id: string, fields: Json): Json {
 }
 
 const OWN: readonly Json[] = [
-  { family: 'resource-template', version: '1', schema: { type: 'object' } },
+  { family: 'resource-template', version: '1', schema: { type: 'object' }, uniqueName: false },
   { family: 'resource', template: null, copiedFrom: idOf('ee') },
   {
     family: 'process-template',
     version: '2',
     schema: {},
+    uniqueName: false,
     slots: [{ name: 'in', template: idOf('ee'), required: true }],
   },
   {

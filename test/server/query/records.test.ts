@@ -343,6 +343,7 @@ describeOnStores('queries', (store) => {
       items: '[]',
       ids: '',
       count: 0,
+      included: null,
       next: null,
     });
   });
