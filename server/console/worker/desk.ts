@@ -95,7 +95,10 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
     if (ask.kind === 'complete')
-      return { kind: 'choices', choices: choicesAt({ names: names(), opened: now?.set == null ? null : now }, ask) };
+      return {
+        kind: 'choices',
+        choices: choicesAt({ names: names(), opened: now === null || now.set === null ? null : now }, ask),
+      };
     if (ask.kind === 'open-snapshot') return readSnapshot(ask);
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
