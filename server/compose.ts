@@ -4,7 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from './config/index.js';
 import { makeApp } from './http/app.js';
 import { makeCors } from './http/cors.js';
-import { anyHost, type HostGuard, isLoopback, isLoopbackName, loopbackHost, noPage } from './http/host-guard.js';
+import {
+  anyHost,
+  type HostGuard,
+  isLoopback,
+  isLoopbackName,
+  loopbackHost,
+  noPage,
+  ownPage,
+} from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/pipeline.js';
@@ -65,6 +73,7 @@ export async function listen<Where extends At>(
       get showsStatus() {
         return own().showsStatus === true;
       },
+      scheme: bound.at.kind === 'tls' ? 'https' : 'http',
       cors: makeCors(origins ?? []),
       isClosing: bound.isClosing,
     }),
@@ -165,8 +174,9 @@ export async function listenToAdmins(
   { tcp, socket }: AdminDoors,
 ): Promise<readonly Listener[]> {
   const { adminRoutes: routes, bySocket } = services;
+  const elsewhere = services.hasConsole ? ownPage : () => noPage;
   const manner = (at: TcpAt): Manner =>
-    isLoopback(at.host) ? { guard: loopbackHost(at), showsStatus: true } : { guard: noPage };
+    isLoopback(at.host) ? { guard: loopbackHost(at), showsStatus: true } : { guard: elsewhere(at) };
   const listeners: Listener[] = [];
   if (tcp !== null) listeners.push(await listen(services, { routes, manner, at: tcp }));
   if (socket !== null)

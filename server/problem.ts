@@ -280,6 +280,11 @@ const KINDS = kindsOf({
     title: 'The request cannot be recorded now',
     help: 'Try again in a moment; nothing was done. The operator of the gateway has to give the audit log room on a disk that can be written.',
   },
+  'audit.unreadable': {
+    status: 503,
+    title: 'The audit log cannot be read now',
+    help: 'Reading takes too long, a file of the log cannot be read, or nothing is recorded here. Ask for a shorter time, try again after as many seconds as `Retry-After` says, or use `bailiwick audit` where the log is.',
+  },
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',

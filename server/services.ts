@@ -54,6 +54,7 @@ import { mergeSeries, type SeriesOfWorker } from './metrics/merge-series.js';
 import { makeRegistry as makeMetrics, type Series } from './metrics/series.js';
 import { makeRoutes } from './http/routes.js';
 import type { AuthzenSettings } from './http/routes/authzen.js';
+import type { StatusOptions } from './http/routes/status.js';
 import type { CutReason } from './http/connection.js';
 import type { ConnectionFacts } from './http/connection-table.js';
 import { makeCrowdShares, makeShares, makeStrangers, type Shares } from './http/shares.js';
@@ -115,11 +116,17 @@ export interface ServicesOptions {
   readonly connections?: () => ConnectionFacts;
   /** The audit log. Without it nothing is recorded. Whoever opened it closes it, after the services. */
   readonly audit?: Recorder;
+  /** The folder of that log, for admins who search it. Defaults to none. */
+  readonly auditFolder?: string;
+  /** Whether admins are served the console. Defaults to no. */
+  readonly console?: boolean;
   /**
    * What the workers of this gateway have counted and measured, to be shown with its own series. Defaults to no
    * workers.
    */
   readonly askWorkers?: () => Promise<readonly SeriesOfWorker[]>;
+  /** The workers of this gateway. Defaults to none. */
+  readonly workers?: StatusOptions['workers'];
   /** Whether the other gateways of the store see this one. Defaults to no. */
   readonly isPeer?: boolean;
   /** When the certificate of the API expires. Defaults to none. */
@@ -139,6 +146,8 @@ const KEYS_ALONE: AuthenticationSettings = Object.freeze({
 export interface GatewayServices extends Services {
   /** Every route of the API. */
   readonly routes: readonly Route[];
+  /** Whether one of the routes for admins is a page that uses the others. */
+  readonly hasConsole: boolean;
   /** Every route for admins. */
   readonly adminRoutes: readonly Route[];
   /** Who comes through the gateway's own Unix socket. */
@@ -290,6 +299,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       isPublic: anonymous !== null,
       ...(idempotency === undefined ? {} : { idempotency }),
     }),
+    hasConsole: options.console === true,
     adminRoutes: makeAdminRoutes({
       db,
       fingerprint,
@@ -306,7 +316,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       startedAt: clock.now(),
       peers,
       audit: options.audit ?? null,
+      auditFolder: options.auditFolder ?? null,
+      hasConsole: options.console === true,
       certificateExpires,
+      workers: options.workers ?? null,
       authzen,
     }),
     revocations,

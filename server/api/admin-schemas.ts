@@ -98,6 +98,10 @@ export const STATUS_SCHEMA = Object.freeze({
     certificate: { description: 'Of the API; null without one.', ...nullable(whole({ expiresAt: instant })) },
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
     shadow: nullable(SHADOW_SUMMARY),
+    workers: {
+      description: 'How many processes answer requests of the API, and how many should; null if this one does.',
+      ...nullable(whole({ size: { type: 'integer', minimum: 1 }, serving: { type: 'integer', minimum: 0 } })),
+    },
     peers: {
       description: 'Other gateways that serve from the same store, seen within 15 seconds.',
       type: 'array',

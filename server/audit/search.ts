@@ -19,6 +19,8 @@ export interface Search {
   readonly kinds: readonly EventKind[];
   /** Only events that name this record, or whose answers showed it or may have. */
   readonly record: string | null;
+  /** Only events of the request with this id, the gateway's own. Defaults to any. */
+  readonly request?: string | null;
   /** From this instant on, inclusive. */
   readonly since: Instant | null;
   /** Up to this instant, exclusive. */
@@ -160,6 +162,7 @@ function makeMatch({
   namespace,
   outcomes,
   kinds,
+  request = null,
   since,
   until,
 }: Omit<Search, 'record'>): (event: StoredEvent) => boolean {
@@ -177,6 +180,7 @@ function makeMatch({
     (who.size === 0 || isNamed(event)) &&
     (how.size === 0 || how.has(event.outcome)) &&
     (what.size === 0 || what.has(event.kind)) &&
+    (request === null || event.requestId === request) &&
     isInTime(event) &&
     (namespace === null || touches(event, namespace) || isAtOrBelow(event.namespace ?? '', namespace));
 }

@@ -37,6 +37,13 @@ export async function readSnapshot(folder: string, digest: string): Promise<Kept
   return loaded.ok && loaded.policy.digest === digest ? { kind: 'read', policy: loaded.policy } : { kind: 'damaged' };
 }
 
+/** The bytes of a kept snapshot, not verified; null if there are none, or more than any snapshot has. */
+export async function keptBytes(folder: string, digest: string): Promise<Uint8Array | null> {
+  const path = pathOfSnapshot(folder, digest);
+  if (path === null || !(await isKept(path))) return null;
+  return (await stat(path)).size > POLICY_LIMITS.snapshotBytes ? null : readFile(path);
+}
+
 export async function isKept(path: string): Promise<boolean> {
   try {
     await access(path);

@@ -81,6 +81,7 @@ export async function searchOf(flags: SearchFlags): Promise<Search> {
     outcomes: flags.outcome ?? [],
     kinds: flags.kind ?? [],
     record: flags.record?.toLowerCase() ?? null,
+    request: flags.request ?? null,
     since: await instantOf('--since', flags.since),
     until: await instantOf('--until', flags.until),
   };

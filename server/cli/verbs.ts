@@ -191,6 +191,11 @@ const GROUPS: readonly (readonly [title: string, verbs: readonly Verb[]])[] = [
         async () => (await import('./commands/serve.js')).defineLocal,
       ],
       [
+        'console',
+        'open the console of a running gateway in a browser on this machine, for one session',
+        async () => (await import('./commands/console.js')).defineConsole,
+      ],
+      [
         'status',
         'show what a running gateway serves, since when, and whether it is ready',
         async () => (await import('./commands/status.js')).defineStatus,

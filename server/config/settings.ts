@@ -94,6 +94,11 @@ export const SETTINGS = Object.freeze({
     doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` turns it off',
     example: '/run/bailiwick/admin.sock',
   }),
+  console: setting(FLAG, {
+    default: false,
+    flag: '--console',
+    doc: 'whether `adminListen` and the admin socket serve the console, a page at /console; `bailiwick console` needs no setting',
+  }),
   trustProxy: setting(NETWORKS, {
     default: null,
     doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is trusted; unless set, none is',

@@ -31,9 +31,11 @@ const styles = (
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const inScript = (json) => JSON.stringify(json).replaceAll('<', '\\u003c');
 
-function pageOf({ title, script, later = [], parts }) {
+/** `connects`: whether the page asks whoever served it. */
+function pageOf({ title, script, later = [], parts, connects = false }) {
   const scripts = [script, ...later].map(hashOf).join(' ');
-  const policy = `default-src 'none'; script-src ${scripts}; style-src ${hashOf(styles)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`;
+  const connections = connects ? " connect-src 'self';" : '';
+  const policy = `default-src 'none'; script-src ${scripts};${connections} style-src ${hashOf(styles)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -45,7 +47,7 @@ function pageOf({ title, script, later = [], parts }) {
 <style>${styles}</style>
 <body>
 <div id="page"><header><h1>${title}</h1><span class="faint">Opening…</span></header>
-<noscript>This page needs JavaScript. It loads nothing and sends nothing.</noscript></div>
+<noscript>This page needs JavaScript. ${connects ? 'It asks its gateway alone' : 'It loads nothing and sends nothing'}.</noscript></div>
 ${parts.join('\n')}
 <script>${script}</script>
 </body>
@@ -62,8 +64,10 @@ function filesOf(folder) {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const [engine, playground, editor, report] = await Promise.all(
-  ['worker/main.ts', 'page/playground.ts', 'page/editor.ts', 'page/report.ts'].map((entry) => bundle(entry)),
+const [engine, playground, editor, report, operate] = await Promise.all(
+  ['worker/main.ts', 'page/playground.ts', 'page/editor.ts', 'page/report.ts', 'operate/console.ts'].map((entry) =>
+    bundle(entry),
+  ),
 );
 if ([engine, playground, editor, report].some((script) => /<\/script|<!--/i.test(script)))
   throw new Error('a script would end where its own text says so: write it in another way');
@@ -96,5 +100,18 @@ put(
     title: 'Bailiwick: what changes',
     script: report,
     parts: ['<script type="application/json" id="report"><!--data--></script>'],
+  }),
+);
+put(
+  'console.html',
+  pageOf({
+    title: 'Bailiwick console',
+    script: operate,
+    connects: true,
+    parts: [
+      // The package has the engine once: whoever serves this page takes it from the playground (server/console-page.ts).
+      '<script type="text/plain" id="engine"><!--engine--></script>',
+      '<script type="application/json" id="door"><!--data--></script>',
+    ],
   }),
 );

@@ -91,6 +91,8 @@ export interface EventStream {
 export interface Page {
   readonly status: number;
   readonly html: string;
+  /** In place of those that let a page do nothing at all: name, value, name, value. */
+  readonly headers?: readonly string[];
 }
 
 /** For programs that read a format other than JSON. */
@@ -146,7 +148,7 @@ export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, c
   return 'html' in answer
     ? make(
         exchange,
-        { status, text: answer.html, type: 'text/html; charset=utf-8', headers: PAGE_HEADERS },
+        { status, text: answer.html, type: 'text/html; charset=utf-8', headers: answer.headers ?? PAGE_HEADERS },
         currentDigest,
       )
     : make(

@@ -19,6 +19,19 @@ export const noPage: HostGuard = (_, origin) => {
   if (origin !== undefined) throw new ApiProblem('request.host');
 };
 
+/**
+ * For admins who connect from elsewhere, where this listener itself serves a page: accepts requests of that page, whose
+ * `Origin` is the `Host` of the request. Under a name that somebody points here, a page of theirs passes, too; but the
+ * listener takes nothing that a browser adds by itself, so that page has no credential.
+ */
+export function ownPage({ kind }: TcpAt): HostGuard {
+  const scheme = kind === 'tls' ? 'https' : 'http';
+  return (host, origin) => {
+    if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host.toLowerCase()}`)
+      throw new ApiProblem('request.host');
+  };
+}
+
 export function loopbackHost({ kind, host: own, port }: TcpAt): HostGuard {
   const [scheme, usualPort] = kind === 'tls' ? ['https', 443] : ['http', 80];
   const names = new Set(['127.0.0.1', '[::1]', 'localhost', own.includes(':') ? `[${own}]` : own]);

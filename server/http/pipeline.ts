@@ -32,7 +32,7 @@ import type { HostGuard } from './host-guard.js';
 import { type Incoming, type Outgoing, RequestAborted } from './message.js';
 import { asAnonymous, countedAs, evidenceOf, identify, isBare, limitAddress, type Limiters } from './identify.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
-import { checkTarget, hostOf, readHeaders } from './request-head.js';
+import { checkTarget, type Headers, hostOf, readHeaders } from './request-head.js';
 import { readNamedHeaders, readQuery } from './request-inputs.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
@@ -71,6 +71,8 @@ export interface Door {
   readonly guard: HostGuard;
   /** Whether everybody who reaches this door may see what runs here. */
   readonly showsStatus: boolean;
+  /** Of its own address. Defaults to `http`. */
+  readonly scheme?: 'http' | 'https';
   /** Web pages that may send requests. */
   readonly cors: Cors;
   readonly isClosing: () => boolean;
@@ -232,9 +234,9 @@ async function work(
   if (door.isClosing()) throw new ApiProblem('shutting_down', { retryAfter: 1 });
   if (route.access === 'public') {
     limitAddress(services, exchange);
-    readQuery(target, route.input.query);
+    const query = readQuery(target, route.input.query);
     readNoBody(headers);
-    return route.answer();
+    return route.answer({ query, address: addressOf(door, headers) });
   }
   if (route.access === 'status') {
     // A credential that is presented must be valid, even where none is needed.
@@ -273,6 +275,12 @@ async function work(
     },
   };
   return wantsEvents(exchange, route) ? openStream(door, exchange, { route, asked }) : route.run(asked);
+}
+
+/** A proxy that ends TLS says so. Whoever says so falsely is shown an address that does not work, and nobody else is. */
+function addressOf({ scheme = 'http' }: Door, headers: Headers): string {
+  const isForwarded = /^https(?:,|$)/i.test(headers.get('x-forwarded-proto') ?? '');
+  return `${isForwarded ? 'https' : scheme}://${hostOf(headers)}`;
 }
 
 /** Only a client that names the type gets events, so `*`/`*` keeps getting JSON. */

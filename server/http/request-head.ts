@@ -24,6 +24,7 @@ const KNOWN = {
   origin: 'once',
   'access-control-request-method': 'once',
   'x-forwarded-for': 'list',
+  'x-forwarded-proto': 'list',
   expect: 'once',
   'if-match': 'once',
   'if-none-match': 'list',

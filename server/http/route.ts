@@ -169,7 +169,14 @@ interface Described extends Told {
 /** Answers everybody alike, without a credential. It tells nothing about this installation except whether it works. */
 export interface PublicRoute extends Described {
   readonly access: 'public';
-  readonly answer: () => Answer | Page | Promise<Answer>;
+  readonly answer: (asked: PublicAsked) => Answer | Page | Promise<Answer>;
+}
+
+/** What such a route may know of a request: what anybody may ask, and the address that it was sent to. */
+export interface PublicAsked {
+  readonly query: ReadonlyMap<string, string>;
+  /** Scheme and authority, as the client wrote them. Good for words, and for nothing else. */
+  readonly address: string;
 }
 
 /**

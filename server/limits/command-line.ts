@@ -45,3 +45,17 @@ export const IMPORT_LIMITS = Object.freeze({
   /** Questions that both sides answer; a million takes a few seconds. */
   questions: 5_000_000,
 });
+
+/** Of `bailiwick console`, in milliseconds unless said. */
+export const CONSOLE_LIMITS = Object.freeze({
+  /** How long the address may be opened. */
+  unused: 60_000,
+  /** How long the page may ask for nothing. Browsers let a page in the background ask once a minute. */
+  idle: 300_000,
+  /** How long a session may last. */
+  session: 3_600_000,
+  /** For one request and its answer. */
+  request: 120_000,
+  connections: 64,
+  codeCharacters: 1_024,
+});

@@ -69,6 +69,12 @@ export const AUDIT_LIMITS = Object.freeze({
   /** Snapshots that a replay keeps at once, and actors of each. Others are read again when they are needed. */
   replayedSnapshots: 4,
   replayedActors: 10_000,
+  /** Events that one answer to an admin has at most, and if the request does not say how many. */
+  shownEvents: 1_000,
+  shownEventsUsually: 100,
+  /** Milliseconds that reading the log for an admin may take, and admins who may wait for it at once. */
+  readingTime: 60_000,
+  readingWaiting: 8,
 });
 
 export const LOG_LIMITS = Object.freeze({

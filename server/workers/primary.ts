@@ -47,6 +47,10 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       ...options,
       isLeaving: () => isLeaving || !isServed(),
       askWorkers: gathering.ask,
+      workers: () => ({
+        size: config.workers,
+        serving: team?.members().filter(({ generation }) => generation !== null).length ?? 0,
+      }),
     });
     opened = services;
     team = startTeam({

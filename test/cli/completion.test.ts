@@ -21,7 +21,7 @@ function offered(...words: readonly string[]): readonly string[] {
 describe('bash completes', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['verbs', ['che'], ['check', 'check-proof', 'check-attestation']],
-    ['several', ['co'], ['compile', 'codes', 'config', 'completion']],
+    ['several', ['co'], ['compile', 'codes', 'console', 'config', 'completion']],
     ['verbs of verbs', ['keys', ''], ['create', 'list', 'revoke']],
     ['options', ['check', 'policies', '--str'], ['--strict']],
     ['options of verbs of verbs', ['keys', 'create', '--scope'], ['--scope', '--scope-none']],

@@ -19,6 +19,7 @@ const OTHER_VERBS = [
   'check-proof',
   'completion',
   'config',
+  'console',
   'evidence',
   'export',
   'find',

@@ -42,7 +42,7 @@ describe('status', () => {
     expect(text).toMatch(/^ready +yes\nversion +\S+\nstarted +\S+Z\npolicy +test\nsnapshot +sha256:/);
     const [, json] = await status('--admin-socket', socket, '--format', 'json');
     expect(JSON.parse(json)).toMatchObject({ policy: 'test', store: { kind: 'embedded', ok: true, replica: null } });
-    expect(text).toMatch(/\nreplica +none\npeers +none seen\n$/);
+    expect(text).toMatch(/\nreplica +none\nworkers +none\npeers +none seen\n$/);
     for (const more of [[], ['--admin-key-file', 'admin.key']]) {
       const [, byUrl] = await status('--admin-url', url, ...more, '--format', 'json');
       expect(JSON.parse(byUrl)).toMatchObject({ policy: 'test' });

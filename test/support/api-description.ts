@@ -50,7 +50,10 @@ export function declaredAdminRoutes(): readonly Route[] {
     readiness: unasked,
     readSeries: unasked,
     audit: null,
+    auditFolder: null,
+    hasConsole: true,
     certificateExpires: null,
+    workers: null,
     authzen: null,
     startedAt: instantOf(0),
   });

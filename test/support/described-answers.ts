@@ -43,7 +43,7 @@ export interface Description {
 
 /** Of every answer on the wire, whatever it is; what a browser asks about origins is no part of an API's description. */
 const OF_HTTP =
-  /^(?:content-(?:type|length)|content-security-policy|cache-control|x-content-type-options|referrer-policy|strict-transport-security|date|connection|keep-alive|vary|access-control-.*)$/;
+  /^(?:content-(?:type|length)|content-security-policy|cache-control|x-content-type-options|referrer-policy|cross-origin-(?:opener|resource)-policy|strict-transport-security|date|connection|keep-alive|vary|access-control-.*)$/;
 /** Where no operation is asked. */
 const NO_OPERATION: ReadonlySet<unknown> = new Set(['route.not_found', 'request.method', 'request.uri_too_long']);
 /** Before anything is read of what is asked. */

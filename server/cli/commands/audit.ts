@@ -95,6 +95,7 @@ export interface SearchFlags {
   readonly outcome?: readonly Outcome[];
   readonly kind?: readonly EventKind[];
   readonly record?: string;
+  readonly request?: string;
   readonly since?: string;
   readonly until?: string;
 }
@@ -113,6 +114,7 @@ export function withSearch(command: Command): Command {
     .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
     .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
     .option('--record <id>', 'who read or wrote one record, in lists too; says what was not recorded')
+    .option('--request <id>', "the `requestId` of an answer or of the gateway's log")
     .option('--since <instant>', 'at or after this instant')
     .option('--until <instant>', 'before this instant');
 }

@@ -13,7 +13,7 @@ import { localConflicts } from '../local-conflicts.js';
 import { escapeText } from '../render/escape.js';
 import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
-import { type Config, storeOf, type SettingFlags } from '../../config/index.js';
+import { auditFolderOf, type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { systemClock as clock } from '../../ports.js';
 import { followSource } from '../../policy/active/follow-source.js';
@@ -33,6 +33,7 @@ export function defineServe(command: Command, io: CliIo): void {
     'listen',
     'adminListen',
     'adminSocket',
+    'console',
     'requireSignature',
     'keyring',
     'environment',
@@ -194,6 +195,8 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
         idempotency,
         log,
         audit: trail,
+        auditFolder: auditFolderOf(config),
+        console: config.console,
         authzen: config.authzen,
         authentication: config.authentication,
         trustProxy: config.trustProxy,
@@ -301,6 +304,7 @@ async function announce(
     `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
     ...(config.workers > 1 && mode === 'serve' ? [`  workers   ${String(config.workers)}`] : []),
     ...adminUrls.map((url) => `  admin     ${url}`),
+    ...(config.console && admin.tcp !== null ? [`  console   ${urlOf(admin.tcp.at)}/console`] : []),
     ...(found === null
       ? ['  no credential is needed: every user of this machine is served and may see everything']
       : []),

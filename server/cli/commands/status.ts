@@ -24,7 +24,7 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replica"},"audit","certificate","lastError","shadow","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replica"},"audit","certificate","lastError","shadow","workers","peers"}',
   ]);
 }
 
@@ -114,8 +114,13 @@ const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[
   ['audit log', (body) => auditText(membersOf(body.get('audit')))],
   ['certificate', (body) => certificateText(membersOf(body.get('certificate')))],
   ['replica', (body) => replicaText(membersOf(membersOf(body.get('store')).get('replica')))],
+  ['workers', (body) => workersText(membersOf(body.get('workers')))],
   ['peers', peersText],
 ];
+
+function workersText(workers: Members): string {
+  return workers.size === 0 ? 'none' : `${textOf(workers.get('serving'))} of ${textOf(workers.get('size'))} answer`;
+}
 
 function replicaText(replica: Members): string {
   if (replica.size === 0) return 'none';

@@ -80,11 +80,13 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
 
 const SHOWN = 8;
 
-export function whereText({
-  namespace,
-  extent,
-  except = [],
-}: Pick<DiffRow, 'namespace' | 'extent' | 'except'>): string {
+interface Where {
+  readonly namespace: string;
+  readonly extent: DiffRow['extent'];
+  readonly except?: readonly string[];
+}
+
+export function whereText({ namespace, extent, except = [] }: Where): string {
   const place =
     extent === 'exact' ? `${namespace} itself` : extent === 'below' ? `below ${namespace}` : `${namespace} and below`;
   return except.length === 0 ? place : `${place} without ${except.join(', ')}`;

@@ -48,7 +48,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const [question, setQuestion] = useState<WhyQuestion>({ who: '', scope: 'resource:write', namespace: '' });
   const [note, setNote] = useState<string | null>(null);
   const policy = usePolicy(script, now);
-  const { engine, working, diagnostics, facts, proofs, compared, version } = policy;
+  const { engine, working, diagnostics, facts, proofs, compiled, compared, version } = policy;
 
   const open = ({ name: called, files }: Example): void => {
     setName(called);
@@ -58,6 +58,17 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     setSpot({ file: 'policy.yaml', line: 0 });
     setNote(null);
     policy.read('open', files);
+  };
+  const openSnapshot = async (file: File): Promise<void> => {
+    const fault = await policy.openSnapshot(new Uint8Array(await file.arrayBuffer()));
+    if (fault !== null) {
+      setNote(`Nothing was opened: ${fault}.`);
+      return;
+    }
+    setName(file.name);
+    setEdits(startEdits([]));
+    setView(startView(now));
+    setNote(null);
   };
   const take = (called: string, read: readonly TextFile[] | string): void => {
     if (typeof read === 'string') setNote(`Nothing was opened: ${read}.`);
@@ -189,31 +200,53 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
               });
           }}
       /></label>
+      <label class="open"
+        >Open a snapshot
+        <input
+          type="file"
+          accept=".json"
+          onChange=${(event: Event) => {
+            const [file] = fieldFiles(event);
+            if (file !== undefined) void openSnapshot(file);
+          }}
+      /></label>
       <span class="working" role="status"
         >${working === null ? '' : html`${working.doing} <progress max="1" value=${working.done === 0 ? undefined : working.done}></progress>`}</span
       >
-      <span class="seal">${sealText(facts, proofs)} at ${instantText(view.at)}</span>
+      <span class="seal"
+        >${compiled === null ? sealText(facts, proofs) : `${compiled.slice(0, 23)}…`} at ${instantText(view.at)}</span
+      >
     </header>
     ${[note, policy.fault].map((text) => text !== null && html`<p class="bad" role="alert">${plain(text)}</p>`)}
     <div class="split">
-      <${FilesPane}
-        files=${files}
-        diagnostics=${diagnostics}
-        spot=${spot}
-        onSpot=${setSpot}
-        onText=${(file: TextFile) => {
-          setEdits((before) => setFile(before, file));
-        }}
-        isReady=${version > 0 || errors > 0}
-        onComplete=${async (file: string, text: string, place: Place) => {
-          const answer = await engine.ask({ kind: 'complete', file, text, place });
-          return answer.kind === 'choices' ? answer.choices : [];
-        }}
-        onAbout=${async (file: string, place: Place) => {
-          const answer = await engine.ask({ kind: 'about', file, place, at: view.at ?? now });
-          return answer.kind === 'said' ? answer.said : null;
-        }}
-      />
+      ${
+        compiled !== null
+          ? html`<section class="left panel" aria-label="Files of the policy">
+              <p>
+                A snapshot is what a gateway decides by. It has the grants and roles, and neither the files that they
+                come from nor people, tests and guardrails.
+              </p>
+              <p>Open the folder of the policy to change it.</p>
+            </section>`
+          : html`<${FilesPane}
+              files=${files}
+              diagnostics=${diagnostics}
+              spot=${spot}
+              onSpot=${setSpot}
+              onText=${(file: TextFile) => {
+                setEdits((before) => setFile(before, file));
+              }}
+              isReady=${version > 0 || errors > 0}
+              onComplete=${async (file: string, text: string, place: Place) => {
+                const answer = await engine.ask({ kind: 'complete', file, text, place });
+                return answer.kind === 'choices' ? answer.choices : [];
+              }}
+              onAbout=${async (file: string, place: Place) => {
+                const answer = await engine.ask({ kind: 'about', file, place, at: view.at ?? now });
+                return answer.kind === 'said' ? answer.said : null;
+              }}
+            />`
+      }
       <main class="right" id="answers">
         <div class="tabs" role="tablist" aria-label="Questions">
           ${TABS.map(
@@ -236,11 +269,22 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
         ${errors > 0 && html`<p class="bad bar" role="status">The files have ${countText(errors, 'mistake')}. What is shown is the last policy without mistakes.</p>`}
         <div id="pane" class="right" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
           ${facts !== null && tab === 'map' && html`<${MapPane} engine=${engine} subject="rights" version=${version} scopes=${facts.scopes} instants=${facts.instants} now=${now} view=${view} onView=${setView} onWhy=${ask} />`}
+          ${
+            compiled !== null &&
+            tab === 'changes' &&
+            html`<div class="panel">
+              <p>
+                Nothing can be changed in a snapshot. Open the folder of the policy, or compare two snapshots with
+                <code>bailiwick diff</code>.
+              </p>
+            </div>`
+          }
           ${facts !== null && compared !== null && tab === 'changes' && html`<${ChangesPane} engine=${engine} compared=${compared} version=${version} scopes=${facts.scopes} instants=${facts.instants} view=${changes} onView=${setChanges} />`}
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
-          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 ? null : apply}>${ownEdits}<//>`}
+          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 || compiled !== null ? null : apply}>${ownEdits}<//>`}
           ${facts !== null && compared !== null && tab === 'changes' && ownEdits}
-          ${tab === 'checks' && (proofs === null ? html`<p class="panel faint">The checks are running.</p>` : html`<${ChecksPane} proofs=${proofs} onSpot=${setSpot} />`)}
+          ${tab === 'checks' && compiled !== null && html`<div class="panel"><p>A snapshot holds neither tests nor guardrails: it was made after they had passed. Open the folder of the policy to see them.</p></div>`}
+          ${tab === 'checks' && compiled === null && (proofs === null ? html`<p class="panel faint">The checks are running.</p>` : html`<${ChecksPane} proofs=${proofs} onSpot=${setSpot} />`)}
         </div>
       </main>
     </div>

@@ -18,16 +18,24 @@ export interface PolicyState {
   /** Rises with the policy. */
   readonly version: number;
   readonly fault: string | null;
+  /** The digest of the snapshot that was opened in place of files; null of files. */
+  readonly compiled: string | null;
+  /** Says why nothing was opened; null if it was. */
+  readonly openSnapshot: (bytes: Uint8Array) => Promise<string | null>;
   readonly read: (kind: 'open' | 'edit', files: readonly TextFile[]) => void;
 }
 
-interface Known extends Pick<PolicyState, 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'> {
+interface Known extends Pick<
+  PolicyState,
+  'compiled' | 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'
+> {
   /** Which reading `diagnostics` and `proofs` are all about. */
   readonly proved: number;
 }
 
 const NOTHING: Known = {
   ...{ diagnostics: [], facts: null, proofs: null, compared: null, version: 0, fault: null, proved: 0 },
+  compiled: null,
 };
 
 export function usePolicy(script: string, at: number): PolicyState {
@@ -87,9 +95,18 @@ export function usePolicy(script: string, at: number): PolicyState {
     const compared = difference.kind === 'compared' ? difference.compared : null;
     setKnown((before) => ({ ...before, compared }));
   };
+  const openSnapshot = async (bytes: Uint8Array): Promise<string | null> => {
+    const own = (reads.current += 1);
+    const answer = await engine.ask({ kind: 'open-snapshot', bytes, as: 'opened' });
+    if (answer.kind !== 'opened') return answer.kind === 'refused' ? answer.message : 'it is not a snapshot';
+    const { snapshot: compiled, facts } = answer;
+    if (own === reads.current)
+      setKnown(({ version }) => ({ ...NOTHING, compiled, facts, version: version + 1, proved: own }));
+    return null;
+  };
   return {
     ...known,
-    ...{ engine, working: answering ?? proving },
+    ...{ engine, working: answering ?? proving, openSnapshot },
     read: (kind, files) => void read(kind, files),
   };
 }

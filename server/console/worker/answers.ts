@@ -12,6 +12,7 @@ import {
 } from '../../../engine/compiler.js';
 import {
   canonicalize,
+  formatInstant,
   type Identity,
   instantOf,
   type NamespacePath,
@@ -20,7 +21,7 @@ import {
 } from '../../../engine/index.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { Answer, Ask, Question, RegionDetail } from './protocol.js';
+import type { Answer, Ask, PastAccess, Question, RegionDetail } from './protocol.js';
 
 export function refused(message: string): Answer {
   return { kind: 'refused', message };
@@ -33,11 +34,13 @@ interface Party {
 
 /** Whom a text names: a person of the policy, or an identity. A text is the answer if it names nobody. */
 function partyOf({ set, policy }: OpenPolicy, text: string): Party | string {
-  const person = set.people.find(({ name }) => name === text);
+  const person = set?.people.find(({ name }) => name === text);
   if (person !== undefined) return { identities: person.identities, note: null };
   const parsed = parseIdentity(text);
   if (!parsed.ok)
-    return `\`${text}\` is neither an identity, such as \`orcid:0000-0002-1825-0097\`, nor a person of this policy`;
+    return set === null
+      ? `\`${text}\` is not an identity, such as \`orcid:0000-0002-1825-0097\`; a snapshot does not have the names of people`
+      : `\`${text}\` is neither an identity, such as \`orcid:0000-0002-1825-0097\`, nor a person of this policy`;
   const unknown = unknownPart(policy, parsed.identity);
   const meant = unknown?.meant ?? null;
   const note =
@@ -73,6 +76,7 @@ export function answerWhoCan(
 export function answerWhatCan(open: OpenPolicy, { who, at }: Extract<Ask, { readonly kind: 'what-can' }>): Answer {
   const party = partyOf(open, who);
   if (typeof party === 'string') return refused(party);
+  if (open.set === null) return heldFromSnapshot(open, party, at);
   const expires = new Map(open.set.grants.map((grant) => [grant.id, grant.expires]));
   const regions = whatCan(open.policy, { identities: party.identities, at: instantOf(at) }).map(
     (region): RegionDetail => {
@@ -88,6 +92,34 @@ export function answerWhatCan(open: OpenPolicy, { who, at }: Extract<Ask, { read
     },
   );
   return { kind: 'regions', regions, note: party.note };
+}
+
+/** Milliseconds for the question what ends when. */
+const LOOKING = 2_000;
+
+/** Without its sources, a grant has ended at the first instant at which it gives the asked nothing any more. */
+function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Party, at: number): Answer {
+  const held = whatCan(policy, { identities, at: instantOf(at) });
+  const ends = new Map<string, number>();
+  const later = map.instants.filter((instant) => instant > at);
+  const until = performance.now() + LOOKING;
+  let looked = 0;
+  for (const instant of later) {
+    if (performance.now() > until) break;
+    looked += 1;
+    const then = whatCan(policy, { identities, at: instantOf(instant) });
+    const still = new Set(then.flatMap(({ grants }) => grants.map(({ id }) => id)));
+    for (const { grants } of held)
+      for (const { id } of grants) if (!still.has(id) && !ends.has(id)) ends.set(id, instant);
+  }
+  const regions = held.map((region): RegionDetail => {
+    const last = Math.max(...region.grants.map(({ id }) => ends.get(id) ?? Infinity));
+    return { ...region, until: Number.isFinite(last) ? last : null };
+  });
+  const unseen = later[looked];
+  const limit =
+    unseen === undefined ? null : `what ends at ${formatInstant(instantOf(unseen))} or later is not shown as ending`;
+  return { kind: 'regions', regions, note: limit ?? note };
 }
 
 export function answerExplain(open: OpenPolicy, { who, scope, namespace, at }: Question): Answer {
@@ -112,6 +144,29 @@ export function answerExplain(open: OpenPolicy, { who, scope, namespace, at }: Q
   };
 }
 
+/** A credential, too, is part of what was decided. */
+export function answerPastAccess({ policy }: OpenPolicy, access: PastAccess): Answer {
+  const { identities: texts, credentialScopes, namespaceRestrictions, scope, context, target, at } = access;
+  const identities = texts.flatMap((text): readonly Identity[] => {
+    const parsed = parseIdentity(text);
+    return parsed.ok ? [parsed.identity] : [];
+  });
+  if (identities.length < texts.length) return refused('the event names an identity that nobody can have');
+  // A scope that this policy does not know gives nothing.
+  const carried = policy.scopes.filter((one) => credentialScopes.includes(one));
+  const request = {
+    identities,
+    credentialScopes: carried,
+    namespaceRestrictions,
+    scope,
+    context,
+    target,
+    at: instantOf(at),
+  };
+  const { edits: _, noEdit: __, ...explained } = explain(policy, request);
+  return { kind: 'explained', explained: { ...explained, edits: [], isComplete: true }, note: null };
+}
+
 interface Proposed {
   readonly edits: readonly (Edit | ClosingEdit)[];
   readonly isComplete: boolean;
@@ -119,6 +174,7 @@ interface Proposed {
 
 /** The files that an edit changes, as they then are. */
 export function answerApply({ set, files }: OpenPolicy, { change }: Extract<Ask, { readonly kind: 'apply' }>): Answer {
+  if (set === null) return refused('a snapshot has no files that could be edited');
   const edited = writeEdit(sourcesOf(files), { set, change });
   if (!edited.ok) return refused(`the edit cannot be written: ${edited.reason}; make it by hand`);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

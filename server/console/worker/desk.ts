@@ -12,9 +12,9 @@ import { aboutName } from '../../authoring/about.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
-import { answerApply, answerExplain, answerWhatCan, answerWhoCan, refused } from './answers.js';
+import { answerApply, answerExplain, answerPastAccess, answerWhatCan, answerWhoCan, refused } from './answers.js';
 import { cellDetail } from './cell-detail.js';
-import { type OpenPolicy, openFiles, proveFiles, type Reading } from './policy.js';
+import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } from './policy.js';
 import type { Answer, Ask, Checked, Compared, Facts, Subject } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
@@ -50,6 +50,16 @@ export function makeDesk(onProgress: Progress): Desk {
     else first ??= reading.open;
     return toChecked(reading);
   };
+  const readSnapshot = (ask: Extract<Ask, { readonly kind: 'open-snapshot' }>): Answer => {
+    onProgress('reading', 0);
+    const opened = openSnapshot(ask.bytes);
+    if (typeof opened === 'string') return refused(opened);
+    now = opened;
+    compared = null;
+    if (ask.as === 'opened') first = opened;
+    else first ??= opened;
+    return { kind: 'opened', snapshot: opened.policy.digest, facts: factsOf(opened) };
+  };
   const diff = (): DiffReport | null => {
     if (first === null || now === null) return null;
     if (compared?.with === now) return compared.report;
@@ -84,7 +94,12 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
-    if (ask.kind === 'complete') return { kind: 'choices', choices: choicesAt({ names: names(), opened: now }, ask) };
+    if (ask.kind === 'complete')
+      return {
+        kind: 'choices',
+        choices: choicesAt({ names: names(), opened: now === null || now.set === null ? null : now }, ask),
+      };
+    if (ask.kind === 'open-snapshot') return readSnapshot(ask);
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
       case 'view': {
@@ -111,10 +126,15 @@ export function makeDesk(onProgress: Progress): Desk {
         return answerExplain(now, ask.question);
       case 'about': {
         const name = nameAt(names().get(ask.file) ?? [], ask.place);
-        return { kind: 'said', said: name === null ? null : aboutName(now, name, instantOf(ask.at)) };
+        return {
+          kind: 'said',
+          said: name === null || now.set === null ? null : aboutName(now, name, instantOf(ask.at)),
+        };
       }
       case 'apply':
         return answerApply(now, ask);
+      case 'explain-access':
+        return answerPastAccess(now, ask.access);
       case 'diff': {
         const report = diff();
         if (first === null || report === null) return refused('the files had mistakes when they were opened');
@@ -143,7 +163,7 @@ export function makeDesk(onProgress: Progress): Desk {
 
 function castOf({ set, map }: OpenPolicy): Cast {
   const rowOf = new Map(map.identities.map((text, row) => [text, row]));
-  const people = set.people.map(({ name, identities }) => ({
+  const people = (set?.people ?? []).map(({ name, identities }) => ({
     name,
     identities: identities.flatMap((identity) => rowOf.get(formatIdentity(identity)) ?? []),
   }));
@@ -174,8 +194,8 @@ function factsOf({ set, policy, map }: OpenPolicy): Facts {
     ...{ name: policy.name, counts: policy.counts },
     instants: map.instants,
     identities: map.identities,
-    people: set.people.map(({ name }) => name),
-    roles: set.roles.map(({ name }) => name),
+    people: (set?.people ?? []).map(({ name }) => name),
+    roles: map.roles.map(({ name }) => name),
     namespaces: map.nodes.paths,
     scopes: map.scopes,
   };

@@ -19,14 +19,25 @@ import {
   sortDiagnostics,
   type SourceFile,
 } from '../../../engine/compiler.js';
-import { type Instant, InvariantError, type Policy } from '../../../engine/index.js';
+import { type Instant, InvariantError, loadSnapshot, type Policy } from '../../../engine/index.js';
 import type { Proofs, TextFile } from './protocol.js';
 
 /** What questions are answered from. */
-export interface OpenPolicy {
+export type OpenPolicy = OpenFiles | OpenSnapshot;
+
+export interface OpenFiles extends OpenBase {
   readonly set: PolicySet;
-  /** A draft: it has no digests. */
+}
+
+/** It has neither people nor tests nor guardrails. */
+export interface OpenSnapshot extends OpenBase {
+  readonly set: null;
+}
+
+interface OpenBase {
+  /** A draft of files has no digests. */
   readonly policy: Policy;
+  /** Both are empty of a snapshot. */
   readonly sources: ReadonlyMap<string, string>;
   readonly files: readonly TextFile[];
   readonly map: AccessMap;
@@ -36,7 +47,7 @@ export interface Reading {
   readonly diagnostics: readonly Diagnostic[];
   readonly names: PolicyReading['names'];
   /** Null if a mistake is an error. */
-  readonly open: OpenPolicy | null;
+  readonly open: OpenFiles | null;
 }
 
 export type Phase = (doing: string) => void;
@@ -111,4 +122,12 @@ export function proveFiles(
       },
     },
   };
+}
+
+/** The compiled policy in these bytes, or why it is none. It is verified as a gateway verifies it. */
+export function openSnapshot(bytes: Uint8Array): OpenSnapshot | string {
+  const loaded = loadSnapshot(bytes);
+  if (!loaded.ok) return loaded.fault.message;
+  const { policy } = loaded;
+  return { set: null, policy, sources: new Map(), files: [], map: makeAccessMap(policy) };
 }

@@ -38,6 +38,16 @@ export interface Question extends WhyQuestion {
   readonly at: number;
 }
 
+export interface PastAccess {
+  readonly identities: readonly string[];
+  readonly credentialScopes: readonly string[];
+  readonly namespaceRestrictions: readonly string[] | null;
+  readonly scope: string;
+  readonly context: string;
+  readonly target: string;
+  readonly at: number;
+}
+
 export type Ask =
   | { readonly kind: 'open'; readonly files: readonly TextFile[]; readonly at: number }
   | { readonly kind: 'edit'; readonly files: readonly TextFile[]; readonly at: number }
@@ -48,6 +58,8 @@ export type Ask =
   /** What may be written at a place of a file, and what is known of the name there. */
   | { readonly kind: 'complete'; readonly file: string; readonly text: string; readonly place: Typing['place'] }
   | { readonly kind: 'about'; readonly file: string; readonly place: Typing['place']; readonly at: number }
+  /** A compiled policy: in place of what was opened, or as what it is compared with. */
+  | { readonly kind: 'open-snapshot'; readonly bytes: Uint8Array; readonly as: 'opened' | 'edited' }
   | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
   | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
@@ -55,6 +67,8 @@ export type Ask =
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
   | { readonly kind: 'explain'; readonly question: Question }
+  /** As `explain`, for an access as an event of the log has it. */
+  | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };
 
 export interface Violation {
@@ -159,6 +173,8 @@ export interface Compared {
 /** What each question is answered with. `refused`: the question cannot be answered, and why. */
 export type Answer =
   | { readonly kind: 'checked'; readonly checked: Checked }
+  /** A snapshot, verified as a gateway verifies it. */
+  | { readonly kind: 'opened'; readonly snapshot: string; readonly facts: Facts }
   | { readonly kind: 'proved'; readonly diagnostics: readonly Diagnostic[]; readonly proofs: Proofs | null }
   | { readonly kind: 'applied'; readonly files: readonly EditedFile[] }
   | { readonly kind: 'choices'; readonly choices: readonly Choice[] }

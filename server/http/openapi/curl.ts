@@ -1,7 +1,9 @@
-// An operation's example as a shell command that uses `BAILIWICK_URL` and `BAILIWICK_KEY`.
+// An operation's example as a shell command for one address, with the key in `BAILIWICK_KEY`.
 import type { Parameter } from './description.js';
 
 export interface Example {
+  /** Of the gateway: scheme and authority. */
+  readonly address: string;
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
@@ -11,7 +13,7 @@ export interface Example {
   readonly credential: boolean;
 }
 
-export function curlCommand({ method, path, parameters, body, type, credential }: Example): string {
+export function curlCommand({ address, method, path, parameters, body, type, credential }: Example): string {
   const required = parameters.filter((one) => one.required);
   const query = required
     .filter((one) => one.in === 'query')
@@ -20,7 +22,7 @@ export function curlCommand({ method, path, parameters, body, type, credential }
     .filter((one) => one.in === 'path')
     .reduce((text, { name, example }) => text.replace(`{${name}}`, example), path);
   const headers = required.filter((one) => one.in === 'header').map(({ name, example }) => `${name}: ${example}`);
-  const target = `"$BAILIWICK_URL${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`;
+  const target = `"${address}${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
   const lines = [
     `curl -s${verb} ${target}`,

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../api/schema.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
 import { curlCommand } from './curl.js';
-import type { ApiDescription, Content, Operation, Parameter, Reference } from './description.js';
+import type { ApiDescription, Content, Operation, Parameter, Reference, Response } from './description.js';
 import { schemaArticle, typeText } from './schema-page.js';
 
 interface Shown {
@@ -12,31 +12,45 @@ interface Shown {
   readonly operation: Operation;
 }
 
-export function pageOf(description: ApiDescription): string {
+export interface PageAsked {
+  /** Scheme and authority of the gateway, as its reader wrote them: for the examples. */
+  readonly address: string;
+  /** Words that all have to be there; empty for everything. */
+  readonly search: string;
+}
+
+export function pageOf(description: ApiDescription, { address, search }: PageAsked): string {
   const { info, tags, components } = description;
-  const shown = Object.entries(description.paths).flatMap(([path, operations]) =>
+  const isFound = finder(search);
+  const every = Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]): Shown => ({ method: method.toUpperCase(), path, operation })),
   );
-  const groups = tags.map((tag) => ({
-    ...tag,
-    shown: shown.filter(({ operation }) => operation.tags.includes(tag.name)),
-  }));
-  const schemas = Object.entries(components.schemas);
-  return htmlPage({
+  const shown = every.filter((one) => isFound(wordsOf(one, description)));
+  const groups = tags
+    .map((tag) => ({ ...tag, shown: shown.filter(({ operation }) => operation.tags.includes(tag.name)) }))
+    .filter((group) => group.shown.length > 0);
+  const all = Object.entries(components.schemas);
+  const schemas = all.filter(([name, schema]) => isFound(`${name} ${JSON.stringify(schema)}`));
+  const context = { description, address };
+  const page = htmlPage({
     title: 'API',
     style: STYLE,
     body: `<div class="page">
 <nav aria-label="Contents">
-<p><a href="#top"><strong>${info.title}</strong></a> <small>${info.version}</small></p>
+<p><a href="${search === '' ? '#top' : '/docs'}"><strong>${info.title}</strong></a> <small>${info.version}</small></p>
+<form role="search" action="/docs">
+<label>Search <input type="search" name="search" maxlength="100" value="${escapeHtml(search)}"></label>
+<button>Search</button>
+</form>
 ${groups
   .map(
     (group) => `<p>${group.name}</p>
 <ul>
-${group.shown.map(({ operation }) => `<li><a href="#${operation.operationId}">${operation.operationId}</a></li>`).join('\n')}
+${group.shown.map(({ method, path, operation }) => `<li><a href="#${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></a></li>`).join('\n')}
 </ul>`,
   )
   .join('\n')}
-<p>Shapes</p>
+${schemas.length === 0 ? '' : '<p>Shapes</p>'}
 <ul>
 ${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join('\n')}
 </ul>
@@ -47,19 +61,61 @@ ${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join(
 <p>${toHtml(info.description)}</p>
 <p>Programs read the same at <a href="/openapi.json">/openapi.json</a>. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
 <p>Any request may bring an <code>X-Request-Id</code> of its own, which the answer and the log repeat.</p>
-<p>The examples are for a shell that has the address of this gateway (that of this page, without <code>/docs</code>) and a key:</p>
-<pre><code>export BAILIWICK_URL=https://bailiwick.example.org
-export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
+<p>The examples are for this gateway, and for a shell that has a key:</p>
+<pre><code>export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
 </header>
-${groups.map((group) => groupOf(group, description)).join('\n')}
-<section aria-labelledby="shapes">
-<h2 id="shapes">Shapes</h2>
-<p>What bodies and answers are made of. A name with <code>?</code> may be absent.</p>
-${schemas.map(([name, schema]) => schemaArticle(name, schema)).join('\n')}
-</section>
+${search === '' ? '' : foundLine(search, { routes: [shown.length, every.length], shapes: [schemas.length, all.length] })}
+${groups.map((group) => groupOf(group, context)).join('\n')}
+${schemas.length === 0 ? '' : shapesOf(schemas)}
 </main>
 </div>`,
   });
+  return search === '' ? page : leadOut(page);
+}
+
+/** Whether a text has all words that are searched for. */
+function finder(search: string): (text: string) => boolean {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return (text) => words.every((word) => text.toLowerCase().includes(word));
+}
+
+/** What a reader may remember of a route: its method and path, its names and words, and what it refuses with. */
+function wordsOf({ method, path, operation }: Shown, { components }: ApiDescription): string {
+  const { operationId, tags, summary, parameters, responses } = operation;
+  const own = parameters.flatMap((one) => ('$ref' in one ? [] : [one.name, one.description]));
+  const codes = Object.values(responses).flatMap((answer) => codesOf(problemOf(answer, components.responses)));
+  return [`${method} ${path}`, operationId, ...tags, summary, ...own, ...codes].join(' ');
+}
+
+function problemOf(
+  answer: Response | Reference,
+  known: ApiDescription['components']['responses'],
+): JsonSchema | undefined {
+  return '$ref' in answer ? known[nameOf(answer)]?.content['application/problem+json']?.schema : undefined;
+}
+
+type Part = readonly [found: number, of: number];
+
+function foundLine(search: string, { routes, shapes }: { readonly routes: Part; readonly shapes: Part }): string {
+  const part = ([found, of]: Part, what: string): string => `${String(found)} of ${String(of)} ${what}`;
+  return `<p role="status">${part(routes, 'routes')} and ${part(shapes, 'shapes')} have <strong>${escapeHtml(search)}</strong>. <a href="/docs">Show all</a></p>`;
+}
+
+function shapesOf(schemas: readonly (readonly [string, JsonSchema])[]): string {
+  return `<section aria-labelledby="shapes">
+<h2 id="shapes">Shapes</h2>
+<p>What bodies and answers are made of. A name with <code>?</code> may be absent.</p>
+${schemas.map(([name, schema]) => schemaArticle(name, schema)).join('\n')}
+</section>`;
+}
+
+/** Links to what was not found lead to the page with everything. */
+function leadOut(page: string): string {
+  const ids = new Set([...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id));
+  return page.replaceAll(/href="#([^"]+)"/g, (link, id: string) => (ids.has(id) ? link : `href="/docs#${id}"`));
 }
 
 interface Group {
@@ -68,21 +124,27 @@ interface Group {
   readonly shown: readonly Shown[];
 }
 
-function groupOf({ name, description: about, shown }: Group, description: ApiDescription): string {
+interface Context {
+  readonly description: ApiDescription;
+  readonly address: string;
+}
+
+function groupOf({ name, description: about, shown }: Group, context: Context): string {
   const id = name.toLowerCase().replaceAll(' ', '-');
   return `<section aria-labelledby="${id}">
 <h2 id="${id}">${name}</h2>
 <p>${toHtml(about)}</p>
-${shown.map((one) => articleOf(one, description)).join('\n')}
+${shown.map((one) => articleOf(one, context)).join('\n')}
 </section>`;
 }
 
-function articleOf({ method, path, operation }: Shown, { components }: ApiDescription): string {
+function articleOf({ method, path, operation }: Shown, { description: api, address }: Context): string {
   const { operationId, summary, description, parameters, requestBody, security } = operation;
   // Parameters of every operation are described in the introduction.
   const all = parameters.filter((one): one is Parameter => !('$ref' in one));
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   const line = curlCommand({
+    address,
     method,
     path,
     parameters: all,
@@ -99,7 +161,7 @@ function articleOf({ method, path, operation }: Shown, { components }: ApiDescri
 ${requestBody === undefined ? '' : `<dt>Takes</dt><dd>${contentsOf(requestBody.content)}</dd>`}
 ${answersOf(operation)}
 ${parametersOf(all)}
-${refusalsOf(operation, components.responses)}
+${refusalsOf(operation, api.components.responses)}
 </dl>
 </article>`;
 }
@@ -135,7 +197,7 @@ const PLACES = Object.freeze({ path: 'in the path', query: 'query parameter', he
 
 function refusalsOf({ responses }: Operation, known: ApiDescription['components']['responses']): string {
   const refused = Object.entries(responses).flatMap(([status, answer]) => {
-    const codes = '$ref' in answer ? codesOf(known[nameOf(answer)]?.content['application/problem+json']?.schema) : [];
+    const codes = codesOf(problemOf(answer, known));
     return codes.length === 0 ? [] : [[status, codes] as const];
   });
   const lines = refused.map(
@@ -163,12 +225,16 @@ function nameOf({ $ref }: Reference): string {
 }
 
 const STYLE = `
-.page { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 72rem; margin: 0 auto; }
+.page { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 80rem; margin: 0 auto; }
 .page > nav { padding: 2rem 1.25rem 0; font-size: .9rem; }
 .page > nav p { margin: .8rem 0 0; color: var(--quiet); }
+.page > nav form { margin: .8rem 0; }
+.page > nav input { max-width: 100%; font: inherit; }
+.page > nav button { font: inherit; }
+.page > nav code { font-size: .85em; }
 .page > nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
 @media (min-width: 60rem) {
-  .page { grid-template-columns: 14rem minmax(0, 1fr); }
+  .page { grid-template-columns: 21rem minmax(0, 1fr); }
   .page > nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding-bottom: 2rem; }
   .page > nav ul { display: block; }
 }

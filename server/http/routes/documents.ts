@@ -2,12 +2,21 @@
 // people.
 import { type ApiManner, describeApi } from '../openapi/document.js';
 import { pageOf } from '../openapi/page.js';
-import type { PublicRoute, Route } from '../route.js';
+import type { PublicRoute, QueryInput, Route } from '../route.js';
+
+const SEARCH: QueryInput = Object.freeze({
+  search: {
+    required: false,
+    pattern: /^[^\p{Cc}]{0,100}$/u,
+    description: 'Words: only routes and shapes that have all of them are shown.',
+    example: 'revoke key',
+  },
+});
 
 /** The given routes and the two that describe them all. */
 export function withDocuments(routes: readonly Route[], manner: ApiManner = {}): readonly Route[] {
-  const text = once(() => JSON.stringify(describeApi(all, manner)));
-  const html = once(() => pageOf(describeApi(all, manner)));
+  const description = once(() => describeApi(all, manner));
+  const text = once(() => JSON.stringify(description()));
   const document: PublicRoute = {
     method: 'GET',
     path: '/openapi.json',
@@ -24,15 +33,18 @@ export function withDocuments(routes: readonly Route[], manner: ApiManner = {}):
     operationId: 'showApi',
     summary: 'The same as a page, with examples for a shell',
     access: 'public',
-    input: {},
+    input: { query: SEARCH },
     output: { 200: { type: 'text/html; charset=utf-8', schema: { type: 'string' } } },
-    answer: () => ({ status: 200, html: html() }),
+    answer: ({ query, address }) => ({
+      status: 200,
+      html: pageOf(description(), { address, search: query.get('search')?.trim() ?? '' }),
+    }),
   };
   const all: readonly Route[] = Object.freeze([...routes, document, page]);
   return all;
 }
 
-function once(make: () => string): () => string {
-  let made: string | null = null;
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | null = null;
   return () => (made ??= make());
 }

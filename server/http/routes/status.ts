@@ -26,6 +26,8 @@ export interface StatusOptions {
   readonly audit: Pick<Recorder, 'lags'> | null;
   /** When the certificate of the API expires; null without one. */
   readonly certificateExpires: (() => Instant) | null;
+  /** The workers of this gateway; null if it has none. */
+  readonly workers: (() => { readonly size: number; readonly serving: number }) | null;
   /** Null unless others are answered in the words of AuthZEN. */
   readonly authzen: AuthzenSettings | null;
 }
@@ -40,6 +42,7 @@ export function makeStatusRoute({
   readiness,
   audit,
   certificateExpires,
+  workers,
   authzen,
 }: StatusOptions): StatusRoute {
   const version = programVersion();
@@ -68,6 +71,7 @@ export function makeStatusRoute({
         certificate: certificateExpires === null ? null : { expiresAt: formatInstant(certificateExpires()) },
         authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
         shadow: candidate === null ? null : shadowSummary(candidate),
+        workers: workers === null ? null : workers(),
         peers: peers?.list().map(peerFacts) ?? [],
       };
       return { status: 200, json: JSON.stringify(status) };

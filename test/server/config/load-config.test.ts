@@ -66,7 +66,7 @@ test('defaults', async () => {
     listen: { host: '127.0.0.1', port: 8080 },
     adminListen: { host: '127.0.0.1', port: 8081 },
     adminSocket: null,
-    ...{ trustProxy: null, cors: { origins: null }, authzen: null },
+    ...{ console: false, trustProxy: null, cors: { origins: null }, authzen: null },
     authentication: { ...NO_ISSUERS, keys: { enabled: true } },
     database: { ...DATABASE_LIMITS, acquireTimeout: null, waitAtStart: true },
     limits: {
@@ -130,6 +130,7 @@ test('the whole file', async () => {
     listen: { host: '::1', port: 9000 },
     adminListen: null,
     adminSocket: join(cwd, 'etc/admin.sock'),
+    console: false,
     trustProxy: null,
     authzen: null,
     cors: { origins: ['https://a.example'] },

@@ -8,6 +8,7 @@ import { PROBLEMS } from '../../../server/problem.js';
 import { declaredRoutes } from '../../support/api-description.js';
 import { hasBrowser, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { type Demo, openDemo } from '../../support/demo.js';
+import { raw } from '../../support/gateway.js';
 
 const run = promisify(execFile);
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
@@ -50,7 +51,7 @@ describe('the page', () => {
     const stack: string[] = [];
     const body = html.replace(/<style>.*<\/style>/s, '').replace('<!doctype html>', '');
     for (const [, close, tag = ''] of body.matchAll(/<(\/?)([a-z0-9]+)[^>]*>/g)) {
-      if (tag === 'meta') continue;
+      if (tag === 'meta' || tag === 'input') continue;
       if (close === '') stack.push(tag);
       else expect(stack.pop()).toBe(tag);
     }
@@ -58,6 +59,38 @@ describe('the page', () => {
     expect(html).not.toMatch(/<script|<img|<link|\son\w+=|\ssrc=|url\(|@import/i);
     const { headers } = await fetch(`${demo.url}/docs`);
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'");
+  });
+
+  it('has method and path of each route in its contents, and the address that it was asked at in its examples', () => {
+    const contents = textOf(html.slice(html.indexOf('<nav'), html.indexOf('</nav>')));
+    for (const { method, path } of declaredRoutes()) expect(contents).toContain(`${method} ${path}`);
+    expect(html).toContain(`curl -s &quot;${demo.url}/api/v1/whoami&quot;`);
+    expect(html).not.toContain('BAILIWICK_URL');
+  });
+
+  it('says https behind a proxy that ends TLS, and never takes more than an address from a client', async () => {
+    const behind = await fetch(`${demo.url}/docs`, { headers: { 'X-Forwarded-Proto': 'https' } });
+    expect(await behind.text()).toContain(`curl -s &quot;${demo.url.replace('http:', 'https:')}/api/v1/whoami`);
+    const odd = await raw(demo.port, 'GET /docs HTTP/1.1\r\nHost: a"$(id)\r\nConnection: close\r\n\r\n');
+    expect(odd).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it('is searched by words without running anything', async () => {
+    const find = async (search: string): Promise<string> =>
+      (await fetch(`${demo.url}/docs?${new URLSearchParams({ search }).toString()}`)).text();
+    const found = await find('Copy  resource');
+    expect(found).toContain('href="#copyResource"');
+    expect(found).not.toContain('id="whoami"');
+    expect(found).not.toMatch(/<script/i);
+    const ids = [...found.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id);
+    const links = [...found.matchAll(/href="#([^"]+)"/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !ids.includes(link))).toEqual([]);
+    expect(await find('query.cursor')).toContain('id="queryRecords"');
+    const nothing = await find('"><script>alert(1)</script>');
+    expect(nothing).toContain(`0 of ${String(declaredRoutes().length)} routes`);
+    expect(nothing).not.toContain('<script>');
+    const { headers, status } = await fetch(`${demo.url}/docs?search=x&other=y`);
+    expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json']);
   });
 
   it('is linked from the page of problems', async () => {
@@ -73,7 +106,7 @@ describe('the page', () => {
       ),
     );
   const answerTo = async (command: string, key = demo.inesKey): Promise<string> => {
-    const env = { ...process.env, BAILIWICK_URL: demo.url, BAILIWICK_KEY: key };
+    const env = { ...process.env, BAILIWICK_KEY: key };
     return (await run('sh', ['-c', command], { env })).stdout;
   };
   const namesOf = (kind: 'reads' | 'writes'): readonly string[] =>
@@ -150,7 +183,7 @@ describe('the page', () => {
 
   it('leads from the contents to a route, to what it refuses with, and back', async () => {
     const page = await open(1280, '/docs');
-    await page.click('nav >> text=queryRecords');
+    await page.locator('nav').getByText('/api/v1/query', { exact: true }).click();
     expect(page.url()).toBe(`${demo.url}/docs#queryRecords`);
     const article = page.locator('#queryRecords');
     const top = await page.evaluate("document.querySelector('#queryRecords').getBoundingClientRect().top");

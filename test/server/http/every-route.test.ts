@@ -74,6 +74,7 @@ beforeAll(async () => {
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
     concurrency: { perActor: 4 },
     log: silent,
+    console: true,
   });
   const { adminRoutes, bySocket } = services;
   doors = {

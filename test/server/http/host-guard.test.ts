@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { isLoopback, isLoopbackName, loopbackHost } from '../../../server/http/host-guard.js';
+import { isLoopback, isLoopbackName, loopbackHost, ownPage } from '../../../server/http/host-guard.js';
 
 describe('loopbackHost', () => {
   const guard = loopbackHost({ kind: 'tcp', host: '127.0.0.1', port: 8080 });
@@ -82,4 +82,30 @@ test.each([
 
 it('takes localhost as a name of this machine, and no other name', () => {
   expect([isLoopbackName('LocalHost'), isLoopbackName('localhost.example.org')]).toEqual([true, false]);
+});
+
+describe('ownPage', () => {
+  const guard = ownPage({ kind: 'tls', host: '0.0.0.0', port: 8081 });
+
+  test.each([
+    ['gateway.example.org:8081', undefined],
+    ['gateway.example.org:8081', 'https://gateway.example.org:8081'],
+    ['Gateway.example.org', 'https://gateway.example.org'],
+  ])('serves Host %s with Origin %s', (host, origin) => {
+    expect(() => {
+      guard(host, origin);
+    }).not.toThrow();
+  });
+
+  test.each([
+    ['gateway.example.org:8081', 'https://attacker.example'],
+    ['gateway.example.org:8081', 'http://gateway.example.org:8081'],
+    ['gateway.example.org:8081', 'https://gateway.example.org'],
+    ['gateway.example.org:8081', 'https://gateway.example.org:8081.attacker.example'],
+    ['gateway.example.org:8081', 'null'],
+  ])('refuses Host %s with Origin %s', (host, origin) => {
+    expect(() => {
+      guard(host, origin);
+    }).toThrow(expect.objectContaining({ code: 'request.host', status: 421 }));
+  });
 });

@@ -118,7 +118,7 @@ describe.each([
   it('is answered to everybody, and describes itself', async () => {
     const route = routes.find(({ path }) => path === '/openapi.json');
     if (route?.access !== 'public') throw new Error('there is none');
-    const answer = await route.answer();
+    const answer = await route.answer({ query: new Map(), address: 'http://localhost' });
     if (!('json' in answer)) throw new Error('no JSON');
     expect(JSON.parse(answer.json)).toEqual(document);
     expect(description.paths['/openapi.json']?.['get']).toBeDefined();

@@ -1,0 +1,73 @@
+// Reads the logs of a folder for admins, on a thread of its own: a long log keeps no request waiting. One after the
+// other, each within a bounded time.
+import { Worker } from 'node:worker_threads';
+import { AUDIT_LIMITS } from '../limits/logs.js';
+import { ApiProblem } from '../problem.js';
+import type { StoredEvent } from './event-schema.js';
+import type { FoundLine, Search, SearchReport } from './search.js';
+import type { NamedHead, VerifyReport } from './verify.js';
+
+export type LogQuestion =
+  | { readonly kind: 'search'; readonly folder: string; readonly search: Search; readonly most: number }
+  | { readonly kind: 'verify'; readonly folder: string; readonly known: readonly NamedHead[] };
+
+/** The newest events that were found, newest first. */
+export interface NewestFound extends SearchReport {
+  readonly newest: readonly (Pick<FoundLine, 'fault' | 'shown'> & { readonly event: StoredEvent })[];
+}
+
+export interface LogReader {
+  readonly search: (search: Search, most: number, gone: AbortSignal) => Promise<NewestFound>;
+  readonly verify: (known: readonly NamedHead[], gone: AbortSignal) => Promise<VerifyReport>;
+}
+
+/** Throws `audit.unreadable`, and `overloaded` if too many wait. */
+export function makeLogReader(folder: string): LogReader {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  const ask = async <Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> => {
+    if (waiting >= AUDIT_LIMITS.readingWaiting) throw new ApiProblem('overloaded', { retryAfter: 1 });
+    waiting += 1;
+    const answered = last.then(() => read<Answer>(question, gone));
+    last = answered.catch(() => undefined);
+    try {
+      return await answered;
+    } finally {
+      waiting -= 1;
+    }
+  };
+  return {
+    search: (search, most, gone) => ask({ kind: 'search', folder, search, most }, gone),
+    verify: (known, gone) => ask({ kind: 'verify', folder, known }, gone),
+  };
+}
+
+/** The thread answers each kind of question with the one type that its caller names (log-worker.ts). */
+function read<Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    gone.throwIfAborted();
+    const worker = new Worker(new URL('./log-worker.js', import.meta.url));
+    const end = (cause: unknown): void => {
+      reject(new ApiProblem('audit.unreadable', { retryAfter: 1, cause }));
+      void worker.terminate();
+    };
+    const timer = setTimeout(() => {
+      end(new Error('reading the log takes too long'));
+    }, AUDIT_LIMITS.readingTime);
+    const onGone = (): void => {
+      end(gone.reason);
+    };
+    gone.addEventListener('abort', onGone, { once: true });
+    worker.once('message', resolve);
+    worker.once('error', end);
+    worker.once('exit', () => {
+      clearTimeout(timer);
+      gone.removeEventListener('abort', onGone);
+      // After an answer, this rejection has no effect.
+      end(new Error('the thread ended before it had an answer'));
+    });
+    // Listening for messages keeps the process alive, so this comes after it.
+    worker.unref();
+    worker.postMessage(question);
+  });
+}

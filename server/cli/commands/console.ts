@@ -1,0 +1,75 @@
+// `bailiwick console`: the console of a running gateway in a browser on this machine, for one session.
+import type { Command } from 'commander';
+import type { SettingFlags } from '../../config/index.js';
+import { adminDoor } from '../admin-door.js';
+import { type AdminFlags, clientOf, refusalOf, withAdminFlags } from '../admin-client.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure } from '../failure.js';
+import { type CliIo, write, writeJson } from '../io.js';
+import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { onTermination } from '../signals.js';
+import type { ConsoleEnd } from '../console-door.js';
+
+type Options = SettingFlags & AdminFlags & { readonly format: Format };
+
+export function defineConsole(command: Command, io: CliIo): void {
+  withAdminFlags(command)
+    .addOption(formatOption())
+    .action((options: Options) => openConsole(io, options));
+  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withExamples(command, [
+    ['the gateway of this folder', 'bailiwick console'],
+    [
+      'a gateway on another machine: the key stays in this command',
+      'bailiwick console --admin-url https://gateway.example.org:8081 --admin-key-file admin.key',
+    ],
+  ]);
+  withJson(command, [
+    '{"address"}: open it in a browser on this machine within a minute; it works once. The command goes on until the session',
+    'ends: with Ctrl-C, five minutes after the page was closed, or after an hour.',
+  ]);
+}
+
+async function openConsole(io: CliIo, options: Options): Promise<void> {
+  const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
+    import('../console-door.js'),
+    import('../../console-page.js'),
+  ]);
+  const gateway = await adminDoor(io, options, await configOf(io, options));
+  // Before anybody opens the page: is there a gateway, and may this command administer it?
+  const known = await clientOf(gateway)('GET', '/admin/v1/shadow');
+  if (known.status !== 200) throw refusalOf(known);
+  const termination = onTermination();
+  try {
+    const say = (line: string): void => {
+      void write(io.stderr, `${new Date().toISOString()} ${escapeText(line)}\n`);
+    };
+    const session = await openConsoleDoor({ gateway, page: consolePage('address'), say });
+    try {
+      if (options.format === 'json') await writeJson(io, { address: session.address });
+      else
+        await write(
+          io.stdout,
+          `${session.address}\nOpen it in a browser on this machine within a minute: it works once. Ctrl-C ends the session.\n`,
+        );
+      const how = await Promise.race([session.ended, termination.requested.then(() => null)]);
+      if (how !== null) await atEnd(io, how);
+    } finally {
+      await session.close();
+    }
+  } finally {
+    termination.stop();
+  }
+}
+
+async function atEnd(io: CliIo, how: ConsoleEnd): Promise<void> {
+  if (how === 'unused')
+    throw new CliFailure(
+      EXIT.precondition,
+      { code: 'console.unused', message: 'nobody opened the address within a minute' },
+      { help: 'run it again' },
+    );
+  const why = how === 'idle' ? 'its page has not asked for anything in five minutes' : 'it lasted an hour';
+  await write(io.stderr, `the session has ended: ${why}; run \`bailiwick console\` again for another\n`);
+}

@@ -1,0 +1,163 @@
+// What changed: a candidate against what runs, and then what is to be done with it.
+import type { VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { View } from '../map/picture.js';
+import { ChangesPane } from '../page/changes-pane.js';
+import type { Engine } from '../page/engine.js';
+import { fieldValue, html } from '../page/html.js';
+import { CHANGES_VIEW } from '../page/state.js';
+import { grouped, plain } from '../page/words.js';
+import { type Candidate, compare, type Comparison } from './candidate.js';
+import { useDraft } from './draft.js';
+import type { Gateway } from './gateway.js';
+
+export interface CandidatePaneProps {
+  readonly gateway: Gateway;
+  readonly engine: () => Engine;
+  readonly running: string;
+  readonly candidate: Candidate | null;
+  /** Called when something was done with it. */
+  readonly onDone: (said: string, next: Candidate | null) => void;
+}
+
+interface CandidateState {
+  readonly comparison: Comparison | null;
+  readonly version: number;
+  readonly reason: string;
+  readonly isBusy: boolean;
+  readonly note: string | null;
+}
+
+type Act = 'activate' | 'rollback' | 'shadow' | 'upload';
+
+export function CandidatePane({ gateway, engine, running, candidate, onDone }: CandidatePaneProps): VNode {
+  const [state, change] = useDraft<CandidateState>({
+    ...{ comparison: null, version: 0, reason: '', isBusy: false, note: null },
+  });
+  const [view, changeView] = useDraft<{ readonly view: View }>({ view: CHANGES_VIEW });
+  useEffect(() => {
+    let isCurrent = true;
+    change((draft) => {
+      Object.assign(draft, { comparison: null, note: null, isBusy: false });
+    });
+    if (candidate === null) return undefined;
+    void compare(gateway, engine(), { running, candidate }).then((result) => {
+      if (!isCurrent) return;
+      change((draft) => {
+        if (typeof result === 'string') draft.note = result;
+        else Object.assign(draft, { comparison: result, version: draft.version + 1 });
+      });
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [gateway, running, candidate]);
+  const { comparison, version, reason, isBusy, note } = state;
+  const act = async (kind: Act): Promise<void> => {
+    if (candidate === null || comparison === null) return;
+    change((draft) => {
+      Object.assign(draft, { isBusy: true, note: null });
+    });
+    const told = await send(gateway, kind, { candidate, digest: comparison.digest, reason });
+    if (told.kind === 'told') {
+      const stored = { name: comparison.digest, digest: comparison.digest, file: null, wasActive: false };
+      onDone(SAID[kind](comparison.digest), kind === 'upload' ? stored : null);
+      return;
+    }
+    change((draft) => {
+      Object.assign(draft, { isBusy: false, note: told.text });
+    });
+  };
+  if (candidate === null)
+    return html`<div class="panel">
+      <p>
+        Choose a snapshot or a file under <em>Snapshots</em>: it is compared here with what runs, and decided about.
+      </p>
+    </div>`;
+  const isSame = comparison?.digest === running;
+  const isReady = comparison !== null && !isBusy && !isSame;
+  return html`<div class="right">
+    <section class="panel decision" aria-label="The candidate">
+      <p>
+        ${'Candidate '}<code>${plain(candidate.name)}</code>
+        ${comparison !== null && comparison.digest !== candidate.name && html`<span>${', '}<code>${comparison.digest}</code></span>`}
+        ${candidate.file === null ? ' is in the store.' : ' is a file, which the gateway does not have yet.'}
+      </p>
+      ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
+      ${comparison === null && note === null && html`<p role="status">Comparing it with what runs…</p>`}
+      ${isSame && html`<p class="good">This is what runs.</p>`}
+      ${
+        comparison !== null &&
+        !isSame &&
+        html`<div class="bar">
+          <label
+            >Reason
+            <input
+              value=${reason}
+              placeholder="for people: it is kept with the activation"
+              size="40"
+              onInput=${(event: Event) => {
+                change((draft) => {
+                  draft.reason = fieldValue(event);
+                });
+              }}
+          /></label>
+          ${candidate.file !== null && html`<button type="button" class="main" disabled=${!isReady} onClick=${() => void act('upload')}>Upload it</button>`}
+          ${candidate.file === null && html`<button type="button" class="main" disabled=${!isReady} onClick=${() => void act('activate')}>${activateText(comparison)}</button>`}
+          ${candidate.file === null && candidate.wasActive && html`<button type="button" disabled=${!isReady || reason.trim() === ''} onClick=${() => void act('rollback')}>Roll back to it</button>`}
+          ${candidate.file === null && html`<button type="button" disabled=${!isReady} onClick=${() => void act('shadow')}>Judge it in shadow</button>`}
+          <span class="faint"
+            >${candidate.file === null ? `It is put in force on every gateway of the store.${candidate.wasActive ? ' Rolling back needs a reason.' : ''}` : 'It decides nothing before it is activated.'}</span
+          >
+        </div>`
+      }
+    </section>
+    ${
+      comparison !== null &&
+      html`<${ChangesPane}
+        engine=${engine()}
+        compared=${comparison.compared}
+        version=${version}
+        scopes=${comparison.facts.scopes}
+        instants=${comparison.facts.instants}
+        view=${view.view}
+        onView=${(next: View) => {
+          changeView((draft) => {
+            Object.assign(draft, { view: next });
+          });
+        }}
+      />`
+    }
+  </div>`;
+}
+
+function activateText({ compared: { cells } }: Comparison): string {
+  return `Activate: ${grouped(cells.gained)} cells gained, ${grouped(cells.lost)} lost`;
+}
+
+interface Sending {
+  readonly candidate: Candidate;
+  readonly digest: string;
+  readonly reason: string;
+}
+
+function send(gateway: Gateway, kind: Act, { candidate, digest, reason }: Sending): ReturnType<Gateway['post']> {
+  const why = reason.trim();
+  switch (kind) {
+    case 'upload':
+      return gateway.post('/admin/v1/snapshots', candidate.file ?? undefined);
+    case 'activate':
+      return gateway.post(`/admin/v1/snapshots/${digest}/activate`, why === '' ? {} : { reason: why });
+    case 'rollback':
+      return gateway.post('/admin/v1/rollback', { to: digest, reason: why });
+    case 'shadow':
+      return gateway.post('/admin/v1/shadow', { snapshot: digest });
+  }
+}
+
+const SAID: Readonly<Record<Act, (digest: string) => string>> = {
+  upload: (digest) => `${digest} is stored. It decides nothing before it is activated.`,
+  activate: (digest) => `${digest} is in force here; the other gateways of the store follow within a second.`,
+  rollback: (digest) => `${digest} is in force again here; the other gateways of the store follow within a second.`,
+  shadow: (digest) => `${digest} is judged beside what runs.`,
+};

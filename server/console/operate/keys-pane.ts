@@ -1,0 +1,219 @@
+// API keys: which there are, a new one that is shown this once, and the end of one.
+import type { VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { fieldValue, html } from '../page/html.js';
+import { plain } from '../page/words.js';
+import type { ShownKey } from './answers.js';
+import { useDraft } from './draft.js';
+import type { Gateway } from './gateway.js';
+
+const KINDS = [
+  ['data', 'for the API, as somebody'],
+  ['decide', 'for a service that asks about others'],
+  ['monitor', 'for monitoring'],
+  ['admin', 'for admins'],
+] as const;
+
+interface KeysState {
+  readonly keys: readonly ShownKey[] | null;
+  readonly kind: string;
+  readonly actor: string;
+  readonly identities: string;
+  readonly scopes: string;
+  readonly restrictions: string;
+  readonly expires: string;
+  /** The key that is about to be revoked. */
+  readonly ending: string | null;
+  /** Shown once. */
+  readonly made: string | null;
+  readonly note: string | null;
+}
+
+const EMPTY = { actor: '', identities: '', scopes: '', restrictions: '', expires: '' };
+
+export function KeysPane({ gateway }: { readonly gateway: Gateway }): VNode {
+  const [state, change] = useDraft<KeysState>({
+    ...{ ...EMPTY, keys: null, kind: 'data', ending: null, made: null, note: null },
+  });
+  const list = async (): Promise<void> => {
+    const told = await gateway.get<{ readonly keys: readonly ShownKey[] }>('/admin/v1/keys');
+    change((draft) => {
+      if (told.kind === 'told') Object.assign(draft, { keys: told.value.keys });
+      else draft.note = told.text;
+    });
+  };
+  useEffect(() => {
+    void list();
+  }, [gateway]);
+  const create = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const told = await gateway.post<{ readonly key: string }>('/admin/v1/keys', bodyOf(state));
+    change((draft) => {
+      draft.note = told.kind === 'refused' ? told.text : null;
+      if (told.kind === 'refused') return;
+      Object.assign(draft, EMPTY);
+      draft.made = told.value.key;
+    });
+    await list();
+  };
+  const revoke = async (id: string): Promise<void> => {
+    const told = await gateway.post(`/admin/v1/keys/${encodeURIComponent(id)}/revoke`);
+    change((draft) => {
+      draft.ending = null;
+      draft.note = told.kind === 'refused' ? told.text : null;
+    });
+    await list();
+  };
+  const { keys, ending, made, note } = state;
+  return html`<div class="panel">
+    ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
+    ${
+      made !== null &&
+      html`<section class="made" aria-live="polite">
+        <h2>The new key</h2>
+        <p><code>${made}</code></p>
+        <p>It is shown this once. Store it now, where only its owner reads it.</p>
+        <div class="bar">
+          <button
+            type="button"
+            onClick=${() => {
+              navigator.clipboard.writeText(made).catch(() => {
+                change((draft) => {
+                  draft.note = 'The browser refused to copy. Select the key and copy it.';
+                });
+              });
+            }}
+          >
+            Copy
+          </button>
+          <button
+            type="button"
+            onClick=${() => {
+              change((draft) => {
+                draft.made = null;
+              });
+            }}
+          >
+            It is stored: show it no more
+          </button>
+        </div>
+      </section>`
+    }
+    <h2>A new key</h2>
+    <form class="bar" onSubmit=${create} autocomplete="off">
+      <label
+        >Kind
+        <select
+          value=${state.kind}
+          onChange=${(event: Event) => {
+            change((draft) => {
+              draft.kind = fieldValue(event);
+            });
+          }}
+        >
+          ${KINDS.map(([kind, text]) => html`<option key=${kind} value=${kind}>${text}</option>`)}
+        </select></label
+      >
+      ${FIELDS.filter(({ kinds }) => kinds.includes(state.kind)).map(
+        ({ name, title, hint }) =>
+          html`<label key=${name}
+            >${title}
+            <input
+              value=${state[name]}
+              placeholder=${hint}
+              required=${name === 'actor'}
+              onInput=${(event: Event) => {
+                change((draft) => {
+                  draft[name] = fieldValue(event);
+                });
+              }}
+          /></label>`,
+      )}
+      <button type="submit" class="main">Make the key</button>
+    </form>
+    <h2>Keys</h2>
+    ${
+      keys === null
+        ? html`<p>Asking the gateway…</p>`
+        : html`<table>
+            <thead>
+              <tr>
+                ${['Key', 'Actor', 'Of', 'May at most', 'State', 'Expires', 'Used last', 'Made', ''].map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
+              </tr>
+            </thead>
+            <tbody>
+              ${keys.map(
+                (key) =>
+                  html`<tr key=${key.id}>
+                    <td><code>${key.id}</code></td>
+                    <td>${plain(key.actor)}</td>
+                    <td>${plain(key.identities.join(', '))}</td>
+                    <td>${plain(mayText(key))}</td>
+                    <td class=${key.status === 'active' ? 'good' : 'faint'}>${key.status}</td>
+                    <td>${key.expires ?? 'never'}</td>
+                    <td>${key.lastUsedAt ?? 'never'}</td>
+                    <td>${key.createdAt}</td>
+                    <td>
+                      ${
+                        key.status === 'active' &&
+                        (ending === key.id
+                          ? html`<span class="bar"
+                              ><button type="button" class="main" onClick=${() => void revoke(key.id)}>
+                                Revoke ${key.id} now</button
+                              ><button
+                                type="button"
+                                onClick=${() => {
+                                  change((draft) => {
+                                    draft.ending = null;
+                                  });
+                                }}
+                              >
+                                Keep it
+                              </button></span
+                            >`
+                          : html`<button
+                              type="button"
+                              aria-label=${`Revoke ${key.id}`}
+                              onClick=${() => {
+                                change((draft) => {
+                                  draft.ending = key.id;
+                                });
+                              }}
+                            >
+                              Revoke
+                            </button>`)
+                      }
+                    </td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+  </div>`;
+}
+
+const FIELDS = [
+  { name: 'actor', title: 'Name in the log', hint: 'ana', kinds: 'data decide monitor admin' },
+  { name: 'identities', title: 'Identities', hint: 'orcid:0000-0002-1825-0097, …', kinds: 'data' },
+  { name: 'scopes', title: 'Scopes at most', hint: 'all', kinds: 'data decide' },
+  { name: 'restrictions', title: 'Namespaces at most', hint: 'all', kinds: 'data decide' },
+  { name: 'expires', title: 'Expires', hint: 'never, or 2027-06-30T00:00:00Z', kinds: 'data decide monitor admin' },
+] as const;
+
+function bodyOf({ kind, actor, identities, scopes, restrictions, expires }: KeysState): object {
+  const list = (text: string): readonly string[] => text.split(/[,\s]+/).filter((part) => part !== '');
+  const orNull = (text: string): readonly string[] | null => (text.trim() === '' ? null : list(text));
+  const end = expires.trim() === '' ? {} : { expires: expires.trim() };
+  const narrowed = { scopes: orNull(scopes), restrictions: orNull(restrictions) };
+  if (kind === 'data') return { actor: actor.trim(), identities: list(identities), ...narrowed, ...end };
+  return { actor: actor.trim(), [kind]: true, ...(kind === 'decide' ? narrowed : {}), ...end };
+}
+
+function mayText({ scopes, restrictions, admin, decide, monitor }: ShownKey): string {
+  if (admin) return 'administer';
+  if (monitor) return 'monitor';
+  const what = scopes === null ? 'every scope' : scopes.length === 0 ? 'no scope' : scopes.join(', ');
+  const where =
+    restrictions === null ? '' : ` at ${restrictions.length === 0 ? 'no namespace' : restrictions.join(', ')}`;
+  return `${decide ? 'ask about ' : ''}${what}${where}`;
+}

@@ -1,0 +1,172 @@
+// The snapshots of the store, a file to upload, and the candidate in shadow.
+import type { VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { fieldFiles, html } from '../page/html.js';
+import { Table } from '../page/table.js';
+import { grouped, plain } from '../page/words.js';
+import { whereText } from '../page/changes-pane.js';
+import type { Shadow, StoredSnapshot } from './answers.js';
+import type { Candidate } from './candidate.js';
+import { useDraft } from './draft.js';
+import type { Gateway } from './gateway.js';
+
+export interface SnapshotsPaneProps {
+  readonly gateway: Gateway;
+  /** What runs: when it changes, the list is asked for again. */
+  readonly running: string;
+  readonly onCandidate: (candidate: Candidate) => void;
+}
+
+interface SnapshotsState {
+  readonly snapshots: readonly StoredSnapshot[] | null;
+  readonly shadow: Shadow | null;
+  readonly note: string | null;
+}
+
+export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPaneProps): VNode {
+  const [state, change] = useDraft<SnapshotsState>({ snapshots: null, shadow: null, note: null });
+  const ask = async (): Promise<void> => {
+    const [listed, shadow] = await Promise.all([
+      gateway.get<{ readonly snapshots: readonly StoredSnapshot[] }>('/admin/v1/snapshots'),
+      gateway.get<Shadow>('/admin/v1/shadow'),
+    ]);
+    change((draft) => {
+      if (listed.kind === 'told') Object.assign(draft, { snapshots: listed.value.snapshots });
+      else draft.note = listed.text;
+      if (shadow.kind === 'told') Object.assign(draft, { shadow: shadow.value });
+    });
+  };
+  useEffect(() => {
+    void ask();
+  }, [gateway, running]);
+  const endShadow = async (): Promise<void> => {
+    const told = await gateway.post('/admin/v1/shadow', { snapshot: null });
+    change((draft) => {
+      draft.note = told.kind === 'refused' ? told.text : null;
+    });
+    await ask();
+  };
+  const { snapshots, shadow, note } = state;
+  return html`<div class="panel">
+    ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
+    <div class="bar">
+      <h2>Snapshots of the store</h2>
+      <label class="open"
+        >Compare a file, then upload it
+        <input
+          type="file"
+          accept=".json"
+          onChange=${(event: Event) => {
+            const [file] = fieldFiles(event);
+            if (file !== undefined)
+              void file.arrayBuffer().then((bytes) => {
+                onCandidate({ name: file.name, digest: null, file: new Uint8Array(bytes), wasActive: false });
+              });
+          }}
+      /></label>
+      <button type="button" onClick=${() => void ask()}>Ask again</button>
+    </div>
+    ${snapshots === null && note === null && html`<p>Asking the gateway…</p>`}
+    ${snapshots?.length === 0 && html`<p>The store has none: what runs came from a folder or a file.</p>`}
+    ${
+      snapshots !== null &&
+      snapshots.length > 0 &&
+      html`<table>
+        <thead>
+          <tr>
+            ${['Snapshot', 'State', 'Policy', 'Activation', 'Because', 'By', 'Stored', ''].map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${snapshots.map(
+            (one) =>
+              html`<tr key=${one.snapshot}>
+                <td><code>${one.snapshot}</code></td>
+                <td class=${STATES[one.state]}>${one.state}${one.isSigned ? ', signed' : ''}</td>
+                <td>${plain(one.policy)}</td>
+                <td>${one.generation ?? 'never'}</td>
+                <td>${plain(one.reason ?? '')}</td>
+                <td>${plain(one.askedBy ?? '')}</td>
+                <td>${one.loadedAt}</td>
+                <td>
+                  ${
+                    one.snapshot !== running &&
+                    html`<button
+                      type="button"
+                      aria-label=${`Compare ${one.snapshot}`}
+                      onClick=${() => {
+                        onCandidate({
+                          name: one.snapshot,
+                          digest: one.snapshot,
+                          file: null,
+                          wasActive: one.generation !== null,
+                        });
+                      }}
+                    >
+                      Compare
+                    </button>`
+                  }
+                </td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>`
+    }
+    <div class="bar">
+      <h2>In shadow</h2>
+      ${shadow !== null && shadow.snapshot !== null && html`<button type="button" onClick=${() => void endShadow()}>End it</button>`}
+    </div>
+    ${shadow === null ? html`<p>Asking the gateway…</p>` : shadow.snapshot === null ? html`<p>No candidate is judged beside what runs.</p>` : html`<${InShadow} shadow=${shadow} />`}
+  </div>`;
+}
+
+const STATES: Readonly<Record<StoredSnapshot['state'], string>> = {
+  ...{ active: 'good', shadow: 'warning', stored: '', refused: 'bad' },
+};
+
+function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { readonly shadow: Shadow }): VNode {
+  const rows =
+    differs === null
+      ? []
+      : (['gained', 'lost'] as const).flatMap((sign) =>
+          differs.rows[sign].map((row) => [
+            sign,
+            row.identities.join(', '),
+            row.scopes.join(', '),
+            whereText(row),
+            `${row.from ?? ''} to ${row.until ?? ''}`,
+          ]),
+        );
+  const examples = (live?.examples ?? []).map(({ actor, operation, access, at, times, change }) => [
+    change,
+    actor.id,
+    operation,
+    access.creates ?? access.target ?? `${access.source ?? ''} to ${access.destination ?? ''}`,
+    String(times),
+    at,
+  ]);
+  return html`<section>
+    <p><code>${snapshot}</code> since ${since}, judged on every request, decides nothing.</p>
+    ${fault !== null && fault !== undefined && html`<p class="bad">${plain(`${fault.code}: ${fault.message}`)}</p>`}
+    <p>
+      ${
+        differs === null
+          ? 'The cells that differ are being worked out.'
+          : html`<span class="gained">${grouped(differs.gained)} cells gained</span>,
+              <span class="lost">${grouped(differs.lost)} cells lost</span> of ${grouped(differs.compared)}.`
+      }
+      ${live !== undefined && ` Live: ${grouped(live.compared)} decisions compared, ${grouped(live.gained)} would be gained, ${grouped(live.lost)} lost.`}
+    </p>
+    ${rows.length > 0 && html`<${Table} name="shadow-cells" heads=${['', 'Who', 'Scopes', 'Where', 'When']} rows=${rows} json=${differs?.rows} />`}
+    ${
+      examples.length > 0 &&
+      html`<h3>Requests that would be decided otherwise</h3>
+        <${Table}
+          name="shadow-requests"
+          heads=${['', 'Who', 'What', 'Where', 'Times', 'Last']}
+          rows=${examples}
+          json=${live?.examples}
+        />`
+    }
+  </section>`;
+}
