@@ -252,8 +252,7 @@ describe('loading', () => {
       expect([...seen]).toContain(code);
   });
 
-  const body = (): Record<string, unknown> =>
-    structuredClone(bodyOf(compile(FULL).text));
+  const body = (): Record<string, unknown> => structuredClone(bodyOf(compile(FULL).text));
   it.each<[string, string, (text: Record<string, unknown>) => unknown]>([
     ['snapshot.format', 'another format', (b) => ({ ...b, format: 4 })],
     ['snapshot.shape', 'a field that its format does not have', (b) => ({ ...b, format: 1 })],
