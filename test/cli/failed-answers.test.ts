@@ -143,6 +143,8 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['rollback', '--reason', 'test'], 6, NOTHING],
   [['publish', 'damaged.json'], 8, DAMAGED],
   [['status', '--admin-socket', 'none'], 2, NOTHING],
+  [['console'], 6, NOTHING],
+  [['console', '--admin-socket', 'none'], 2, NOTHING],
   [['status', '--admin-url', 'http://gateway.example.org:8081'], 2, NOTHING],
   [['can-i', 'resource:read', '/'], 2, NOTHING],
   [['can-i', 'resource:read', '/', '--key-file', 'none'], 2, NOTHING],

@@ -1,6 +1,6 @@
 // The playground: files on the left, questions on the right. The policy never leaves the page.
 import { render, type VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { View } from '../map/picture.js';
 import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
@@ -49,6 +49,11 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const [note, setNote] = useState<string | null>(null);
   const policy = usePolicy(script, now);
   const { engine, working, diagnostics, facts, proofs, compiled, compared, version } = policy;
+  // Whoever waits for an answer goes on with what was typed meanwhile: nothing of it may be lost.
+  const latest = useRef(edits);
+  latest.current = edits;
+  /** The files that the engine has. */
+  const sent = useRef<readonly TextFile[]>([]);
 
   const open = ({ name: called, files }: Example): void => {
     setName(called);
@@ -57,6 +62,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     setChanges(CHANGES_VIEW);
     setSpot({ file: 'policy.yaml', line: 0 });
     setNote(null);
+    sent.current = files;
     policy.read('open', files);
   };
   const openSnapshot = async (file: File): Promise<void> => {
@@ -76,11 +82,13 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   };
   const { files } = edits.draft;
   const isEdited = edits.done.length > 0 || edits.undone.length > 0;
+  const send = (): void => {
+    sent.current = files;
+    policy.read('edit', files);
+  };
   useEffect(() => {
-    if (!isEdited) return undefined;
-    const wait = setTimeout(() => {
-      policy.read('edit', files);
-    }, TYPING);
+    if (!isEdited || sent.current === files) return undefined;
+    const wait = setTimeout(send, TYPING);
     return () => {
       clearTimeout(wait);
     };
@@ -91,9 +99,10 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   }, []);
 
   const apply = async ({ change }: AnyEdit): Promise<string | null> => {
+    if (sent.current !== files) send();
     const answer = await engine.ask({ kind: 'apply', change });
     if (answer.kind !== 'applied') return answer.kind === 'refused' ? answer.message : null;
-    const next = setFiles(edits, answer.files);
+    const next = setFiles(latest.current, answer.files);
     if (next === null) return 'the files were edited meanwhile: look again';
     setEdits(next);
     const [file] = answer.files;
