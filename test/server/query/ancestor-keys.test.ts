@@ -98,7 +98,7 @@ for (const store of testStores()) {
       };
       const levels = LEVELS.flatMap((level) => ORDERS.map(([suffix]) => `records_level${String(level)}_${suffix}`));
       const paths = ORDERS.map(([suffix]) => `records_path_${suffix}`);
-      const expected = [...levels, ...paths, 'records_namespace_path', 'records_pkey'].sort();
+      const expected = [...levels, ...paths, 'records_namespace_path', 'records_pkey', 'records_unique_name'].sort();
       expect(await indexesOf(db.knex)).toEqual(expected);
       const fresh = await store.open();
       try {

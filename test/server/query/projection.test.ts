@@ -161,8 +161,8 @@ describeOnStores('records as JSON', (store) => {
     );
     const own = new Map([
       ['namespace', ''],
-      ['resource-template', '"version":"1","schema":{"type": "object"},'],
-      ['process-template', '"version":"1","schema":{"type": "object"},"slots":[],'],
+      ['resource-template', '"version":"1","schema":{"type": "object"},"uniqueName":false,'],
+      ['process-template', '"version":"1","schema":{"type": "object"},"uniqueName":false,"slots":[],'],
       ['process-run', `"template":"${ID}","parameters":{"p": null},"resources":{"slot": "x"},"state":"pending",`],
     ]);
     for (const [family, members] of own) {
