@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { ForeignFault, type ImportedPolicy } from '../../server/import/imported-policy.js';
 import { importKubernetes } from '../../server/import/kubernetes/import-kubernetes.js';
 import { comparedOf } from '../support/import-proof.js';
 import { fromRoot } from '../support/root.js';
@@ -138,7 +139,8 @@ it('decides as Kubernetes does, on generated objects', () => {
           })),
         ];
         const text = JSON.stringify({ kind: 'List', items });
-        const imported = importKubernetes([{ path: 'all.json', text }]);
+        const imported = importedOrTooMany(text);
+        fc.pre(imported !== null);
         const proof = comparedOf(imported);
         expect(proof.examples).toEqual([]);
         expect(proof.questions).toBe(imported.questionCount);
@@ -149,6 +151,16 @@ it('decides as Kubernetes does, on generated objects', () => {
   );
   expect(allowed).toBeGreaterThan(0);
 });
+
+/** Null where the rules tell more scopes apart than a policy has: such files are refused. */
+function importedOrTooMany(text: string): ImportedPolicy | null {
+  try {
+    return importKubernetes([{ path: 'all.json', text }]);
+  } catch (error) {
+    if (error instanceof ForeignFault && error.message.includes('scopes apart')) return null;
+    throw error;
+  }
+}
 
 it('finds a policy that is too wide or too narrow', () => {
   const imported = importKubernetes([{ path: 'rbac.yaml', text: readFileSync(SAMPLE, 'utf8') }]);
