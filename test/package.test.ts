@@ -57,7 +57,7 @@ test('is less than 2 MB, a fifth of it the pages, with everything that runs and 
   expect(packed.size).toBeLessThan(2_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?!console\/).*\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|docs\/examples\/.*\.(?:yaml|mjs)|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?!console\/).*\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|docs\/examples\/.*\.(?:yaml|mjs)|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:bench|engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of [
     'dist/server/console/playground.html',
