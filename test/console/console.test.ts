@@ -213,6 +213,13 @@ describe('the page on the admin listener', () => {
     await page.getByLabel('Kind').selectOption('refusal');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('1 event of ').waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ]);
+    const rows = (await readFile(await saved.path(), 'utf8')).trim().split('\n');
+    expect([rows.length, saved.suggestedFilename()]).toEqual([2, 'events.csv']);
+    expect(rows[1]).toMatch(/denied.*ines/);
     await page.getByRole('button', { name: /^Show event/ }).click();
     await page.getByRole('button', { name: 'Explain it on its own snapshot' }).click();
     await page.locator('.detail').getByRole('heading', { name: 'Allowed' }).waitFor();

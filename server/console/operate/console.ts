@@ -8,7 +8,7 @@ import { html } from '../page/html.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
 import { startView } from '../page/state.js';
-import { TabList } from './tab-list.js';
+import { TabList } from '../page/tab-list.js';
 import { WhyPane } from '../page/why-pane.js';
 import { instantText, plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
@@ -231,6 +231,7 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
       <${TabList}
         tabs=${TABS}
         tab=${tab}
+        label="Parts of the console"
         onTab=${(next: Tab) => {
           change((draft) => {
             draft.tab = next;

@@ -12,10 +12,18 @@ import { aboutName } from '../../authoring/about.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
-import { answerApply, answerExplain, answerPastAccess, answerWhatCan, answerWhoCan, refused } from './answers.js';
+import {
+  answerApply,
+  answerExplain,
+  answerPastAccess,
+  answerWhatCan,
+  answerWhoCan,
+  proposals,
+  refused,
+} from './answers.js';
 import { cellDetail } from './cell-detail.js';
 import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } from './policy.js';
-import type { Answer, Ask, Checked, Compared, Facts, Subject } from './protocol.js';
+import type { Answer, Ask, Checked, Compared, Facts, Question, Subject } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
 export type Progress = (doing: string, done: number) => void;
@@ -90,6 +98,18 @@ export function makeDesk(onProgress: Progress): Desk {
     };
   };
 
+  let proposing: Proposing | null = null;
+  /** What an older question began is given up. */
+  const propose = (open: OpenPolicy, question: Question): Answer => {
+    const of = JSON.stringify(question);
+    if (proposing?.of !== of || proposing.open !== open)
+      proposing = { of, open, steps: proposals(open, question), last: refused('nothing was proposed') };
+    const step = proposing.steps.next();
+    if (step.done === true) return proposing.last;
+    proposing.last = step.value;
+    return step.value;
+  };
+
   const answer = (ask: Ask): Answer => {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
@@ -131,6 +151,8 @@ export function makeDesk(onProgress: Progress): Desk {
           said: name === null || now.set === null ? null : aboutName(now, name, instantOf(ask.at)),
         };
       }
+      case 'edits':
+        return propose(now, ask.question);
       case 'apply':
         return answerApply(now, ask);
       case 'explain-access':
@@ -159,6 +181,13 @@ export function makeDesk(onProgress: Progress): Desk {
       return null;
     },
   };
+}
+
+interface Proposing {
+  readonly of: string;
+  readonly open: OpenPolicy;
+  readonly steps: Generator<Answer, undefined, undefined>;
+  last: Answer;
 }
 
 function castOf({ set, map }: OpenPolicy): Cast {

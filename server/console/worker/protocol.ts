@@ -67,6 +67,8 @@ export type Ask =
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
   | { readonly kind: 'explain'; readonly question: Question }
+  /** One more step of the edits that would turn the answer round, which take long: whoever wants them all asks until they are. */
+  | { readonly kind: 'edits'; readonly question: Question }
   /** As `explain`, for an access as an event of the log has it. */
   | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };
@@ -155,10 +157,17 @@ export interface Explained {
   readonly step?: string;
   readonly steps: readonly ExplainedStep[];
   readonly grants: readonly HeldGrant[];
-  readonly edits: readonly AnyEdit[];
-  /** Whether there are no others. */
-  readonly isComplete: boolean;
+  /** Why no edit would turn it round. */
   readonly noEdit?: string;
+}
+
+/** The edits as far as they are proved, in their order. */
+export interface Proposed {
+  readonly edits: readonly AnyEdit[];
+  /** How many there are; null while they are looked for. */
+  readonly of: number | null;
+  /** Whether no larger ones were left out. */
+  readonly isComplete: boolean;
 }
 
 export interface Compared {
@@ -187,6 +196,7 @@ export type Answer =
   | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
+  | { readonly kind: 'proposed'; readonly proposed: Proposed }
   | { readonly kind: 'compared'; readonly compared: Compared }
   | { readonly kind: 'refused'; readonly message: string };
 
