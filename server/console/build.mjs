@@ -82,7 +82,7 @@ function put(name, page) {
 /** The policy of the README: its YAML blocks that begin with the name of their file. */
 function filesOfReadme() {
   const text = readFileSync(join(root, 'README.md'), 'utf8');
-  const files = [...text.matchAll(/^```yaml\n# labs\/(\S+\.yaml)\n(.*?)^```$/gms)].map(([, path, body]) => ({
+  const files = [...text.matchAll(/^```yaml\n(# labs\/(\S+\.yaml)\n.*?)^```$/gms)].map(([, body, path]) => ({
     path,
     text: body,
   }));
