@@ -126,6 +126,40 @@ test('a text of the policy cannot leave its place in the page', async () => {
     expect(await chosen('davide-ferro')).toContain('davide-ferro at');
   }, 60_000);
 
+  it('has each picture as a table, keeps a pinned column in sight, and prints what it shows', async () => {
+    await open('playground.html');
+    await page.getByLabel('Find who').fill('davide');
+    await page.locator('.across .head', { hasText: 'davide-ferro' }).waitFor();
+    await page.locator('.across .head', { hasText: 'davide-ferro' }).click();
+    await page.getByRole('button', { name: 'Pin davide-ferro' }).click();
+    await page.locator('.across .head.pinned', { hasText: 'davide-ferro' }).waitFor();
+    await page.getByLabel('Find who').fill('hanna');
+    await page.locator('.across .head', { hasText: 'hanna' }).waitFor();
+    expect(await page.locator('.across .head').first().textContent()).toContain('davide-ferro');
+    await page.getByText('The same as a table').click();
+    const table = page.locator('details.as-table');
+    await table.getByRole('row', { name: /^\/computing and below davide-ferro / }).waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      table.getByRole('button', { name: 'JSON' }).click(),
+    ]);
+    const cells = JSON.parse(await readFile(await saved.path(), 'utf8')) as { column: string; path: string }[];
+    expect(new Set(cells.map(({ column }) => column))).toEqual(
+      new Set(['davide-ferro', 'everybody', 'hanna-sorensen']),
+    );
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('.cells canvas').isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
+    await tab('Why');
+    await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');
+    await page.keyboard.press('Tab');
+    const holder = page.getByRole('tabpanel').locator('li button').first();
+    await holder.waitFor();
+    await page.emulateMedia({ media: 'print' });
+    expect(await holder.isVisible()).toBe(true);
+    await page.emulateMedia({ media: null });
+  }, 60_000);
+
   it('says why, who else, and what would change it', async () => {
     await open('playground.html');
     await tab('Why');

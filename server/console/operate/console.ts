@@ -320,7 +320,8 @@ async function openRunning(gateway: Gateway, engine: Engine, running: string): P
 }
 
 const [root, script, door] = ['page', 'engine', 'door'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined)
+if (root !== null && root !== undefined) {
+  root.replaceChildren();
   render(
     html`<${Console}
       script=${script?.textContent ?? ''}
@@ -328,3 +329,4 @@ if (root !== null && root !== undefined)
     />`,
     root,
   );
+}

@@ -130,10 +130,12 @@ export function makeDesk(onProgress: Progress): Desk {
       }
       case 'frame':
       case 'cell':
+      case 'table':
       case 'find': {
         const known = pictures.get(ask.subject);
         if (known === undefined) return refused('nothing is shown yet');
         if (ask.kind === 'frame') return { kind: 'shown', shown: known.picture.show(ask.frame) };
+        if (ask.kind === 'table') return { kind: 'cells', ...known.picture.held(MOST_CELLS) };
         if (ask.kind === 'find') return { kind: 'found', line: known.picture.lineOf(ask.path) };
         const report = ask.subject === 'changes' ? diff() : null;
         return { kind: 'cell', cell: cellDetail(now, { ...known, line: ask.line, column: ask.column, report }) };
@@ -182,6 +184,9 @@ export function makeDesk(onProgress: Progress): Desk {
     },
   };
 }
+
+/** Of a table: a second of counting. */
+const MOST_CELLS = 50_000;
 
 interface Proposing {
   readonly of: string;

@@ -63,6 +63,8 @@ export type Ask =
   | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
   | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
+  /** Every cell of the picture in which something is held, as far as the picture is opened. */
+  | { readonly kind: 'table'; readonly subject: Subject }
   | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
@@ -192,6 +194,7 @@ export type Answer =
   | { readonly kind: 'shown'; readonly shown: Shown }
   /** Null while its column is being counted. */
   | { readonly kind: 'cell'; readonly cell: CellDetail | null }
+  | { readonly kind: 'cells'; readonly cells: readonly CellCount[]; readonly isWhole: boolean }
   | { readonly kind: 'found'; readonly line: number }
   | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
