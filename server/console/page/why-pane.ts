@@ -203,7 +203,9 @@ function effectText(edit: AnyEdit): string {
   const effects = [
     reachText(edit),
     ...(breaks?.length === 0 ? ['breaks no guardrail'] : []),
-    ...(breaks === null ? ['guardrails were not proved, which would take too long'] : []),
+    ...(breaks === null
+      ? ['guardrails were not proved: a snapshot does not have them, and a large policy takes too long']
+      : []),
     ...part('breaks', 'guardrail', breaks),
     ...part('repairs', 'guardrail', repairs),
     ...part('fails', 'test', breaksTests),
