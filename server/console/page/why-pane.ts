@@ -46,6 +46,16 @@ export function WhyPane(props: WhyPaneProps): VNode {
   useEffect(() => {
     let isCurrent = true;
     if (namespace === '') return undefined;
+    // Between two of its steps the engine answers what else is asked, and a new question ends it.
+    const propose = async (): Promise<void> => {
+      let isDone = false;
+      while (!isDone) {
+        const answer = await engine.ask({ kind: 'edits', question: { who, scope, namespace, at } });
+        if (!isCurrent || answer.kind !== 'proposed') return;
+        say({ proposed: answer.proposed });
+        isDone = answer.proposed.edits.length === answer.proposed.of;
+      }
+    };
     const ask = async (): Promise<void> => {
       if (who !== '') {
         const answer = await engine.ask({ kind: 'explain', question: { who, scope, namespace, at } });
@@ -57,13 +67,8 @@ export function WhyPane(props: WhyPaneProps): VNode {
       if (!isCurrent) return;
       if (held.kind === 'holders') say({ holders: held.holders, ...(who === '' ? { note: held.note } : {}) });
       else if (held.kind === 'refused') say({ note: held.message });
-      // Last, since it takes longest. Between two of its steps the engine answers what else is asked, and a new question ends it.
-      for (let isDone = who === ''; !isDone;) {
-        const answer = await engine.ask({ kind: 'edits', question: { who, scope, namespace, at } });
-        if (!isCurrent || answer.kind !== 'proposed') return;
-        say({ proposed: answer.proposed });
-        isDone = answer.proposed.edits.length === answer.proposed.of;
-      }
+      // Last, since it takes longest.
+      if (who !== '') await propose();
     };
     void ask();
     return () => {
