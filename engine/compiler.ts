@@ -71,11 +71,12 @@ export {
   type Closes,
   type ClosingEdit,
   takeAway,
+  takingAway,
   type TakenAway,
   type TakingChange,
 } from './prove/explain/take-away.js';
 export { editedSet } from './prove/explain/edited-set.js';
-export { type CheckEffects, type ProvedEdit, proveEdits } from './prove/explain/prove-edits.js';
+export { type CheckEffects, type ProvedEdit, proveEdits, provingEdits } from './prove/explain/prove-edits.js';
 export { explain, type ExplainedStep, type ExplainRequest, type Explanation } from './prove/explain/explain.js';
 export { checkGuardrails, type GuardrailReport, type GuardrailViolation } from './prove/guardrails/check-guardrails.js';
 export type { NearestMiss } from './prove/tests/nearest-miss.js';

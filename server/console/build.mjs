@@ -79,7 +79,21 @@ function put(name, page) {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== page) writeFileSync(file, page);
 }
 
-const examples = [{ name: 'A research facility (shipped)', files: filesOf(join(root, 'policies')) }];
+/** The policy of the README: its YAML blocks that begin with the name of their file. */
+function filesOfReadme() {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const files = [...text.matchAll(/^```yaml\n(# labs\/(\S+\.yaml)\n.*?)^```$/gms)].map(([, body, path]) => ({
+    path,
+    text: body,
+  }));
+  if (!files.some(({ path }) => path === 'policy.yaml')) throw new Error('README.md has no labs/policy.yaml');
+  return files;
+}
+
+const examples = [
+  { name: 'A research facility (shipped)', files: filesOf(join(root, 'policies')) },
+  { name: 'Labs (the README)', files: filesOfReadme() },
+];
 put(
   'playground.html',
   pageOf({

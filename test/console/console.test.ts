@@ -120,6 +120,7 @@ describe('the page on the admin listener', () => {
   it('shows what runs, and has the key in its memory alone', async () => {
     await signIn();
     await page.getByRole('heading', { name: 'What runs' }).waitFor();
+    expect(await page.locator('header').count()).toBe(1);
     expect(await pane()).toContain(gateway.digests.running);
     expect(await pane()).toContain('Storeembedded, reachable');
     const stored = await page.evaluate(
@@ -213,6 +214,13 @@ describe('the page on the admin listener', () => {
     await page.getByLabel('Kind').selectOption('refusal');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('1 event of ').waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ]);
+    const rows = (await readFile(await saved.path(), 'utf8')).trim().split('\n');
+    expect([rows.length, saved.suggestedFilename()]).toEqual([2, 'events.csv']);
+    expect(rows[1]).toMatch(/"failed","ines"/);
     await page.getByRole('button', { name: /^Show event/ }).click();
     await page.getByRole('button', { name: 'Explain it on its own snapshot' }).click();
     await page.locator('.detail').getByRole('heading', { name: 'Allowed' }).waitFor();

@@ -38,22 +38,17 @@ const PATIENCE = 120_000;
     await browser.close();
   });
 
-  /** Milliseconds for which the main thread of the page has been running so far. */
-  const busy = async (): Promise<number> => {
+  /** Threads of pages: the main one has the number of its process. */
+  const pages = async (): Promise<readonly number[]> => {
     const session = await browser.newBrowserCDPSession();
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
     await session.detach();
-    const times = await Promise.all(
-      processInfo
-        .filter(({ type }) => type === 'renderer')
-        .map(async ({ id }) => {
-          const stat = await readFile(`/proc/${String(id)}/task/${String(id)}/stat`, 'utf8');
-          const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-          // In hundredths of a second.
-          return 10 * (Number(fields[11]) + Number(fields[12]));
-        }),
-    );
-    return Math.max(...times);
+    return processInfo.flatMap(({ type, id }) => (type === 'renderer' ? [id] : []));
+  };
+  /** Milliseconds for which a main thread has been running so far, without those for which it waited for its turn. */
+  const ran = async (id: number): Promise<number> => {
+    const stat = await readFile(`/proc/${String(id)}/task/${String(id)}/schedstat`, 'utf8');
+    return Number(stat.split(' ')[0]) / 1e6;
   };
 
   it('is painted within a second, before the policy is read', async () => {
@@ -73,20 +68,25 @@ const PATIENCE = 120_000;
   );
 
   it(
-    'scrolls for less than 16 milliseconds of its main thread a frame',
+    'scrolls for less than 16 milliseconds of its main thread a frame, in 95 of 100 frames',
     async () => {
-      const before = await busy();
-      await page.evaluate(`new Promise((resolve) => {
-      const box = document.querySelector('.cells');
-      const step = (left) => {
-        box.scrollTop += 180;
-        if (left % 10 === 0) box.scrollLeft += 100;
-        if (left === 0) resolve();
-        else requestAnimationFrame(() => step(left - 1));
-      };
-      step(${String(FRAMES)});
-    })`);
-      expect(((await busy()) - before) / FRAMES).toBeLessThan(16);
+      await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
+      const ids = await pages();
+      const frames: number[] = [];
+      for (let i = 0; i < FRAMES; i += 1) {
+        const before = await Promise.all(ids.map(ran));
+        // The second frame begins when the first was drawn, so what one costs is counted as a whole.
+        await page.evaluate(`new Promise((resolve) => {
+          const box = document.querySelector('.cells');
+          box.scrollTop += 180;
+          box.scrollLeft += ${i % 10 === 0 ? '100' : '0'};
+          requestAnimationFrame(() => requestAnimationFrame(resolve));
+        })`);
+        const after = await Promise.all(ids.map(ran));
+        frames.push(Math.max(...after.map((time, j) => time - (before[j] ?? 0))));
+      }
+      frames.sort((a, b) => a - b);
+      expect(frames[Math.floor(FRAMES * 0.95)]).toBeLessThan(16);
     },
     PATIENCE,
   );
@@ -100,6 +100,14 @@ const PATIENCE = 120_000;
       await page.keyboard.press('Tab');
       await page.getByRole('tabpanel').locator('li button').first().click();
       await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+      // While edits are looked for and proved, which takes long, other questions are answered.
+      await page.getByText('Looking for edits…').waitFor();
+      await page.getByRole('tab', { name: 'One person' }).click();
+      await page.getByLabel('Person or identity').fill('badge:s0001');
+      await page.keyboard.press('Tab');
+      await page.locator('svg.icicle').waitFor();
+      await page.getByRole('tab', { name: 'Why' }).click();
+      await page.getByText(/^Proving what each would do/).waitFor();
       await page
         .getByRole('button', { name: /^Apply: / })
         .first()

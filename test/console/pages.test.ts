@@ -1,5 +1,6 @@
 // The pages as people meet them, in a real browser, from disk: the playground of the shipped policy, and the report of a change.
 import { cp, readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -125,6 +126,40 @@ test('a text of the policy cannot leave its place in the page', async () => {
     expect(await chosen('davide-ferro')).toContain('davide-ferro at');
   }, 60_000);
 
+  it('has each picture as a table, keeps a pinned column in sight, and prints what it shows', async () => {
+    await open('playground.html');
+    await page.getByLabel('Find who').fill('davide');
+    await page.locator('.across .head', { hasText: 'davide-ferro' }).waitFor();
+    await page.locator('.across .head', { hasText: 'davide-ferro' }).click();
+    await page.getByRole('button', { name: 'Pin davide-ferro' }).click();
+    await page.locator('.across .head.pinned', { hasText: 'davide-ferro' }).waitFor();
+    await page.getByLabel('Find who').fill('hanna');
+    await page.locator('.across .head', { hasText: 'hanna' }).waitFor();
+    expect(await page.locator('.across .head').first().textContent()).toContain('davide-ferro');
+    await page.getByText('The same as a table').click();
+    const table = page.locator('details.as-table');
+    await table.getByRole('row', { name: /^\/computing and below davide-ferro / }).waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      table.getByRole('button', { name: 'JSON' }).click(),
+    ]);
+    const cells = JSON.parse(await readFile(await saved.path(), 'utf8')) as { column: string; path: string }[];
+    expect(new Set(cells.map(({ column }) => column))).toEqual(
+      new Set(['davide-ferro', 'everybody', 'hanna-sorensen']),
+    );
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('.cells canvas').isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
+    await tab('Why');
+    await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');
+    await page.keyboard.press('Tab');
+    const holder = page.getByRole('tabpanel').locator('li button').first();
+    await holder.waitFor();
+    await page.emulateMedia({ media: 'print' });
+    expect(await holder.isVisible()).toBe(true);
+    await page.emulateMedia({ media: null });
+  }, 60_000);
+
   it('says why, who else, and what would change it', async () => {
     await open('playground.html');
     await tab('Why');
@@ -134,8 +169,10 @@ test('a text of the policy cannot leave its place in the page', async () => {
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
     const pane = page.getByRole('tabpanel');
     expect(await pane.textContent()).toContain('fails no_matching_grant');
-    expect(await pane.textContent()).toContain(
-      'add badge:b-10210 to role `amx-staff` Applyopens 779 other cells; breaks no guardrail; fails 1 test: "the user office opens',
+    const staff = page.locator('.edits li', { hasText: 'add badge:b-10210 to role `amx-staff`' });
+    await staff.waitFor();
+    expect(await staff.textContent()).toContain(
+      'Applyopens 779 other cells; breaks no guardrail; fails 1 test: "the user office opens',
     );
     expect(await pane.textContent()).toContain('badge:b-11240: grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
     await tab('One person');
@@ -308,6 +345,46 @@ test('a text of the policy cannot leave its place in the page', async () => {
       }
     }
   }, 120_000);
+
+  it('opens a snapshot, a shared file and a folder that are dropped on it', async () => {
+    await open('playground.html');
+    const compiled = makeIo({ cwd: folder });
+    expect(await main(['compile', 'before', '-o', 'dropped.json'], compiled.io)).toBe(0);
+    const text = await readFile(join(folder, 'dropped.json'), 'utf8');
+    const drop = (name: string, said: string): Promise<unknown> =>
+      page.evaluate(`{
+        const data = new DataTransfer();
+        data.items.add(new File([${JSON.stringify(said)}], ${JSON.stringify(name)}));
+        document.querySelector('.page').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true }));
+      }`);
+    await drop('dropped.json', text);
+    await page.getByText('A snapshot is what a gateway decides by.').waitFor();
+    const digest = createHash('sha256').update(text).digest('hex');
+    expect(await page.locator('.seal').textContent()).toContain(`sha256:${digest.slice(0, 16)}`);
+    const files = [{ path: 'policy.yaml', text: 'bailiwick: 1\nname: small\nproviders: { badge: {} }\n' }];
+    await drop('small.json', JSON.stringify({ name: 'small', files }));
+    await page.getByRole('textbox', { name: 'Text of policy.yaml' }).waitFor();
+    await drop('other.json', '{"a":1}');
+    expect(await page.getByRole('alert').textContent()).toMatch(/^Nothing was opened: .+\.$/);
+  }, 60_000);
+
+  it('has the policy of the README as an example, and its tabs are reached by arrows', async () => {
+    await open('playground.html');
+    await page.locator('header select').selectOption('Labs (the README)');
+    await page.locator('.across .head', { hasText: 'orcid' }).first().waitFor();
+    await page.locator('.seal', { hasText: 'sha256:342e453324c40672' }).waitFor();
+    await page.getByRole('tab', { name: 'Who and where' }).focus();
+    await page.keyboard.press('End');
+    await page
+      .getByText('All guardrails hold')
+      .or(page.getByText(/1 test/))
+      .first()
+      .waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByLabel('at', { exact: true }).fill('/labs/optics');
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'orcid:0000-0000-4181-2064' }).waitFor();
+  }, 60_000);
 
   it('never asks for anything, and the browser has nothing to say', () => {
     expect(faults).toEqual([]);

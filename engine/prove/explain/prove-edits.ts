@@ -45,18 +45,30 @@ export interface Guarded {
  */
 export function proveEdits<AnyEdit extends Edited>(
   edits: readonly AnyEdit[],
-  { policy, set }: Guarded,
+  guarded: Guarded,
   limits: EngineLimits = ENGINE_LIMITS,
 ): readonly ProvedEdit<AnyEdit>[] {
-  if (edits.length === 0) return [];
+  return [...provingEdits(edits, guarded, limits)];
+}
+
+/** As `proveEdits`, one edit at a time: for a caller who has other things to do meanwhile. */
+export function* provingEdits<AnyEdit extends Edited>(
+  edits: readonly AnyEdit[],
+  { policy, set }: Guarded,
+  limits: EngineLimits = ENGINE_LIMITS,
+): Generator<ProvedEdit<AnyEdit>, undefined, undefined> {
+  if (edits.length === 0) return;
   const has =
     set === null ? statedChecks(policy) : { guardrails: set.guardrails.length > 0, tests: set.tests.length > 0 };
   const prove = set === null ? UNKNOWN : makeProver(set, policy, limits);
-  return edits.map((edit) => {
-    if (isOfCredential(edit.change) || !(has.guardrails || has.tests)) return { ...edit, ...NO_GUARDRAIL, ...NO_TEST };
+  for (const edit of edits) {
+    if (isOfCredential(edit.change) || !(has.guardrails || has.tests)) {
+      yield { ...edit, ...NO_GUARDRAIL, ...NO_TEST };
+      continue;
+    }
     const { guardrails, tests } = prove(edit.change);
-    return { ...edit, ...(has.guardrails ? guardrails : NO_GUARDRAIL), ...(has.tests ? tests : NO_TEST) };
-  });
+    yield { ...edit, ...(has.guardrails ? guardrails : NO_GUARDRAIL), ...(has.tests ? tests : NO_TEST) };
+  }
 }
 
 type OnGuardrails = Pick<CheckEffects, 'breaks' | 'repairs'>;

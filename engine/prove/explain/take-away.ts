@@ -61,11 +61,20 @@ export interface TakeAwayOptions {
 }
 
 /** The request must be allowed by this policy. */
-export function takeAway(
+export function takeAway(policy: Policy, request: ExplainRequest, options: TakeAwayOptions): TakenAway {
+  const steps = takingAway(policy, request, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `takeAway`, a step for each edit: for a caller who has other things to do meanwhile. */
+export function* takingAway(
   policy: Policy,
   request: ExplainRequest,
   { set, limits = ENGINE_LIMITS }: TakeAwayOptions,
-): TakenAway {
+): Generator<undefined, TakenAway, undefined> {
   const prepared = compiledOf(policy);
   const tables = statedTables(prepared.tables);
   const target = canonicalize(request.target);
@@ -85,7 +94,11 @@ export function takeAway(
   const { sets, isComplete } = removalSets(ways, (i) => removalsOfPoint(tables, ways, unwanted, i), {
     ...{ most, steps: limits.takeAwaySteps },
   });
-  const edits = sets.map((singles) => closingEdit({ prepared, tables, holders: carried.holders }, singles, limits));
+  const edits: ClosingEdit[] = [];
+  for (const singles of sets) {
+    edits.push(closingEdit({ prepared, tables, holders: carried.holders }, singles, limits));
+    yield;
+  }
   const credential = credentialEdits(request, target.path);
   return {
     isComplete,

@@ -114,9 +114,21 @@ function rolesIn(cast: Cast): readonly Branch[] {
   return [...top, { key, text: 'in no role', kind: 'none', depth: 1, identities: alone, children }];
 }
 
+export interface ColumnsAsked {
+  readonly opened: Opened;
+  readonly search: string;
+  /** Keys of columns that stand first, whatever else is shown. */
+  readonly pinned?: readonly string[];
+}
+
 /** The visible columns, from left to right. A search leaves what has its text, and what that is in. */
-export function visibleColumns(all: Branch, opened: Opened, search: string): readonly Column[] {
-  const columns: Column[] = [];
+export function visibleColumns(all: Branch, { opened, search, pinned = [] }: ColumnsAsked): readonly Column[] {
+  const columns: Column[] = pinned.flatMap((wanted) => {
+    const branch = branchOf(all, wanted);
+    if (branch === null) return [];
+    const { key, text, identities } = branch;
+    return [{ key, text, depth: 1, kind: PINNED, identities, name: text, isOpen: null }];
+  });
   const but = new Set(opened.but);
   const isOpenHere = (key: string): boolean => opened.all !== but.has(key);
   const walk = (branch: Branch, isWanted: boolean): boolean => {
@@ -134,6 +146,19 @@ export function visibleColumns(all: Branch, opened: Opened, search: string): rea
   };
   walk(all, search === '');
   return columns;
+}
+
+export const PINNED = 'pinned';
+
+/** A key begins with the key of what its column is in. */
+function branchOf(branch: Branch, key: string): Branch | null {
+  if (branch.key === key) return branch;
+  if (!key.startsWith(`${branch.key}\n`)) return null;
+  for (const child of branch.children()) {
+    const found = branchOf(child, key);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function once<T>(make: () => T): () => T {

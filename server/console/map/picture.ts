@@ -13,6 +13,8 @@ export interface View {
   readonly columns: Opened;
   readonly searchRows: string;
   readonly searchColumns: string;
+  /** Keys of columns that stand first. */
+  readonly pinned?: readonly string[];
 }
 
 /** Layers are `held`, or what is gained and what is lost. */
@@ -50,6 +52,7 @@ export interface CellCount {
   readonly place: string;
   readonly column: string;
   readonly columnKind: string;
+  readonly columnKey: string;
   /** How many pairs of an identity and a place a scope could be held in. */
   readonly of: number;
   readonly identities: number;
@@ -65,6 +68,8 @@ export interface Picture {
   readonly show: (frame: Frame) => Shown;
   /** Null while its column is being counted. */
   readonly cell: (line: number, column: number) => CellCount | null;
+  /** The cells in which something is held: all of them, or those of the first lines. */
+  readonly held: (most: number) => { readonly cells: readonly CellCount[]; readonly isWhole: boolean };
   /** Counts on until the time is up. True if a column was finished. */
   readonly work: (isTimeUp: () => boolean) => boolean;
   /** The part that is done of the column that is being counted; null if there is none. */
@@ -86,7 +91,9 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
     search: view.searchRows,
     isShown: shownPlaces(ground, at),
   });
-  const columns = visibleColumns(makeColumns(ground.cast, view.grouping), view.columns, view.searchColumns);
+  const columns = visibleColumns(makeColumns(ground.cast, view.grouping), {
+    ...{ opened: view.columns, search: view.searchColumns, pinned: view.pinned ?? [] },
+  });
   const kept = new Map<number, readonly Tally[]>();
   const started = new Map<number, Counting>();
   const keep = (column: number, made: readonly Tally[]): readonly Tally[] => {
@@ -102,6 +109,26 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
     if (ground.count === undefined || identities.length <= AT_ONCE) return keep(column, ground.tallies(identities, at));
     if (!started.has(column)) started.set(column, ground.count(identities, at));
     return null;
+  };
+  const cellAt = (line: number, column: number): CellCount | null => {
+    const tallies = talliesOf(column);
+    if (tallies === null) return null;
+    const { path, kind, from, until } = places.at(line);
+    const { identities = [], text = '', kind: columnKind = '', key: columnKey = '' } = columns[column] ?? {};
+    return {
+      ...{
+        path,
+        place: kind,
+        column: text,
+        columnKind,
+        columnKey,
+        identities: identities.length,
+        places: until - from,
+      },
+      of: identities.length * (until - from),
+      scopes: ground.scopes,
+      counts: tallies.map((tally) => countIn(tally, from, until)),
+    };
   };
   return {
     lines: places.count,
@@ -154,17 +181,20 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
         cells,
       };
     },
-    cell: (line, column) => {
-      const tallies = talliesOf(column);
-      if (tallies === null) return null;
-      const { path, kind, from, until } = places.at(line);
-      const { identities = [], text = '', kind: columnKind = '' } = columns[column] ?? {};
-      return {
-        ...{ path, place: kind, column: text, columnKind, identities: identities.length, places: until - from },
-        of: identities.length * (until - from),
-        scopes: ground.scopes,
-        counts: tallies.map((tally) => countIn(tally, from, until)),
-      };
+    cell: cellAt,
+    held: (most) => {
+      const cells: CellCount[] = [];
+      let looked = 0;
+      let isWhole = true;
+      for (let line = 0; line < places.count && isWhole; line += 1) {
+        for (let column = 0; column < columns.length && isWhole; column += 1) {
+          looked += 1;
+          const cell = looked > most ? null : cellAt(line, column);
+          if (cell === null) isWhole = false;
+          else if (cell.counts.some((counts) => counts.some((count) => count > 0))) cells.push(cell);
+        }
+      }
+      return { cells, isWhole };
     },
   };
 }

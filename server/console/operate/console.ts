@@ -8,7 +8,7 @@ import { html } from '../page/html.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
 import { startView } from '../page/state.js';
-import { TabList } from './tab-list.js';
+import { TabList } from '../page/tab-list.js';
 import { WhyPane } from '../page/why-pane.js';
 import { instantText, plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
@@ -231,6 +231,7 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
       <${TabList}
         tabs=${TABS}
         tab=${tab}
+        label="Parts of the console"
         onTab=${(next: Tab) => {
           change((draft) => {
             draft.tab = next;
@@ -319,7 +320,8 @@ async function openRunning(gateway: Gateway, engine: Engine, running: string): P
 }
 
 const [root, script, door] = ['page', 'engine', 'door'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined)
+if (root !== null && root !== undefined) {
+  root.replaceChildren();
   render(
     html`<${Console}
       script=${script?.textContent ?? ''}
@@ -327,3 +329,4 @@ if (root !== null && root !== undefined)
     />`,
     root,
   );
+}

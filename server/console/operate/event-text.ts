@@ -7,7 +7,7 @@ export const EVENT_HEADS = ['When', 'Outcome', 'Who', 'What', 'Where', 'Because'
 
 export function eventRow(event: LogEvent): readonly string[] {
   const { time, outcome, kind, actor, operation, access, step, grants = [], items, records = [], shown, fault } = event;
-  const { key, snapshot } = event;
+  const { key, snapshot, status } = event;
   return [
     time,
     outcome,
@@ -15,6 +15,7 @@ export function eventRow(event: LogEvent): readonly string[] {
     operation,
     placeOf(access),
     [
+      ...(outcome === 'failed' && status !== null ? [`status ${String(status)}`] : []),
       ...(step === undefined ? [] : [`at ${step}`]),
       ...(grants.length === 0 ? [] : [`by ${grants.join(', ')}`]),
       ...(items === undefined ? [] : [kind === 'query' ? `${String(items)} shown` : countText(items, 'time')]),

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Engine } from '../page/engine.js';
 import { fieldValue, html } from '../page/html.js';
+import { Table } from '../page/table.js';
 import { countText, plain } from '../page/words.js';
 import type { Explained } from '../worker/protocol.js';
 import type { ChainState, FoundEvents, LogEvent } from './answers.js';
@@ -120,36 +121,23 @@ export function LogPane({ gateway, engine }: LogPaneProps): VNode {
     ${
       found !== null &&
       found.events.length > 0 &&
-      html`<table>
-        <thead>
-          <tr>
-            ${EVENT_HEADS.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
-            <th scope="col"><span class="unseen">Choose</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          ${found.events.map(
-            (one, i) =>
-              html`<tr key=${`${one.log} ${String(one.seq)}`} class=${one.fault === undefined ? '' : 'bad'}>
-                ${eventRow(one).map((text, j) => html`<td key=${j} class=${j === 1 && text !== 'allowed' ? 'bad' : ''}>${plain(text)}</td>`)}
-                <td>
-                  <button
-                    type="button"
-                    aria-label=${`Show event ${String(one.seq)}`}
-                    aria-pressed=${String(i === chosen)}
-                    onClick=${() => {
-                      change((draft) => {
-                        Object.assign(draft, { chosen: i, why: null });
-                      });
-                    }}
-                  >
-                    Show
-                  </button>
-                </td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>`
+      html`<${Table}
+        name="events"
+        heads=${EVENT_HEADS}
+        rows=${found.events.map(eventRow)}
+        json=${found.events}
+        act=${{
+          text: 'Show',
+          nameOf: (i: number) => `Show event ${String(found.events[i]?.seq)}`,
+          onRow: (i: number) => {
+            change((draft) => {
+              Object.assign(draft, { chosen: i, why: null });
+            });
+          },
+        }}
+        chosen=${chosen}
+        isBad=${(i: number) => found.events[i]?.fault !== undefined || found.events[i]?.outcome !== 'allowed'}
+      />`
     }
   </div>`;
 }

@@ -8,10 +8,11 @@ import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
 import { causeText, grantText } from './causes.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
+import { MapTable } from './map-table.js';
 import { cellText, Matrix } from './matrix.js';
 import { drawnOf, Key, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
-import { instantText } from './words.js';
+import { instantText, plain } from './words.js';
 
 export interface MapPaneProps {
   readonly engine: Engine;
@@ -48,7 +49,7 @@ export function MapPane(props: MapPaneProps): VNode {
             value=${view.grouping}
             onChange=${(event: Event) => {
               const grouping = fieldValue(event);
-              if (isGrouping(grouping)) onView({ ...view, grouping, columns: SHUT_ALL });
+              if (isGrouping(grouping)) onView({ ...view, grouping, columns: SHUT_ALL, pinned: [] });
             }}
           >
             ${groupings.map((grouping) => html`<option key=${grouping}>${grouping}</option>`)}
@@ -110,8 +111,9 @@ export function MapPane(props: MapPaneProps): VNode {
       onCell=${setCell}
       label=${subject === 'rights' ? 'Who holds what where' : 'Who gains and loses what where'}
     />
+    <${MapTable} engine=${engine} subject=${subject} version=${version} view=${view} />
     <section class="detail" aria-label="The chosen cell">
-      ${cell === null ? html`<span class="faint">Choose a cell.</span>` : html`<${Detail} cell=${cell} at=${view.at} onWhy=${onWhy} />`}
+      ${cell === null ? html`<span class="faint">Choose a cell.</span>` : html`<${Pin} cell=${cell} view=${view} onView=${onView} /><${Detail} cell=${cell} at=${view.at} onWhy=${onWhy} />`}
     </section>
   </div>`;
 }
@@ -155,6 +157,26 @@ function Clock({ instants, now, at, onAt }: ClockProps): VNode {
       any time</label
     >
   </span>`;
+}
+
+interface PinProps extends Pick<MapPaneProps, 'view' | 'onView'> {
+  readonly cell: CellDetail;
+}
+
+/** Keeps a column in sight, to compare others with it. */
+function Pin({ cell: { column, columnKey }, view, onView }: PinProps): VNode {
+  const { pinned = [] } = view;
+  const isPinned = pinned.includes(columnKey);
+  return html`<button
+    type="button"
+    class="pin"
+    aria-pressed=${String(isPinned)}
+    onClick=${() => {
+      onView({ ...view, pinned: isPinned ? pinned.filter((key) => key !== columnKey) : [...pinned, columnKey] });
+    }}
+  >
+    ${plain(`Pin ${column}`)}
+  </button>`;
 }
 
 interface DetailProps extends Pick<MapPaneProps, 'onWhy'> {

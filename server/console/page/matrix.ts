@@ -1,6 +1,6 @@
 // The matrix: namespaces down, people across, both opened and closed; only what is on the screen is asked for, drawn and kept.
 import type { VNode } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Line, toggled } from '../map/axis.js';
 import type { Frame, Shown, View } from '../map/picture.js';
 import type { CellDetail, Size, Subject } from '../worker/protocol.js';
@@ -209,12 +209,21 @@ export function Matrix(props: MatrixProps): VNode {
     </button>`;
   };
 
+  // The page is drawn again for each word about progress; these are not.
+  const [acrossHeads, downHeads] = useMemo(
+    () => [
+      block?.columns.map((line, i) => header('columns', line, i)),
+      block?.lines.map((line, i) => header('rows', line, i)),
+    ],
+    [block, active, size, view, onView],
+  );
+
   return html`<div class="matrix">
     <div class="corner">${countText(size.lines, 'line')}, ${countText(size.columns, 'column')}</div>
     <div class="heads across">
-      <div ref=${columns}>${block?.columns.map((line, i) => header('columns', line, i))}</div>
+      <div ref=${columns}>${acrossHeads}</div>
     </div>
-    <div class="heads down"><div ref=${rows}>${block?.lines.map((line, i) => header('rows', line, i))}</div></div>
+    <div class="heads down"><div ref=${rows}>${downHeads}</div></div>
     <div
       class="cells"
       role="grid"
@@ -246,9 +255,13 @@ export function Matrix(props: MatrixProps): VNode {
   </div>`;
 }
 
+export function placeText({ path, place }: Pick<CellDetail, 'path' | 'place'>): string {
+  return `${path}${place === 'itself' ? ' itself' : place === 'below' ? ', everywhere else below' : ' and below'}`;
+}
+
 /** A cell in words, for whoever hears the page. */
 export function cellText(cell: CellDetail): string {
-  const place = `${cell.path}${cell.place === 'itself' ? ' itself' : cell.place === 'below' ? ', everywhere else below' : ' and below'}`;
+  const place = placeText(cell);
   const words = cell.counts.map((counts, layer) => {
     const held = cell.scopes.flatMap((scope, i) =>
       (counts[i] ?? 0) > 0 ? [`${scope} ${partText(counts[i] ?? 0, cell.of)}`] : [],

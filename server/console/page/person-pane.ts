@@ -6,6 +6,7 @@ import { grantText } from './causes.js';
 import { whereText } from './changes-pane.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
+import { drawnOf, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
 import { TextField } from './text-field.js';
 import { instantText, plain } from './words.js';
@@ -20,27 +21,41 @@ export interface PersonPaneProps {
 }
 
 interface Found {
+  /** The question that this answers: what was said of somebody else is not shown meanwhile. */
+  readonly to: string;
   readonly regions: readonly RegionDetail[];
   readonly note: string | null;
 }
 
+const NOBODY: Found = { to: '', regions: [], note: null };
 const SOON = 30 * 24 * 60 * 60 * 1000;
 const HEADS = ['Where', 'Scopes', 'Until', 'By'];
 
+/** How a block is coloured. */
+const KINDS = [
+  ['read', 'read alone'],
+  ['write', 'write or another action'],
+  ['none', 'nothing'],
+] as const;
+
 export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPaneProps): VNode {
-  const [found, setFound] = useState<Found>({ regions: [], note: null });
+  const [kept, setFound] = useState<Found>(NOBODY);
+  const [choice, setChoice] = useState('');
+  const asked = JSON.stringify([version, at, who]);
+  const found = kept.to === asked ? kept : NOBODY;
   useEffect(() => {
     let isCurrent = true;
     if (who === '') return undefined;
     void engine.ask({ kind: 'what-can', who, at }).then((answer) => {
       if (!isCurrent) return;
-      if (answer.kind === 'regions') setFound(answer);
-      else if (answer.kind === 'refused') setFound({ regions: [], note: answer.message });
+      if (answer.kind === 'regions') setFound({ ...answer, to: asked });
+      else if (answer.kind === 'refused') setFound({ regions: [], note: answer.message, to: asked });
     });
     return () => {
       isCurrent = false;
     };
   }, [engine, version, at, who]);
+  const drawn = new Set(drawnOf(facts.scopes, choice).map((i) => facts.scopes[i]));
   const soon = found.regions.filter(({ until }) => until !== null && until - at <= SOON);
   return html`<div class="panel">
     <div class="bar">
@@ -52,12 +67,25 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
       <span class="faint">at ${instantText(at)}</span>
     </div>
     ${found.note !== null && html`<p class="warning" role="status">${plain(found.note)}</p>`}
-    ${who !== '' && found.regions.length === 0 && found.note === null && html`<p>${plain(who)} holds nothing then.</p>`}
+    ${who !== '' && found.to === asked && found.regions.length === 0 && found.note === null && html`<p>${plain(who)} holds nothing then.</p>`}
     ${
       found.regions.length > 0 &&
       html`<div>
         <h2>Where</h2>
-        <${Icicle} regions=${found.regions} />
+        <div class="bar">
+          <${ScopePicker} scopes=${facts.scopes} value=${choice} onChange=${setChoice} />
+          ${KINDS.map(
+            ([kind, text]) =>
+              html`<span class="key" key=${kind}
+                ><svg class="hue swatch" aria-hidden="true">
+                  <rect class=${kind} width="100%" height="100%"></rect></svg
+                >${text}</span
+              >`,
+          )}
+        </div>
+        <${Icicle}
+          regions=${found.regions.map((region) => ({ ...region, scopes: region.scopes.filter((scope) => drawn.has(scope)) }))}
+        />
         ${
           soon.length > 0 &&
           html`<h2>Ends within 30 days</h2>

@@ -14,6 +14,7 @@ import { readDrop, readList } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
 import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
+import { TabList } from './tab-list.js';
 import { usePolicy } from './use-policy.js';
 import { countText, instantText, plain } from './words.js';
 import { WhyPane } from './why-pane.js';
@@ -80,6 +81,17 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     if (typeof read === 'string') setNote(`Nothing was opened: ${read}.`);
     else open({ name: called, files: read });
   };
+  /** A folder, or one file that this page or `compile` saved. */
+  const drop = async (data: DataTransfer): Promise<void> => {
+    const [file, ...others] = data.files;
+    if (file === undefined || others.length > 0 || !file.name.endsWith('.json')) {
+      take('dropped folder', await readDrop(data));
+      return;
+    }
+    const shared = readShared(await file.text());
+    if (typeof shared === 'string') await openSnapshot(file);
+    else take(file.name, shared);
+  };
   const { files } = edits.draft;
   const isEdited = edits.done.length > 0 || edits.undone.length > 0;
   const send = (): void => {
@@ -136,10 +148,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     }}
     onDrop=${(event: DragEvent) => {
       event.preventDefault();
-      if (event.dataTransfer !== null)
-        void readDrop(event.dataTransfer).then((read) => {
-          take('dropped folder', read);
-        });
+      if (event.dataTransfer !== null) void drop(event.dataTransfer);
     }}
   >
     <a class="skip" href="#answers">Skip to the answers</a>
@@ -257,26 +266,9 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
             />`
       }
       <main class="right" id="answers">
-        <div class="tabs" role="tablist" aria-label="Questions">
-          ${TABS.map(
-            ([key, title]) =>
-              html`<button
-                type="button"
-                role="tab"
-                key=${key}
-                id=${`tab-${key}`}
-                aria-selected=${String(tab === key)}
-                aria-controls="pane"
-                onClick=${() => {
-                  setTab(key);
-                }}
-              >
-                ${title}
-              </button>`,
-          )}
-        </div>
+        <${TabList} tabs=${TABS} tab=${tab} label="Questions" onTab=${setTab} />
         ${errors > 0 && html`<p class="bad bar" role="status">The files have ${countText(errors, 'mistake')}. What is shown is the last policy without mistakes.</p>`}
-        <div id="pane" class="right" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
+        <div id="pane" class="right" role="tabpanel" tabindex="0" aria-labelledby=${`tab-${tab}`}>
           ${facts !== null && tab === 'map' && html`<${MapPane} engine=${engine} subject="rights" version=${version} scopes=${facts.scopes} instants=${facts.instants} now=${now} view=${view} onView=${setView} onWhy=${ask} />`}
           ${
             compiled !== null &&

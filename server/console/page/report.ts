@@ -61,6 +61,8 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
         return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
       case 'frame':
         return { kind: 'shown', shown: picture.show(ask.frame) };
+      case 'table':
+        return { kind: 'cells', ...picture.held(50_000) };
       case 'find':
         return { kind: 'found', line: picture.lineOf(ask.path) };
       case 'cell':

@@ -12,13 +12,21 @@ export interface TableProps {
   /** What the JSON copy has; the rows if there is nothing more exact. */
   readonly json?: unknown;
   /** A button in each row. */
-  readonly act?: { readonly text: string; readonly onRow: (row: number) => void };
+  readonly act?: {
+    readonly text: string;
+    readonly onRow: (row: number) => void;
+    /** The whole name of a row's button; without it, the text and the first column. */
+    readonly nameOf?: (row: number) => string;
+  };
+  /** The row whose button was pressed. */
+  readonly chosen?: number | null;
+  readonly isBad?: (row: number) => boolean;
 }
 
 /** Rows that are drawn. Copies have all of them. */
 const DRAWN = 500;
 
-export function Table({ name, heads, rows, json, act }: TableProps): VNode {
+export function Table({ name, heads, rows, json, act, chosen, isBad }: TableProps): VNode {
   return html`<div>
     <div class="bar">
       <span class="faint"
@@ -51,13 +59,14 @@ export function Table({ name, heads, rows, json, act }: TableProps): VNode {
       <tbody>
         ${rows.slice(0, DRAWN).map(
           (row, i) =>
-            html`<tr key=${i}>
+            html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
               ${row.map((text, j) => html`<td key=${j}>${plain(text)}</td>`)}${
                 act !== undefined &&
                 html`<td>
                   <button
                     type="button"
-                    aria-label=${plain(`${act.text} ${row[0] ?? ''}`)}
+                    aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
+                    aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
                     onClick=${() => {
                       act.onRow(i);
                     }}

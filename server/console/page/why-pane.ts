@@ -1,7 +1,8 @@
 // Why a request is allowed or denied, step by step, and which edits of the policy would change that.
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AnyEdit, Explained, Facts, WhyQuestion } from '../worker/protocol.js';
+import type { AnyEdit, Explained, Facts, Proposed, WhyQuestion } from '../worker/protocol.js';
+import type { Holder } from '../../../engine/compiler.js';
 import { grantText } from './causes.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
@@ -22,42 +23,54 @@ export interface WhyPaneProps {
   readonly children?: ComponentChildren;
 }
 
-interface Holding {
-  readonly identity: string;
-  readonly by: string;
+/** Each with the question that it answers: while another one is asked, what was said before is not shown as its answer. */
+interface Answered {
+  readonly to: string;
+  readonly holders: readonly Holder[] | null;
+  readonly explained: Explained | null;
+  readonly proposed: Proposed | null;
+  readonly note: string | null;
 }
+
+const UNANSWERED: Omit<Answered, 'to'> = { holders: null, explained: null, proposed: null, note: null };
 
 export function WhyPane(props: WhyPaneProps): VNode {
   const { engine, facts, version, at, question, onQuestion, onApply, children } = props;
-  const [explained, setExplained] = useState<Explained | null>(null);
-  const [holders, setHolders] = useState<readonly Holding[] | null>(null);
-  const [note, setNote] = useState<string | null>(null);
   const { who, scope, namespace } = question;
+  const asked = JSON.stringify([version, at, who, scope, namespace]);
+  const [kept, setKept] = useState<Answered>({ to: '', ...UNANSWERED });
+  const { holders, explained, proposed, note } = kept.to === asked ? kept : UNANSWERED;
+  const say = (more: Partial<Answered>): void => {
+    setKept((before) => ({ ...(before.to === asked ? before : UNANSWERED), ...more, to: asked }));
+  };
   useEffect(() => {
     let isCurrent = true;
-    setNote(null);
     if (namespace === '') return undefined;
-    void engine.ask({ kind: 'who-can', scope, namespace, at }).then((answer) => {
-      if (!isCurrent) return;
-      if (answer.kind === 'holders')
-        setHolders(answer.holders.map(({ identity, grants }) => ({ identity, by: grants.map(grantText).join('; ') })));
-      else if (answer.kind === 'refused') {
-        setHolders(null);
-        setNote(answer.message);
+    // Between two of its steps the engine answers what else is asked, and a new question ends it.
+    const propose = async (): Promise<void> => {
+      let isDone = false;
+      while (!isDone) {
+        const answer = await engine.ask({ kind: 'edits', question: { who, scope, namespace, at } });
+        if (!isCurrent || answer.kind !== 'proposed') return;
+        say({ proposed: answer.proposed });
+        isDone = answer.proposed.edits.length === answer.proposed.of;
       }
-    });
-    if (who !== '')
-      void engine.ask({ kind: 'explain', question: { who, scope, namespace, at } }).then((answer) => {
+    };
+    const ask = async (): Promise<void> => {
+      if (who !== '') {
+        const answer = await engine.ask({ kind: 'explain', question: { who, scope, namespace, at } });
         if (!isCurrent) return;
-        if (answer.kind === 'explained') {
-          setExplained(answer.explained);
-          setNote(answer.note);
-        } else if (answer.kind === 'refused') {
-          setExplained(null);
-          setNote(answer.message);
-        }
-      });
-    else setExplained(null);
+        if (answer.kind === 'explained') say({ explained: answer.explained, note: answer.note });
+        else if (answer.kind === 'refused') say({ note: answer.message });
+      }
+      const held = await engine.ask({ kind: 'who-can', scope, namespace, at });
+      if (!isCurrent) return;
+      if (held.kind === 'holders') say({ holders: held.holders, ...(who === '' ? { note: held.note } : {}) });
+      else if (held.kind === 'refused') say({ note: held.message });
+      // Last, since it takes longest.
+      if (who !== '') await propose();
+    };
+    void ask();
     return () => {
       isCurrent = false;
     };
@@ -69,9 +82,7 @@ export function WhyPane(props: WhyPaneProps): VNode {
     };
   return html`<div class="panel">
     <div class="bar">
-      <label
-        >May
-        <${TextField} list="who" value=${who} placeholder="a person or an identity" onValue=${field('who')} /></label
+      <label>May <${TextField} list="who" value=${who} placeholder="anybody" onValue=${field('who')} /></label
       ><${WhoList} facts=${facts} />
       <label
         >do
@@ -93,7 +104,18 @@ export function WhyPane(props: WhyPaneProps): VNode {
       <span class="faint">at ${instantText(at)}</span>
     </div>
     ${note !== null && html`<p class="warning" role="status">${plain(note)}</p>`}
-    ${explained !== null && html`<${Answer} explained=${explained} onApply=${onApply} onNote=${setNote} />`} ${children}
+    ${
+      explained !== null &&
+      html`<${Answer}
+        explained=${explained}
+        proposed=${proposed}
+        onApply=${onApply}
+        onNote=${(text: string | null) => {
+          say({ note: text });
+        }}
+      />`
+    }
+    ${children}
     ${
       holders !== null &&
       html`<section>
@@ -103,7 +125,7 @@ export function WhyPane(props: WhyPaneProps): VNode {
             ? html`<p>Nobody.</p>`
             : html`<ul>
                 ${holders.slice(0, 200).map(
-                  ({ identity, by }) =>
+                  ({ identity, grants }) =>
                     html`<li key=${identity}>
                       <button
                         type="button"
@@ -113,7 +135,7 @@ export function WhyPane(props: WhyPaneProps): VNode {
                         }}
                       >
                         ${plain(identity)}</button
-                      >: ${by}
+                      >: ${grants.map(grantText).join('; ')}
                     </li>`,
                 )}
               </ul>`
@@ -126,44 +148,52 @@ export function WhyPane(props: WhyPaneProps): VNode {
 
 interface AnswerProps extends Pick<WhyPaneProps, 'onApply'> {
   readonly explained: Explained;
+  readonly proposed: Proposed | null;
   readonly onNote: (note: string | null) => void;
 }
 
-function Answer({ explained, onApply, onNote }: AnswerProps): VNode {
-  const { decision, steps, grants, edits, isComplete, noEdit } = explained;
+function Answer({ explained, proposed, onApply, onNote }: AnswerProps): VNode {
+  const { decision, steps, grants, noEdit } = explained;
   const apply = async (edit: AnyEdit): Promise<void> => {
-    onNote((await onApply?.(edit)) ?? null);
+    const fault = (await onApply?.(edit)) ?? null;
+    // What was applied makes a new question of this one.
+    if (fault !== null) onNote(fault);
   };
-  return html`<section aria-live="polite">
-    <h2 class=${decision === 'allow' ? 'good' : 'bad'}>${decision === 'allow' ? 'Allowed' : 'Denied'}</h2>
-    <ol>
-      ${steps.map(({ step, passed, text }) => html`<li key=${step}><span class=${passed ? 'good' : 'bad'}>${passed ? 'passes' : 'fails'}</span> <code>${step}</code>: ${plain(text)}</li>`)}
+  return html`<section>
+    <div aria-live="polite">
+      <h2 class=${decision === 'allow' ? 'good' : 'bad'}>${decision === 'allow' ? 'Allowed' : 'Denied'}</h2>
+      <ol>
+        ${steps.map(({ step, passed, text }) => html`<li key=${step}><span class=${passed ? 'good' : 'bad'}>${passed ? 'passes' : 'fails'}</span> <code>${step}</code>: ${plain(text)}</li>`)}
+      </ol>
+      ${
+        grants.length > 0 &&
+        html`<h3>By</h3>
+          <ul>
+            ${grants.map((grant) => html`<li key=${grant.id}>${grantText(grant)}</li>`)}
+          </ul>`
+      }
+    </div>
+    <h3>${decision === 'allow' ? 'Edits that would take it away' : 'Edits that would allow it'}, the smallest first</h3>
+    <ol class="edits">
+      ${proposed?.edits.map(
+        (edit, i) =>
+          html`<li key=${i}>
+            ${plain(edit.text)}${' '}${onApply !== null && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
+            <div class="faint">${effectText(edit)}</div>
+          </li>`,
+      )}
     </ol>
-    ${
-      grants.length > 0 &&
-      html`<h3>By</h3>
-        <ul>
-          ${grants.map((grant) => html`<li key=${grant.id}>${grantText(grant)}</li>`)}
-        </ul>`
-    }
-    ${
-      edits.length > 0 &&
-      html`<h3>
-          ${decision === 'allow' ? 'Edits that would take it away' : 'Edits that would allow it'}, the smallest first
-        </h3>
-        <ol class="edits">
-          ${edits.map(
-            (edit, i) =>
-              html`<li key=${i}>
-                ${plain(edit.text)}${' '}${onApply !== null && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
-                <div class="faint">${effectText(edit)}</div>
-              </li>`,
-          )}
-        </ol>`
-    }
-    ${!isComplete && html`<p class="faint">There are more, which are larger.</p>`}
+    <p class="faint" role="status">${progressText(proposed)}</p>
     ${noEdit !== undefined && html`<p class="faint">${plain(noEdit)}</p>`}
   </section>`;
+}
+
+function progressText(proposed: Proposed | null): string {
+  if (proposed === null || proposed.of === null) return 'Looking for edits…';
+  const { edits, of, isComplete } = proposed;
+  if (edits.length < of) return `Proving what each would do: ${String(edits.length)} of ${String(of)} done…`;
+  if (of === 0) return 'None.';
+  return isComplete ? '' : 'There are more, which are larger.';
 }
 
 /** No file has a credential. */
@@ -178,7 +208,9 @@ function effectText(edit: AnyEdit): string {
   const effects = [
     reachText(edit),
     ...(breaks?.length === 0 ? ['breaks no guardrail'] : []),
-    ...(breaks === null ? ['guardrails were not proved, which would take too long'] : []),
+    ...(breaks === null
+      ? ['guardrails were not proved: a snapshot does not have them, and a large policy takes too long']
+      : []),
     ...part('breaks', 'guardrail', breaks),
     ...part('repairs', 'guardrail', repairs),
     ...part('fails', 'test', breaksTests),

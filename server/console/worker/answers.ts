@@ -3,8 +3,10 @@ import {
   type ClosingEdit,
   type Edit,
   explain,
-  proveEdits,
-  takeAway,
+  type ExplainRequest,
+  provingEdits,
+  type TakenAway,
+  takingAway,
   unknownPart,
   unknownPlace,
   whatCan,
@@ -21,7 +23,7 @@ import {
 } from '../../../engine/index.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { Answer, Ask, PastAccess, Question, RegionDetail } from './protocol.js';
+import type { AnyEdit, Answer, Ask, PastAccess, Question, RegionDetail } from './protocol.js';
 
 export function refused(message: string): Answer {
   return { kind: 'refused', message };
@@ -122,26 +124,60 @@ function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Par
   return { kind: 'regions', regions, note: limit ?? note };
 }
 
-export function answerExplain(open: OpenPolicy, { who, scope, namespace, at }: Question): Answer {
+function requestOf(
+  open: OpenPolicy,
+  { who, scope, namespace, at }: Question,
+): { readonly request: ExplainRequest; readonly note: string | null } | string {
   const party = partyOf(open, who);
-  if (typeof party === 'string') return refused(party);
-  if (!knows(open, scope)) return refused(unknownScope(open, scope));
+  if (typeof party === 'string') return party;
+  if (!knows(open, scope)) return unknownScope(open, scope);
   const read = canonicalize(namespace);
-  if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
+  if (!read.ok) return `\`${namespace}\` is not a namespace: write it as \`/labs/optics\``;
   const request = {
     ...{ identities: party.identities, credentialScopes: null, namespaceRestrictions: null },
     ...{ scope, context: namespace, target: namespace, at: instantOf(at) },
   };
-  const explained = explain(open.policy, request);
-  const { edits, isComplete }: Proposed =
-    explained.decision === 'allow'
-      ? takeAway(open.policy, request, { set: open.set })
-      : { edits: explained.edits, isComplete: true };
-  return {
-    kind: 'explained',
-    explained: { ...explained, edits: proveEdits(edits, open), isComplete },
-    note: party.note,
+  return { request, note: party.note };
+}
+
+export function answerExplain(open: OpenPolicy, question: Question): Answer {
+  const asked = requestOf(open, question);
+  if (typeof asked === 'string') return refused(asked);
+  const { edits: _, ...explained } = explain(open.policy, asked.request);
+  const read = canonicalize(question.namespace);
+  const onPlace = explained.decision === 'deny' && read.ok ? noteOnPlace(open, read.path) : null;
+  return { kind: 'explained', explained, note: asked.note ?? onPlace };
+}
+
+/** The edits that would turn an answer round, a step at a time. The first answers have none. */
+export function* proposals(open: OpenPolicy, question: Question): Generator<Answer, undefined, undefined> {
+  const asked = requestOf(open, question);
+  if (typeof asked === 'string') {
+    yield refused(asked);
+    return;
+  }
+  const { decision, edits: opening } = explain(open.policy, asked.request);
+  let found: TakenAway | { readonly edits: readonly Edit[]; readonly isComplete: boolean } = {
+    ...{ edits: opening, isComplete: true },
   };
+  if (decision === 'allow') {
+    const steps = takingAway(open.policy, asked.request, { set: open.set });
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) {
+        found = step.value;
+        break;
+      }
+      yield { kind: 'proposed', proposed: { edits: [], of: null, isComplete: false } };
+    }
+  }
+  const of = found.edits.length;
+  const proved: AnyEdit[] = [];
+  if (of === 0) yield { kind: 'proposed', proposed: { edits: [], of, isComplete: found.isComplete } };
+  for (const edit of provingEdits<Edit | ClosingEdit>(found.edits, open)) {
+    proved.push(edit);
+    yield { kind: 'proposed', proposed: { edits: [...proved], of, isComplete: found.isComplete } };
+  }
 }
 
 /** A credential, too, is part of what was decided. */
@@ -164,12 +200,7 @@ export function answerPastAccess({ policy }: OpenPolicy, access: PastAccess): An
     at: instantOf(at),
   };
   const { edits: _, noEdit: __, ...explained } = explain(policy, request);
-  return { kind: 'explained', explained: { ...explained, edits: [], isComplete: true }, note: null };
-}
-
-interface Proposed {
-  readonly edits: readonly (Edit | ClosingEdit)[];
-  readonly isComplete: boolean;
+  return { kind: 'explained', explained, note: null };
 }
 
 /** The files that an edit changes, as they then are. */

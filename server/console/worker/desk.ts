@@ -12,10 +12,18 @@ import { aboutName } from '../../authoring/about.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
-import { answerApply, answerExplain, answerPastAccess, answerWhatCan, answerWhoCan, refused } from './answers.js';
+import {
+  answerApply,
+  answerExplain,
+  answerPastAccess,
+  answerWhatCan,
+  answerWhoCan,
+  proposals,
+  refused,
+} from './answers.js';
 import { cellDetail } from './cell-detail.js';
 import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } from './policy.js';
-import type { Answer, Ask, Checked, Compared, Facts, Subject } from './protocol.js';
+import type { Answer, Ask, Checked, Compared, Facts, Question, Subject } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
 export type Progress = (doing: string, done: number) => void;
@@ -90,6 +98,18 @@ export function makeDesk(onProgress: Progress): Desk {
     };
   };
 
+  let proposing: Proposing | null = null;
+  /** What an older question began is given up. */
+  const propose = (open: OpenPolicy, question: Question): Answer => {
+    const of = JSON.stringify(question);
+    if (proposing?.of !== of || proposing.open !== open)
+      proposing = { of, open, steps: proposals(open, question), last: refused('nothing was proposed') };
+    const step = proposing.steps.next();
+    if (step.done === true) return proposing.last;
+    proposing.last = step.value;
+    return step.value;
+  };
+
   const answer = (ask: Ask): Answer => {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
@@ -110,10 +130,12 @@ export function makeDesk(onProgress: Progress): Desk {
       }
       case 'frame':
       case 'cell':
+      case 'table':
       case 'find': {
         const known = pictures.get(ask.subject);
         if (known === undefined) return refused('nothing is shown yet');
         if (ask.kind === 'frame') return { kind: 'shown', shown: known.picture.show(ask.frame) };
+        if (ask.kind === 'table') return { kind: 'cells', ...known.picture.held(MOST_CELLS) };
         if (ask.kind === 'find') return { kind: 'found', line: known.picture.lineOf(ask.path) };
         const report = ask.subject === 'changes' ? diff() : null;
         return { kind: 'cell', cell: cellDetail(now, { ...known, line: ask.line, column: ask.column, report }) };
@@ -131,6 +153,8 @@ export function makeDesk(onProgress: Progress): Desk {
           said: name === null || now.set === null ? null : aboutName(now, name, instantOf(ask.at)),
         };
       }
+      case 'edits':
+        return propose(now, ask.question);
       case 'apply':
         return answerApply(now, ask);
       case 'explain-access':
@@ -159,6 +183,16 @@ export function makeDesk(onProgress: Progress): Desk {
       return null;
     },
   };
+}
+
+/** Of a table: a second of counting. */
+const MOST_CELLS = 50_000;
+
+interface Proposing {
+  readonly of: string;
+  readonly open: OpenPolicy;
+  readonly steps: Generator<Answer, undefined, undefined>;
+  last: Answer;
 }
 
 function castOf({ set, map }: OpenPolicy): Cast {

@@ -63,10 +63,14 @@ export type Ask =
   | { readonly kind: 'view'; readonly subject: Subject; readonly view: View }
   | { readonly kind: 'frame'; readonly subject: Subject; readonly frame: Frame }
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
+  /** Every cell of the picture in which something is held, as far as the picture is opened. */
+  | { readonly kind: 'table'; readonly subject: Subject }
   | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
   | { readonly kind: 'explain'; readonly question: Question }
+  /** One more step of the edits that would turn the answer round, which take long: whoever wants them all asks until they are. */
+  | { readonly kind: 'edits'; readonly question: Question }
   /** As `explain`, for an access as an event of the log has it. */
   | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };
@@ -155,10 +159,17 @@ export interface Explained {
   readonly step?: string;
   readonly steps: readonly ExplainedStep[];
   readonly grants: readonly HeldGrant[];
-  readonly edits: readonly AnyEdit[];
-  /** Whether there are no others. */
-  readonly isComplete: boolean;
+  /** Why no edit would turn it round. */
   readonly noEdit?: string;
+}
+
+/** The edits as far as they are proved, in their order. */
+export interface Proposed {
+  readonly edits: readonly AnyEdit[];
+  /** How many there are; null while they are looked for. */
+  readonly of: number | null;
+  /** Whether no larger ones were left out. */
+  readonly isComplete: boolean;
 }
 
 export interface Compared {
@@ -183,10 +194,12 @@ export type Answer =
   | { readonly kind: 'shown'; readonly shown: Shown }
   /** Null while its column is being counted. */
   | { readonly kind: 'cell'; readonly cell: CellDetail | null }
+  | { readonly kind: 'cells'; readonly cells: readonly CellCount[]; readonly isWhole: boolean }
   | { readonly kind: 'found'; readonly line: number }
   | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
+  | { readonly kind: 'proposed'; readonly proposed: Proposed }
   | { readonly kind: 'compared'; readonly compared: Compared }
   | { readonly kind: 'refused'; readonly message: string };
 

@@ -1,14 +1,15 @@
 // Tabs as keyboards know them: one of them is in the order of Tab, arrows go to the others.
 import type { VNode } from 'preact';
-import { html } from '../page/html.js';
+import { html } from './html.js';
 
 export interface TabListProps<Tab extends string> {
   readonly tabs: readonly (readonly [tab: Tab, title: string])[];
   readonly tab: Tab;
+  readonly label: string;
   readonly onTab: (tab: Tab) => void;
 }
 
-export function TabList<Tab extends string>({ tabs, tab, onTab }: TabListProps<Tab>): VNode {
+export function TabList<Tab extends string>({ tabs, tab, label, onTab }: TabListProps<Tab>): VNode {
   const move = (event: KeyboardEvent): void => {
     const at = tabs.findIndex(([key]) => key === tab);
     const steps = new Map([
@@ -24,7 +25,7 @@ export function TabList<Tab extends string>({ tabs, tab, onTab }: TabListProps<T
     onTab(key);
     document.getElementById(`tab-${key}`)?.focus();
   };
-  return html`<div class="tabs" role="tablist" aria-label="Parts of the console" onKeyDown=${move}>
+  return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
     ${tabs.map(
       ([key, title]) =>
         html`<button
