@@ -9,7 +9,7 @@ import { contentOf, referencesOf } from '../records/content.js';
 import type { Command, Done, Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
-import { access, mustAllow } from './rules.js';
+import { access, alsoAllow, mustAllow } from './rules.js';
 import {
   byId,
   type Found,
@@ -39,16 +39,13 @@ const FAMILY = 'resource';
 export function putByName(putting: PuttingByName): Command {
   const { namespace, name, fields } = putting;
   const write = access(FAMILY, 'write', namespace);
-  const read = access(FAMILY, 'read', namespace);
   return {
     operation: `${FAMILY}.put`,
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),
-        rule: (judge) => {
-          mustAllow(write)(judge);
-          mustAllow(read)(judge);
-        },
+        rule: mustAllow(write),
+        also: alsoAllow(access(FAMILY, 'read', namespace)),
         look: async (session) => {
           const [record, ground] = await Promise.all([
             lockRecord(session, byUniqueName({ family: FAMILY, namespace, name }), [sql`${sameAs(fields)} AS same`]),

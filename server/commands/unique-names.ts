@@ -8,7 +8,7 @@ import { familyCode, storedPath } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import type { Session } from './command.js';
 import { mayReferTo } from './references.js';
-import { access, mustAllow } from './rules.js';
+import { access, alsoAllow } from './rules.js';
 import type { Found } from './stored.js';
 
 /** A record that is to have a name which no other record with a unique name has. */
@@ -25,7 +25,8 @@ export interface Claim {
 
 /** Holds that the actor may read where the name is to be unique. */
 export function holdClaim(session: Session, { family, namespace }: Claim): void {
-  session.hold(mustAllow(access(family, 'read', namespace)));
+  const { rule, asked } = alsoAllow(access(family, 'read', namespace));
+  session.hold(rule, asked);
 }
 
 /** Throws if another record has the name. The claim must be held. */

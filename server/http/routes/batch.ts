@@ -212,19 +212,20 @@ function numbered(index: number, command: Command): Command {
     };
   const within = (session: Session): Session => ({
     ...session,
-    hold: (rule) => {
-      session.hold(placed(rule));
+    hold: (rule, asked) => {
+      session.hold(placed(rule), asked);
     },
   });
   return {
     ...command,
     prepare: async (session) => {
-      const { asked, rule, look } = await ofPlaceLater(index, () => command.prepare(session));
+      const { rule, also, look, ...prepared } = await ofPlaceLater(index, () => command.prepare(session));
       const placedLook = async (later: Session): Promise<Perform> => {
         const perform = await ofPlaceLater(index, () => look(within(later)));
         return () => ofPlaceLater(index, perform);
       };
-      return { asked, rule: placed(rule), look: placedLook };
+      const placedAlso = also === undefined ? {} : { also: { ...also, rule: placed(also.rule) } };
+      return { ...prepared, ...placedAlso, rule: placed(rule), look: placedLook };
     },
   };
 }
