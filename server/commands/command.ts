@@ -50,12 +50,19 @@ export interface Session {
 export type Touched =
   { readonly family: Family; readonly id: string } | { readonly family: 'namespace'; readonly path: NamespacePath };
 
+/** A unique name, which a record may have. */
+export interface TouchedName {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly name: string;
+}
+
 export interface Command {
   readonly operation: Operation;
   /** The id of the record that is changed or copied. */
   readonly record?: string;
   /** The existing record that the command locks. */
-  readonly touches?: Touched;
+  readonly touches?: Touched | TouchedName;
   readonly prepare: (session: Session) => Promise<Prepared>;
 }
 

@@ -41,6 +41,7 @@ export function putByName(putting: PuttingByName): Command {
   const write = access(FAMILY, 'write', namespace);
   return {
     operation: `${FAMILY}.put`,
+    touches: { family: FAMILY, namespace, name },
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),

@@ -4,7 +4,7 @@
 import type { Family, NamespacePath } from '../../engine/index.js';
 import { violates } from '../db/failures.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { familyCode, storedPath } from '../db/tables.js';
+import { familyCode, storedPath, UNIQUE_NAME } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import type { Session } from './command.js';
 import { mayReferTo } from './references.js';
@@ -53,7 +53,7 @@ export function byUniqueName({
 
 /** Another writer has taken the name since it was found to be free. */
 export function isNameOvertaken(error: unknown): boolean {
-  return violates(error, 'records_unique_name');
+  return violates(error, UNIQUE_NAME);
 }
 
 /**

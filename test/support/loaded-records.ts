@@ -2,6 +2,7 @@
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { loadDataset, type LoadReport } from '../../server/load/load-dataset.js';
+import type { OnConflict } from '../../server/load/store-batch.js';
 
 export const LENS = '0190c0de-0000-7000-8000-000000000001';
 export const HIDDEN = '0190c0de-0000-7000-8000-000000000002';
@@ -12,11 +13,12 @@ export async function loadLines(
   db: Database,
   lines: readonly string[],
   now: Instant = instantOf(0),
+  onConflict: OnConflict = 'report',
 ): Promise<LoadReport> {
   async function* groups(): AsyncGenerator<readonly { number: number; bytes: Uint8Array }[]> {
     yield await Promise.resolve(lines.map((line, i) => ({ number: i + 1, bytes: Buffer.from(line) })));
   }
-  return loadDataset(db, groups(), { onConflict: 'report', now });
+  return loadDataset(db, groups(), { onConflict, now });
 }
 
 /** The lens at /labs/x, and a secret in /vault. */
