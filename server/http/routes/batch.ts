@@ -123,7 +123,7 @@ interface ReadingOne {
 }
 
 function readCommand(command: BatchCommand, { routes, named, newId, index }: ReadingOne): Command {
-  const wrong = (member: 'path' | 'as', message: string): ApiProblem => {
+  const wrong = (member: 'path' | 'as' | 'ifNoneMatch', message: string): ApiProblem => {
     const pointer = `/commands/${String(index)}/${member}`;
     return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
   };
@@ -148,8 +148,11 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
     throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
   const takesMatch = needsMatch || route.optional.includes('if-match');
   const ifMatch = takesMatch ? (readNamedHeaders(sent, [], ['if-match']).get('if-match') ?? '') : '';
+  const onlyNew = command.ifNoneMatch !== undefined;
+  if (onlyNew && !route.optional.includes('if-none-match'))
+    throw wrong('ifNoneMatch', 'is only for commands that create or change a record, such as a write by name');
   const body = readBody(route, command.body ?? {}, named);
-  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew: false });
+  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew });
 }
 
 const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;

@@ -265,6 +265,17 @@ describeOnStores('unique names', (store) => {
     expect(told(await send('POST /api/v1/batch', { body: { commands: [put({}, { as: 'r' })] } }))).toBe(
       '400 request.schema',
     );
+    const onlyNew = { ifNoneMatch: '*' };
+    const there = await send('POST /api/v1/batch', { body: { commands: [put({}, onlyNew)] } });
+    expect(there.json).toMatchObject({ code: 'record.precondition', command: 0 });
+    const elsewhere = { path: '/api/v1/resources/by-name?namespace=/a/b&name=x', ...onlyNew };
+    const fresh = await send('POST /api/v1/batch', { body: { commands: [put({}, elsewhere)] } });
+    expect(fresh.json['results']).toMatchObject([{ status: 201 }]);
+    const misplaced = await send('POST /api/v1/batch', { body: { commands: [{ ...create, ...onlyNew }] } });
+    expect(misplaced.json).toMatchObject({
+      code: 'request.schema',
+      errors: [{ pointer: '/commands/0/ifNoneMatch' }],
+    });
   });
 
   it('put by name under conditions, and once for each key', async () => {
