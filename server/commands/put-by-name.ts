@@ -76,7 +76,7 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
   if (record === null) assertOpen(ground, namespace);
   const isExpected =
     record === null ? ifMatch === null : may !== 'create' && (ifMatch ?? tagOf(record)) === tagOf(record);
-  if (!isExpected) throw new ApiProblem('record.precondition');
+  if (!isExpected) throw unexpected(record, may);
   assertRoom(fields);
   const template = ground.records.get(fields.template.toLowerCase());
   holdReferences(session, referencesOf(FAMILY, { template: fields.template }), { ...ground, namespace });
@@ -95,6 +95,13 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
 
 function tagOf({ revision }: LockedRecord): string {
   return `"${String(revision)}"`;
+}
+
+/** A condition that fails says what is there, which the actor may read. */
+function unexpected(record: LockedRecord | null, may: PuttingByName['may']): ApiProblem {
+  if (record === null) return new ApiProblem('record.precondition', { title: 'No resource has this name' });
+  if (may === 'create') return new ApiProblem('record.precondition', { title: 'A resource has this name already' });
+  return new ApiProblem('record.precondition');
 }
 
 function judge(session: Session, template: Found, { properties = {} }: RecordFields): Promise<void> {

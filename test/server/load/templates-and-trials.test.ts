@@ -78,8 +78,8 @@ describeOnStores('a dataset with templates', (store) => {
       const report = await load(values, { batch });
       expect(told(tried)).toEqual(told(report));
       expect(faultsOf(report)).toEqual([
-        '6 record.invalid /resources/lens must be a resource that is made from the template of this slot, as the template requires',
-        '7 record.invalid /resources/lens is required, as the template requires',
+        '6 record.invalid /resources/lens must be a resource that is made from the template of this slot',
+        '7 record.invalid /resources/lens is required by the template',
       ]);
     },
   );
@@ -98,9 +98,9 @@ describeOnStores('a dataset with templates', (store) => {
     ]);
     expect(report).toMatchObject({ loaded: 6, bad: 3 });
     expect(faultsOf(report)).toEqual([
-      '5 record.invalid /properties/rank must be a whole number, as the template requires',
-      '6 record.invalid /properties/rank is required, as the template requires',
-      '8 record.invalid /parameters/energy must be at least 0, as the template requires',
+      '5 record.invalid /properties/rank must be a whole number (required by the template)',
+      '6 record.invalid /properties/rank is required by the template',
+      '8 record.invalid /parameters/energy must be at least 0 (required by the template)',
     ]);
   });
 
