@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import type { LoadReport } from '../../../server/load/load-dataset.js';
-import { loadLines } from '../../support/loaded-records.js';
+import { loadLines, replaceLines } from '../../support/loaded-records.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -360,8 +360,7 @@ describeOnStores('unique names', (store) => {
         template: asking,
       });
     await loadLines(store.db, [line(1, 'p'), line(2, 'q'), line(3, 'r')]);
-    const replace = (...lines: readonly string[]): Promise<LoadReport> =>
-      loadLines(store.db, lines, undefined, 'replace');
+    const replace = (...lines: readonly string[]): Promise<LoadReport> => replaceLines(store.db, lines);
     const taken = await replace(line(1, 'q'), line(3, 's'));
     expect(taken).toMatchObject({ replaced: 1, bad: 1, faults: [{ line: 1, code: 'record.name_taken' }] });
     // A name has to be free when its line comes.
