@@ -128,7 +128,7 @@ const KINDS = kindsOf({
   'request.timeout': {
     status: 408,
     title: 'The request did not arrive in time',
-    help: 'Send the headers within 8 seconds and the whole request within 15, on a new connection.',
+    help: 'Open a new connection. Send the headers within 8 seconds and the whole request within 15.',
   },
   'request.too_large': {
     status: 413,
@@ -202,8 +202,8 @@ const KINDS = kindsOf({
   },
   'record.precondition': {
     status: 412,
-    title: 'The record does not have the revision that the change names',
-    help: 'Somebody changed the record. Read it again, apply your change to what is there now, and send its `ETag` as `If-Match`.',
+    title: 'The record has changed since you read it',
+    help: 'Read it again, apply your change to what is there now, and send its `ETag` as `If-Match`.',
   },
   'idempotency.key_reused': {
     status: 422,

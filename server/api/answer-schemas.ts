@@ -110,7 +110,8 @@ export const ACTOR_SCHEMA = Object.freeze({
     identities: { type: 'array', items: identity },
     credentialScopes: { type: 'array', items: scope },
     namespaceRestrictions: {
-      description: 'Where the credential reaches, with everything below. Null is everywhere, an empty list nowhere.',
+      description:
+        'The namespaces that the credential is restricted to, each with everything below it. Null means no restriction; an empty list means that it reaches nothing.',
       type: ['array', 'null'],
       items: namespacePath,
     },
@@ -155,7 +156,7 @@ export const PROBLEM_SCHEMA = schema({
       type: 'string',
     },
     command: {
-      description: 'Of a batch: the place of the command that was refused, from 0.',
+      description: 'Batches: the index (from 0) of the refused command.',
       type: 'integer',
       minimum: 0,
     },

@@ -25,6 +25,7 @@ export interface BatchCommand {
   readonly path: string;
   readonly body?: Json;
   readonly ifMatch?: string;
+  readonly ifNoneMatch?: '*';
   readonly as?: string;
 }
 
@@ -202,6 +203,7 @@ const commands = Object.freeze({
       path: { type: 'string' },
       body: document,
       ifMatch: { type: 'string' },
+      ifNoneMatch: { enum: ['*'] },
       as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
     },
     additionalProperties: false,

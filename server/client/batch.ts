@@ -50,7 +50,7 @@ type Results = AnswerOf<'runBatch'>['results'];
 export interface BatchBuilder {
   readonly putNamespace: (path: string, body?: NewNamespace) => Queued<NamespaceThere>;
   readonly putByName: (
-    at: { readonly namespace: string; readonly name: string; readonly revision?: number },
+    at: { readonly namespace: string; readonly name: string; readonly revision?: number; readonly onlyNew?: boolean },
     body: NamedResource,
   ) => Queued<Written<'resource'>>;
   readonly create: <F extends Made>(family: F, body: NewRecord<F>) => QueuedRecord<F>;
@@ -70,6 +70,7 @@ interface Command {
   readonly path: string;
   readonly body?: object;
   readonly ifMatch?: string;
+  readonly ifNoneMatch?: '*';
   readonly as?: string;
 }
 
@@ -104,7 +105,11 @@ export function makeBatch(sendBatch: SendBatch): BatchBuilder {
   } satisfies BatchBuilder);
 }
 
-function commandOf(name: OperationName, { body, revision, ...part }: Arguments, as: string | undefined): Command {
+function commandOf(
+  name: OperationName,
+  { body, revision, onlyNew, ...part }: Arguments,
+  as: string | undefined,
+): Command {
   const { method, path } = OPERATIONS[name];
   return {
     method,
@@ -112,6 +117,7 @@ function commandOf(name: OperationName, { body, revision, ...part }: Arguments, 
     path: targetOf(path, part).replace('/%24', '/$'),
     ...(body === undefined ? {} : { body }),
     ...(revision === undefined ? {} : { ifMatch: `"${String(revision)}"` }),
+    ...(onlyNew === true ? { ifNoneMatch: '*' } : {}),
     ...(as === undefined ? {} : { as }),
   };
 }

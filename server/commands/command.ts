@@ -31,8 +31,11 @@ export interface Session {
   readonly at: Instant;
   /** Judges by the pinned policy. Used for what is shown, not for what is done. */
   readonly judge: Judge;
-  /** Applies the rule now, and again to the policy that is current before COMMIT. */
-  readonly hold: (rule: Rule) => void;
+  /**
+   * Applies the rule now, and again to the policy that is current before COMMIT. `asked` is what the audit log says of a
+   * refusal, if that is not what the command asks first.
+   */
+  readonly hold: (rule: Rule, asked?: Asked) => void;
   /** What the pinned policy lets the actor see. */
   readonly visible: (request: VisibilityRequest) => Visibility;
   /** Milliseconds after which a statement that reads much ends itself; null if the store ends it. */
@@ -47,20 +50,32 @@ export interface Session {
 export type Touched =
   { readonly family: Family; readonly id: string } | { readonly family: 'namespace'; readonly path: NamespacePath };
 
+/** A unique name, which a record may have. */
+export interface TouchedName {
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly name: string;
+}
+
 export interface Command {
   readonly operation: Operation;
   /** The id of the record that is changed or copied. */
   readonly record?: string;
   /** The existing record that the command locks. */
-  readonly touches?: Touched;
+  readonly touches?: Touched | TouchedName;
   readonly prepare: (session: Session) => Promise<Prepared>;
 }
 
+/** A question to the policy, as the audit log has it. */
+export type Asked = AccessAsked | CopyAsked;
+
 export interface Prepared {
   /** What the audit log says the policy was asked; null if there is no record to ask about. */
-  readonly asked: AccessAsked | CopyAsked | null;
+  readonly asked: Asked | null;
   /** Throws if the actor may not do this, or may not know of the record. */
   readonly rule: Rule;
+  /** Another access that the command needs, decided after the first. */
+  readonly also?: { readonly asked: Asked; readonly rule: Rule };
   /**
    * Called with the session of the transaction, once the rule has held. Reads what the command depends on, and judges
    * none of it. The result is not called if the command turns out to be done already.

@@ -203,6 +203,7 @@ async function authorize(session: Judging, command: Command): Promise<Authorized
   const prepared = await command.prepare(session);
   session.begin({ ...command, ...prepared });
   session.hold(prepared.rule);
+  if (prepared.also !== undefined) session.hold(prepared.also.rule, prepared.also.asked);
   return { ...command, ...prepared };
 }
 
@@ -283,10 +284,16 @@ function sessionOf(
     purpose = of;
     asking.judged(judgedOf(of, pinned));
   };
-  const hold: Session['hold'] = (rule) => {
+  const hold: Session['hold'] = (rule, asked) => {
     if (purpose === null) throw new TypeError('a rule that is of no command');
-    rule(judge);
-    held.push({ rule, of: purpose });
+    const one = { rule, of: asked === undefined ? purpose : { ...purpose, asked } };
+    try {
+      rule(judge);
+    } catch (error) {
+      if (asked !== undefined) asking.judged(judgedOf(one.of, pinned));
+      throw error;
+    }
+    held.push(one);
   };
   const visible: Session['visible'] = (request) => visibilityAs(pinned.resolved, { request, at });
   return { actor, at, judge, visible, longestQuery, rows: from.rows, judgements, hold, begin, held };

@@ -9,7 +9,7 @@ import { contentOf, referencesOf } from '../records/content.js';
 import type { Command, Done, Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
-import { access, mustAllow } from './rules.js';
+import { access, alsoAllow, mustAllow } from './rules.js';
 import {
   byId,
   type Found,
@@ -39,16 +39,14 @@ const FAMILY = 'resource';
 export function putByName(putting: PuttingByName): Command {
   const { namespace, name, fields } = putting;
   const write = access(FAMILY, 'write', namespace);
-  const read = access(FAMILY, 'read', namespace);
   return {
     operation: `${FAMILY}.put`,
+    touches: { family: FAMILY, namespace, name },
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),
-        rule: (judge) => {
-          mustAllow(write)(judge);
-          mustAllow(read)(judge);
-        },
+        rule: mustAllow(write),
+        also: alsoAllow(access(FAMILY, 'read', namespace)),
         look: async (session) => {
           const [record, ground] = await Promise.all([
             lockRecord(session, byUniqueName({ family: FAMILY, namespace, name }), [sql`${sameAs(fields)} AS same`]),
@@ -78,7 +76,7 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
   if (record === null) assertOpen(ground, namespace);
   const isExpected =
     record === null ? ifMatch === null : may !== 'create' && (ifMatch ?? tagOf(record)) === tagOf(record);
-  if (!isExpected) throw new ApiProblem('record.precondition');
+  if (!isExpected) throw unexpected(record, may);
   assertRoom(fields);
   const template = ground.records.get(fields.template.toLowerCase());
   holdReferences(session, referencesOf(FAMILY, { template: fields.template }), { ...ground, namespace });
@@ -97,6 +95,13 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
 
 function tagOf({ revision }: LockedRecord): string {
   return `"${String(revision)}"`;
+}
+
+/** A condition that fails says what is there, which the actor may read. */
+function unexpected(record: LockedRecord | null, may: PuttingByName['may']): ApiProblem {
+  if (record === null) return new ApiProblem('record.precondition', { title: 'No resource has this name' });
+  if (may === 'create') return new ApiProblem('record.precondition', { title: 'A resource has this name already' });
+  return new ApiProblem('record.precondition');
 }
 
 function judge(session: Session, template: Found, { properties = {} }: RecordFields): Promise<void> {

@@ -9,7 +9,7 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import type { Reference } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
-import { judgedPart, RIGHT } from '../templates/judge-record.js';
+import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots } from '../templates/judge-slots.js';
 import type { Schema } from '../templates/judgements.js';
 import type { Judge, Session } from './command.js';
@@ -102,7 +102,7 @@ export async function judgeByTemplate(
     [...ofValue.map(({ place, message }) => ({ place: [judgedPart(family), ...place], message })), ...ofSlots].map(
       ({ place, message }) => ({
         pointer: place.reduce<string>(pointerTo, ''),
-        message: `${message}, as the template requires`,
+        message: requiredText(message),
       }),
     ),
   );

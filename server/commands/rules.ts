@@ -10,6 +10,7 @@ import {
   ROOT,
   type Verdict,
 } from '../../engine/index.js';
+import { askedOf } from '../audit/event.js';
 import { isRecordId } from '../api/record-schema.js';
 import { ApiProblem } from '../problem.js';
 import { locateStatement } from '../query/find-record.js';
@@ -30,6 +31,11 @@ export function mustAllow(request: Request): Rule {
     const verdict = judge(request);
     if (verdict !== 'allow') throw new ApiProblem('authz.denied', { step: verdict });
   };
+}
+
+/** An access beside the one that the command is about: a refusal is recorded as one of this access. */
+export function alsoAllow(request: Request): NonNullable<Prepared['also']> {
+  return { asked: askedOf(request), rule: mustAllow(request) };
 }
 
 /** A record that is changed in place. `namespace` is null if there is no such record. */

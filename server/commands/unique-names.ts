@@ -4,11 +4,11 @@
 import type { Family, NamespacePath } from '../../engine/index.js';
 import { violates } from '../db/failures.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { familyCode, storedPath } from '../db/tables.js';
+import { familyCode, storedPath, UNIQUE_NAME } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import type { Session } from './command.js';
 import { mayReferTo } from './references.js';
-import { access, mustAllow } from './rules.js';
+import { access, alsoAllow } from './rules.js';
 import type { Found } from './stored.js';
 
 /** A record that is to have a name which no other record with a unique name has. */
@@ -25,7 +25,8 @@ export interface Claim {
 
 /** Holds that the actor may read where the name is to be unique. */
 export function holdClaim(session: Session, { family, namespace }: Claim): void {
-  session.hold(mustAllow(access(family, 'read', namespace)));
+  const { rule, asked } = alsoAllow(access(family, 'read', namespace));
+  session.hold(rule, asked);
 }
 
 /** Throws if another record has the name. The claim must be held. */
@@ -52,7 +53,7 @@ export function byUniqueName({
 
 /** Another writer has taken the name since it was found to be free. */
 export function isNameOvertaken(error: unknown): boolean {
-  return violates(error, 'records_unique_name');
+  return violates(error, UNIQUE_NAME);
 }
 
 /**

@@ -16,6 +16,9 @@ export function storedPath(path: NamespacePath): string {
   return path === '/' ? '/' : `${path}/`;
 }
 
+/** The index that keeps unique names apart. */
+export const UNIQUE_NAME = 'records_unique_name';
+
 /**
  * The first instant that can be stored, in milliseconds since 1970: PostgreSQL has no year 0. The last instant of all
  * can be stored.

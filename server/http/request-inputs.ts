@@ -16,18 +16,23 @@ export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<s
   for (const part of mark < 0 ? [] : target.slice(mark + 1).split('&')) {
     const cut = part.indexOf('=');
     const name = decode(cut < 0 ? part : part.slice(0, cut));
-    if (!Object.hasOwn(input, name)) throw misshapen(`this route takes only the query parameters ${names.join(', ')}`);
+    if (!Object.hasOwn(input, name)) throw misshapen(onlyText(names));
     if (found.has(name)) throw misshapen(`the query parameter ${name} appears twice`);
     found.set(name, decode(cut < 0 ? '' : part.slice(cut + 1)));
   }
-  for (const [name, { required, pattern }] of Object.entries(input)) {
+  for (const [name, { required, pattern, description }] of Object.entries(input)) {
     const value = found.get(name);
     if (value === undefined && required) throw misshapen(`the query parameter ${name} is required`);
     if (value !== undefined && !pattern.test(value)) {
-      throw misshapen(`the query parameter ${name} does not have the documented form`);
+      throw misshapen(`the query parameter ${name} does not have the documented form: ${description}`);
     }
   }
   return found;
+}
+
+function onlyText(names: readonly string[]): string {
+  const list = names.map((name) => `\`${name}\``).join(', ');
+  return names.length === 1 ? `the only query parameter is ${list}` : `the only query parameters are ${list}`;
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();

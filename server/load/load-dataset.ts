@@ -5,13 +5,15 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json.js';
 import { makeDigestCounter } from './digest-counter.js';
-import { rowsOf } from '../db/sql.js';
+import { violates } from '../db/failures.js';
+import { rowsOf, sql } from '../db/sql.js';
+import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
-import { storeBatch, type OnConflict, type StoredBatch, type Way } from './store-batch.js';
+import { NAME_TAKEN, type OnConflict, type Refusal, storeBatch, type StoredBatch, type Way } from './store-batch.js';
 
 export interface LoadCounts {
   /** The number of lines read, without blank lines. It is the sum of the other counts. */
@@ -181,7 +183,8 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   } catch (error) {
     const state = refusedState(error);
     if (state === null) throw error;
-    if (rows.length === 1) return refused(row, state, context.way);
+    if (rows.length === 1)
+      return refused(row, violates(error, UNIQUE_NAME) ? NAME_TAKEN : refusalFor(state), context.way);
     const middle = Math.ceil(rows.length / 2);
     const first = await store(db, rows.slice(0, middle), context);
     const second = await store(db, rows.slice(middle), context);
@@ -215,10 +218,25 @@ async function tryBatch(
   const { trial, onConflict } = context;
   const settled = trial.settled(rows, onConflict);
   const others = rows.filter((row) => !settled.has(row));
-  const { outcomes, ...rest } = await takenBack(db, (trx) => storeBatch(trx, others, context));
+  const { outcomes, marked, ...rest } = await takenBack(db, async (trx) => {
+    const stored = await storeBatch(trx, others, context);
+    return { ...stored, marked: await markedOf(trx, stored.outcomes) };
+  });
   const all = new Map([...settled, ...outcomes]);
-  trial.remember(all);
-  return { ...rest, outcomes: all };
+  return { ...rest, outcomes: trial.remember(all, marked) };
+}
+
+/** The ids of records that have been stored under a unique name. */
+async function markedOf(trx: Knex.Transaction, outcomes: StoredBatch['outcomes']): Promise<ReadonlySet<string>> {
+  const ids = [...outcomes].flatMap(([{ id, template }, outcome]) =>
+    template !== null && typeof outcome === 'string' ? [id] : [],
+  );
+  if (ids.length === 0) return new Set();
+  const found = await rowsOf<{ readonly id: string }>(
+    trx,
+    sql`SELECT id FROM records WHERE id = ANY(${ids}::uuid[]) AND unique_name`,
+  );
+  return new Set(found.map(({ id }) => id));
 }
 
 /** The result of work in a transaction that is rolled back. */
@@ -238,12 +256,11 @@ async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promi
   return result;
 }
 
-function refused(row: LoadRow, state: string, way: Way): StoredBatch {
-  const refusal = {
-    code: 'record.refused',
-    pointer: '',
-    message: `the store refuses a value of it (${state})`,
-  } as const;
+function refusalFor(state: string): Refusal {
+  return { code: 'record.refused', pointer: '', message: `the store refuses a value of it (${state})` };
+}
+
+function refused(row: LoadRow, refusal: Refusal, way: Way): StoredBatch {
   return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0, way };
 }
 

@@ -275,7 +275,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   }
 }
 
-const NAME_TAKEN: Refusal = Object.freeze({
+export const NAME_TAKEN: Refusal = Object.freeze({
   code: 'record.name_taken',
   pointer: '/name',
   message: 'is the name of another record in this namespace, and the template asks for unique names',

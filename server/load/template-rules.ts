@@ -5,7 +5,7 @@ import type { DatasetSlot } from '../api/dataset-schema.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import { rowsOf, sql } from '../db/sql.js';
 import { pointerTo } from '../json.js';
-import { judgedPart, judgePart } from '../templates/judge-record.js';
+import { judgedPart, judgePart, requiredText } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots, type Uses } from '../templates/judge-slots.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
 import { LOAD_LIMITS } from '../limits/records.js';
@@ -136,6 +136,6 @@ function violationOf(below: string, faults: readonly ShapeFault[]): Violation | 
   return {
     code: 'record.invalid',
     pointer: first.place.reduce<string>(pointerTo, below),
-    message: `${first.message}, as the template requires${more}`,
+    message: `${requiredText(first.message)}${more}`,
   };
 }

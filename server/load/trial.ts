@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Family, NamespacePath } from '../../engine/index.js';
 import type { LoadRow } from './record-line.js';
-import type { OnConflict, Outcome } from './store-batch.js';
+import { NAME_TAKEN, type OnConflict, type Outcome } from './store-batch.js';
 
 interface Tried {
   readonly family: Family;
@@ -16,7 +16,14 @@ interface Tried {
 export interface Trial {
   /** Rows about records of earlier batches, with their outcomes. The store judges the other rows. */
   readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, Outcome>;
-  readonly remember: (outcomes: ReadonlyMap<LoadRow, Outcome>) => void;
+  /**
+   * `marked` are the ids that the store has marked for a unique name. Returns the outcomes, with those that fail for a name
+   * which an earlier batch has taken.
+   */
+  readonly remember: (
+    outcomes: ReadonlyMap<LoadRow, Outcome>,
+    marked: ReadonlySet<string>,
+  ) => ReadonlyMap<LoadRow, Outcome>;
   /** The record of this id that an earlier batch would have stored. */
   readonly find: (id: string) => Pick<Tried, 'family' | 'namespace' | 'template'> | null;
   /** A template from an earlier batch, its parts as JSON texts; undefined if there is no such template. */
@@ -25,7 +32,8 @@ export interface Trial {
 
 export function makeTrial(): Trial {
   const tried = new Map<string, Tried>();
-  const templates = new Map<string, Pick<LoadRow, 'schema' | 'slots'>>();
+  const templates = new Map<string, Pick<LoadRow, 'schema' | 'slots' | 'uniqueName'>>();
+  const names = makeNames();
   const settle = (row: LoadRow, onConflict: OnConflict): Outcome | null => {
     const before = tried.get(keyOf(row));
     if (before === undefined) return null;
@@ -42,17 +50,52 @@ export function makeTrial(): Trial {
           return outcome === null ? [] : [[row, outcome] as const];
         }),
       ),
-    remember: (outcomes) => {
+    remember: (outcomes, marked) => {
+      const right = new Map(outcomes);
       for (const [row, outcome] of outcomes) {
         if (outcome !== 'loaded' && outcome !== 'replaced') continue;
-        const { family, namespace, template, schema, slots } = row;
+        const { family, namespace, template, schema, slots, uniqueName } = row;
+        // The store knows neither a template that an earlier batch has brought, nor its records.
+        const before = tried.get(keyOf(row));
+        const stays = before !== undefined && before.template === template && names.has(row.id);
+        const isUnique = stays || marked.has(row.id) || templates.get(template ?? '')?.uniqueName === true;
+        if (!names.take(row, isUnique)) {
+          right.set(row, NAME_TAKEN);
+          continue;
+        }
         tried.set(keyOf(row), { family, namespace, template, content: contentOf(row) });
         if (family === 'namespace') tried.set(row.id, { family, namespace, template, content: contentOf(row) });
-        if (family.endsWith('-template')) templates.set(row.id, { schema, slots });
+        if (family.endsWith('-template')) templates.set(row.id, { schema, slots, uniqueName });
       }
+      return right;
     },
     find: (id) => tried.get(id) ?? null,
     templateOf: (id) => templates.get(id),
+  };
+}
+
+interface Names {
+  readonly has: (id: string) => boolean;
+  /** Gives the row its name, and frees the one that it had. False if another row has it. */
+  readonly take: (row: LoadRow, isUnique: boolean) => boolean;
+}
+
+function makeNames(): Names {
+  const holders = new Map<string, string>();
+  const held = new Map<string, string>();
+  return {
+    has: (id) => held.has(id),
+    take: ({ id, family, path, name, archivedAt }, isUnique) => {
+      const key = isUnique && name !== null && archivedAt === null ? `${family} ${path} ${name}` : null;
+      if (key !== null && (holders.get(key) ?? id) !== id) return false;
+      const before = held.get(id);
+      if (before !== undefined) holders.delete(before);
+      held.delete(id);
+      if (key === null) return true;
+      holders.set(key, id);
+      held.set(id, key);
+      return true;
+    },
   };
 }
 

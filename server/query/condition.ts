@@ -198,7 +198,7 @@ function countOne(place: Place, reading: Reading): boolean {
   reading.conditions += 1;
   if (reading.conditions <= QUERY_LIMITS.conditions) return true;
   if (reading.conditions === QUERY_LIMITS.conditions + 1) {
-    reading.faults.add(place, 'query.too_complex', `is one condition more than ${String(QUERY_LIMITS.conditions)}`);
+    reading.faults.add(place, 'query.too_complex', `has more than ${String(QUERY_LIMITS.conditions)} conditions`);
   }
   return false;
 }

@@ -49,3 +49,13 @@ export function judgeSoon(template: TemplateResult | null, value: Value | null):
 function verdictOf(faults: readonly ShapeFault[]): Verdict {
   return faults.length === 0 ? RIGHT : { kind: 'wrong', faults };
 }
+
+const UNKNOWN = 'is not known here';
+
+/** What is wrong with a record, as its writer reads it. */
+export function requiredText(message: string): string {
+  if (message.startsWith(UNKNOWN)) return `is not allowed by the template${message.slice(UNKNOWN.length)}`;
+  if (message === 'is required') return 'is required by the template';
+  // Some say so themselves.
+  return message.includes('template') ? message : `${message} (required by the template)`;
+}

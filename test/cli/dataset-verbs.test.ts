@@ -113,7 +113,7 @@ describe('datasets', () => {
     const tried = await run(['load', 'fleet.jsonl', '--dry-run']);
     expect(tried.status).toBe(2);
     expect(withoutStore(tried.stderr)).toBe(
-      'fleet.jsonl:2: record.invalid /properties/severity: is required, as the template requires\n',
+      'fleet.jsonl:2: record.invalid /properties/severity: is required by the template\n',
     );
     expect(tried.stdout).toBe(
       '2 lines: 1 would be loaded, 1 namespace would be created, 1 bad line skipped\ndry run: nothing was stored\n',

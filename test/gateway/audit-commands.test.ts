@@ -17,6 +17,7 @@ const ACTORS: CommandDoorsOptions['actors'] = {
   ada: { '/': '*:*' },
   ben: { '/labs/x': '*:read resource:write' },
   wes: { '/labs': 'resource:write' },
+  sol: { '/labs': 'resource:write resource-template:read' },
 };
 const ABSENT = '0190c0de-0000-7000-8000-000000000003';
 
@@ -180,5 +181,23 @@ describe('the audit of commands that are refused', () => {
       step: 'canonicalize',
       status: 403,
     });
+  });
+
+  it('of a unique name is one of reading, which it takes as well', async () => {
+    const asking = { namespace: '/labs', name: 'sample', version: '1', schema: {}, uniqueName: true };
+    const template = String((await doors.send('ada', 'POST /api/v1/resource-templates', { body: asking })).json['id']);
+    const target = '/labs/x';
+    const read = { scope: 'resource:read', family: 'resource', context: target, target };
+    const denied = { outcome: 'denied', step: 'no_matching_grant', status: 403, access: read };
+    const body = { namespace: target, name: 'one', template };
+    const byName = `PUT /api/v1/resources/by-name?namespace=${target}&name=one`;
+    expect(await refusalOf('sol', 'POST /api/v1/resources', { body })).toMatchObject(denied);
+    expect(await refusalOf('sol', byName, { body: { template } })).toMatchObject(denied);
+    const path = byName.slice('PUT '.length);
+    const commands = [{ method: 'PUT', path, body: { template } }];
+    expect(await refusalOf('sol', 'POST /api/v1/batch', { body: { commands } })).toMatchObject(denied);
+    // Who may not write is refused for that.
+    const { access, operation } = await refusalOf('ben', byName.replace('/labs/x', '/labs'), { body: { template } });
+    expect([access, operation]).toEqual([write('resource', '/labs'), 'resource.put']);
   });
 });

@@ -19,7 +19,7 @@ import { makeFolder } from '../support/temp-folder.js';
 const ACTORS: Readonly<Record<string, Grants>> = {
   ada: { '/': '*:*' },
   ben: { '/labs': 'resource:read namespace:read', '/labs/x': '*:* ' },
-  wes: { '/labs': 'resource:write process-run:write' },
+  wes: { '/labs': 'resource:write process-run:write resource-template:read' },
 };
 /** Ben keeps what he writes and no longer sees all of it; Wes reads. */
 const OTHERS: Readonly<Record<string, Grants>> = {
@@ -69,6 +69,8 @@ async function ask(doors: CommandDoors): Promise<void> {
     made.push(String(json['id']));
   }
   const [lens = '', hidden = ''] = made;
+  const unique = { namespace: '/labs', name: 'sample', version: '1', schema: {}, uniqueName: true };
+  const template = String((await doors.send('ada', 'POST /api/v1/resource-templates', { body: unique })).json['id']);
   await doors.narrow('narrow', 'ben', { scopes: null, restrictions: [] });
   for (const actor of ['ada', 'ben', 'wes', 'narrow', 'nobody']) {
     for (const family of FAMILIES) {
@@ -95,6 +97,8 @@ async function ask(doors: CommandDoors): Promise<void> {
       }
     }
     for (const namespace of ['/labs/x', '/labs/y', '/none']) {
+      await doors.send(actor, `PUT /api/v1/resources/by-name?namespace=${namespace}&name=by`, { body: { template } });
+      await doors.send(actor, 'POST /api/v1/resources', { body: { namespace, name: 'by', template } });
       await doors.send(actor, 'POST /api/v1/process-runs', { body: { namespace, name: actor } });
       await doors.send(actor, `PUT /api/v1/namespaces${namespace}/of-${actor}`, { body: {} });
     }
@@ -165,6 +169,7 @@ describe('replay', () => {
         'command namespace.create allowed',
         'command resource.create allowed',
         'command resource.copy allowed',
+        'command resource.put allowed',
         'command process-run.create allowed',
         'query resource.query allowed',
         'query process-run.query allowed',
@@ -176,6 +181,7 @@ describe('replay', () => {
         'refusal resource.change denied',
         'refusal resource.change failed',
         'refusal resource.copy denied',
+        'refusal resource.put denied',
         'refusal namespace.create denied',
         'refusal process-run.create failed',
       ]),

@@ -2,21 +2,31 @@
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { loadDataset, type LoadReport } from '../../server/load/load-dataset.js';
+import type { OnConflict } from '../../server/load/store-batch.js';
 
 export const LENS = '0190c0de-0000-7000-8000-000000000001';
 export const HIDDEN = '0190c0de-0000-7000-8000-000000000002';
 /** Of no record. */
 export const ABSENT = '0190c0de-0000-7000-8000-000000000003';
 
-export async function loadLines(
+export function loadLines(db: Database, lines: readonly string[], now: Instant = instantOf(0)): Promise<LoadReport> {
+  return loadWith(db, lines, { onConflict: 'report', now });
+}
+
+/** Puts the lines in place of the records with their ids. */
+export function replaceLines(db: Database, lines: readonly string[]): Promise<LoadReport> {
+  return loadWith(db, lines, { onConflict: 'replace', now: instantOf(0) });
+}
+
+function loadWith(
   db: Database,
   lines: readonly string[],
-  now: Instant = instantOf(0),
+  options: { readonly onConflict: OnConflict; readonly now: Instant },
 ): Promise<LoadReport> {
   async function* groups(): AsyncGenerator<readonly { number: number; bytes: Uint8Array }[]> {
     yield await Promise.resolve(lines.map((line, i) => ({ number: i + 1, bytes: Buffer.from(line) })));
   }
-  return loadDataset(db, groups(), { onConflict: 'report', now });
+  return loadDataset(db, groups(), options);
 }
 
 /** The lens at /labs/x, and a secret in /vault. */

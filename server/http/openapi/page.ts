@@ -59,8 +59,8 @@ ${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join(
 <header>
 <h1>The API of this gateway</h1>
 <p>${toHtml(info.description)}</p>
-<p>Programs read the same at <a href="/openapi.json">/openapi.json</a>. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
-<p>Any request may bring an <code>X-Request-Id</code> of its own, which the answer and the log repeat.</p>
+<p>The same description is at <a href="/openapi.json">/openapi.json</a> for programs. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
+<p>You may send an <code>X-Request-Id</code>; it is echoed in the response and the log.</p>
 <p>The examples are for this gateway, and for a shell that has a key:</p>
 <pre><code>export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
 </header>

@@ -21,7 +21,7 @@ export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
       'Decided at the namespace of the record. A record that the actor may not read gets the answer of one that does not exist.',
   },
   command: { tag: 'Writing', about: 'Decided in the transaction that writes.' },
-  self: { tag: 'The actor', about: 'For any actor, about itself.' },
+  self: { tag: 'The actor', about: 'Every actor may ask this about itself.' },
   ask: {
     tag: 'Asking about others',
     about: 'For keys with the right to ask. Outside the scopes and restrictions of the key every answer is no.',
@@ -38,7 +38,7 @@ export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
 
 /** In the order in which they are shown. */
 export const TAGS: readonly { readonly name: string; readonly description: string }[] = Object.freeze([
-  { name: 'Reading', description: 'What is stored, as far as the actor may see it.' },
+  { name: 'Reading', description: 'Records that the actor may see.' },
   { name: 'Writing', description: 'Changes. Each is decided and recorded before it is answered.' },
   { name: 'The actor', description: 'Who the gateway takes the caller for, and what that actor may do.' },
   { name: 'Asking about others', description: 'What the policy says about others, for services that ask.' },
@@ -153,7 +153,7 @@ export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
     example: 'true',
   },
   Location: {
-    description: 'The path of what was made.',
+    description: 'The URL of the new record.',
     schema: { type: 'string', pattern: '^/' },
     example: '/api/v1/resources/01900000-0000-7000-8000-000000000000',
   },

@@ -123,7 +123,7 @@ interface ReadingOne {
 }
 
 function readCommand(command: BatchCommand, { routes, named, newId, index }: ReadingOne): Command {
-  const wrong = (member: 'path' | 'as', message: string): ApiProblem => {
+  const wrong = (member: 'path' | 'as' | 'ifNoneMatch', message: string): ApiProblem => {
     const pointer = `/commands/${String(index)}/${member}`;
     return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
   };
@@ -148,8 +148,11 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
     throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
   const takesMatch = needsMatch || route.optional.includes('if-match');
   const ifMatch = takesMatch ? (readNamedHeaders(sent, [], ['if-match']).get('if-match') ?? '') : '';
+  const onlyNew = command.ifNoneMatch !== undefined;
+  if (onlyNew && !route.optional.includes('if-none-match'))
+    throw wrong('ifNoneMatch', 'is only for commands that create or change a record, such as a write by name');
   const body = readBody(route, command.body ?? {}, named);
-  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew: false });
+  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew });
 }
 
 const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;
@@ -212,19 +215,20 @@ function numbered(index: number, command: Command): Command {
     };
   const within = (session: Session): Session => ({
     ...session,
-    hold: (rule) => {
-      session.hold(placed(rule));
+    hold: (rule, asked) => {
+      session.hold(placed(rule), asked);
     },
   });
   return {
     ...command,
     prepare: async (session) => {
-      const { asked, rule, look } = await ofPlaceLater(index, () => command.prepare(session));
+      const { rule, also, look, ...prepared } = await ofPlaceLater(index, () => command.prepare(session));
       const placedLook = async (later: Session): Promise<Perform> => {
         const perform = await ofPlaceLater(index, () => look(within(later)));
         return () => ofPlaceLater(index, perform);
       };
-      return { asked, rule: placed(rule), look: placedLook };
+      const placedAlso = also === undefined ? {} : { also: { ...also, rule: placed(also.rule) } };
+      return { ...prepared, ...placedAlso, rule: placed(rule), look: placedLook };
     },
   };
 }

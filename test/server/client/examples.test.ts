@@ -56,13 +56,14 @@ const OPTIONS: ts.CompilerOptions = {
 };
 
 describe('the example in', () => {
-  const [overHttp = '', batch = '', local = ''] = blocks('ts');
+  const [overHttp = '', batch = '', names = '', local = ''] = blocks('ts');
 
   // As strictly as TypeScript can, the types of the package included; together, as most of the time goes to those.
   it('TypeScript compiles in strict mode', async () => {
     const files = [
       ['example', overHttp],
       ['batch', batch.replace("'.bailiwick/trial'", JSON.stringify(await newDataDir()))],
+      ['names', names.replace("'.bailiwick/names'", JSON.stringify(await newDataDir()))],
       ['local', local.replace("'.bailiwick'", JSON.stringify(await newDataDir()))],
     ].map(([name = '', text = '']) => [join(folder, `${name}.mts`), text] as const);
     for (const [file, text] of files) await writeFile(file, text);
@@ -80,6 +81,7 @@ describe('the example in', () => {
   it.each([
     ['over HTTP', 'example', blocks('text')[0]],
     ['as a batch', 'batch', '/trial 1 3\n'],
+    ['by name', 'names', 'true 2\nlysozyme-7 sample 1\n'],
     ['without a gateway', 'local', '0\n'],
   ])('TypeScript prints what it says, %s', async (_, name, said) => {
     expect(await stdoutOf(process.execPath, [`${name}.mjs`])).toBe(said);

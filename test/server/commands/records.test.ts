@@ -189,10 +189,10 @@ describeOnStores('records', (store) => {
       const errorsOf = async (properties: object): Promise<unknown> =>
         (await create('resources', { ...body, properties })).json['errors'];
       expect(await errorsOf({ n: 10 })).toEqual([
-        { pointer: '/properties/n', code: 'record.invalid', message: 'must be at most 9, as the template requires' },
+        { pointer: '/properties/n', code: 'record.invalid', message: 'must be at most 9 (required by the template)' },
       ]);
       expect(await errorsOf({})).toEqual([
-        { pointer: '/properties/n', code: 'record.invalid', message: 'is required, as the template requires' },
+        { pointer: '/properties/n', code: 'record.invalid', message: 'is required by the template' },
       ]);
       expect((await create('resources', body)).status).toBe(422);
     });
@@ -202,7 +202,7 @@ describeOnStores('records', (store) => {
       const refused = await patch(`resources/${id}`, { properties: { n: 'x' } });
       expect([codeOf(refused), refused.json['errors']]).toEqual([
         '422 record.invalid',
-        [{ pointer: '/properties/n', code: 'record.invalid', message: 'must be a number, as the template requires' }],
+        [{ pointer: '/properties/n', code: 'record.invalid', message: 'must be a number (required by the template)' }],
       ]);
       // Whoever may not read the template is not told what it finds, and replaces what is there.
       for (const actor of ['blind', 'wes']) {

@@ -162,12 +162,12 @@ describeOnStores('the slots of a run', (store) => {
       {
         pointer: '/resources/in',
         code: 'record.invalid',
-        message: 'must be a resource that is made from the template of this slot, as the template requires',
+        message: 'must be a resource that is made from the template of this slot',
       },
     ]);
     const emptied = await send(path, { body: { resources: { in: null } }, ifMatch: 3 });
     expect(emptied.json['errors']).toEqual([
-      { pointer: '/resources/in', code: 'record.invalid', message: 'is required, as the template requires' },
+      { pointer: '/resources/in', code: 'record.invalid', message: 'is required by the template' },
     ]);
   });
 

@@ -111,7 +111,7 @@ describeOnStores('words of a template', (store) => {
     const patch = `PATCH /api/v1/resources/${String(record.json['id'])}`;
     expect((await send(patch, { body: { properties: { taken: 'today' } }, ifMatch: 1 })).status).toBe(200);
     const refused = await send(patch, { body: { properties: { taken: 3 } }, ifMatch: 2 });
-    expect(errorsOf(refused)).toEqual(['/properties/taken must be a string, as the template requires']);
+    expect(errorsOf(refused)).toEqual(['/properties/taken must be a string (required by the template)']);
   });
 
   it('that are formats are asserted of each write, with the other mistakes', async () => {
@@ -119,8 +119,8 @@ describeOnStores('words of a template', (store) => {
     const refused = await make('resources', { template, properties: { taken: 'yesterday', n: 'x' } });
     expect(refused.status).toBe(422);
     expect([...errorsOf(refused)].sort()).toEqual([
-      '/properties/n must be a number, as the template requires',
-      '/properties/taken must be a date and time with its offset, like 2027-01-31T09:30:00Z, as the template requires',
+      '/properties/n must be a number (required by the template)',
+      '/properties/taken must be a date and time with its offset, like 2027-01-31T09:30:00Z (required by the template)',
     ]);
     const id = await made('resources', { template, properties: { taken: '2027-01-31T09:30:00Z' } });
     const patch = { body: { properties: { taken: '2027-02-30T09:30:00Z' } }, ifMatch: 1 };

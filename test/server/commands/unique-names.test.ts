@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
-import { loadLines } from '../../support/loaded-records.js';
+import type { LoadReport } from '../../../server/load/load-dataset.js';
+import { loadLines, replaceLines } from '../../support/loaded-records.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -264,6 +265,17 @@ describeOnStores('unique names', (store) => {
     expect(told(await send('POST /api/v1/batch', { body: { commands: [put({}, { as: 'r' })] } }))).toBe(
       '400 request.schema',
     );
+    const onlyNew = { ifNoneMatch: '*' };
+    const there = await send('POST /api/v1/batch', { body: { commands: [put({}, onlyNew)] } });
+    expect(there.json).toMatchObject({ code: 'record.precondition', command: 0 });
+    const elsewhere = { path: '/api/v1/resources/by-name?namespace=/a/b&name=x', ...onlyNew };
+    const fresh = await send('POST /api/v1/batch', { body: { commands: [put({}, elsewhere)] } });
+    expect(fresh.json['results']).toMatchObject([{ status: 201 }]);
+    const misplaced = await send('POST /api/v1/batch', { body: { commands: [{ ...create, ...onlyNew }] } });
+    expect(misplaced.json).toMatchObject({
+      code: 'request.schema',
+      errors: [{ pointer: '/commands/0/ifNoneMatch' }],
+    });
   });
 
   it('put by name under conditions, and once for each key', async () => {
@@ -336,5 +348,48 @@ describeOnStores('unique names', (store) => {
     expect(told(await send('POST /api/v1/resources', { body: { namespace: '/a', name: 'y', template: asking } }))).toBe(
       '409 record.name_taken',
     );
+  });
+
+  it('are kept by a load that replaces, line by line', async () => {
+    const line = (n: number, name: string): string =>
+      JSON.stringify({
+        family: 'resource',
+        id: `0190c0de-0000-7000-8000-00000000001${String(n)}`,
+        namespace: '/a',
+        name,
+        template: asking,
+      });
+    await loadLines(store.db, [line(1, 'p'), line(2, 'q'), line(3, 'r')]);
+    const replace = (...lines: readonly string[]): Promise<LoadReport> => replaceLines(store.db, lines);
+    const taken = await replace(line(1, 'q'), line(3, 's'));
+    expect(taken).toMatchObject({ replaced: 1, bad: 1, faults: [{ line: 1, code: 'record.name_taken' }] });
+    // A name has to be free when its line comes.
+    expect(await replace(line(1, 'q'), line(2, 'p'))).toMatchObject({ replaced: 0, bad: 2 });
+    expect(await replace(line(1, 't'), line(2, 'p'))).toMatchObject({ replaced: 2 });
+    expect(await replace(line(1, 'q'))).toMatchObject({ replaced: 1 });
+  });
+
+  it('are put by many batches at once, in any order', async () => {
+    const names = Array.from({ length: 6 }, (_, n) => `n${String(n)}`);
+    const batches = Array.from({ length: 8 }, (_, n) => {
+      const order = n % 2 === 0 ? names : [...names].reverse();
+      const commands = order.map((one) => ({
+        method: 'PUT',
+        path: `/api/v1/resources/by-name?namespace=/a&name=${one}`,
+        body: { template: asking, properties: { n } },
+      }));
+      return send('POST /api/v1/batch', { body: { commands } });
+    });
+    const began = performance.now();
+    const answers = await Promise.all(batches);
+    expect(answers.map(told)).toEqual(batches.map(() => '200'));
+    // A store that has to end deadlocks takes a second for each.
+    expect(performance.now() - began).toBeLessThan(5_000);
+    const page = await send('POST /api/v1/query', {
+      body: { family: 'resource', namespace: '/a', reach: 'exact', where: { name: { startsWith: 'n' } } },
+    });
+    const items = page.json['items'] as readonly { readonly properties: { readonly n: number } }[];
+    expect(items).toHaveLength(names.length);
+    expect(new Set(items.map(({ properties }) => properties.n)).size).toBe(1);
   });
 });

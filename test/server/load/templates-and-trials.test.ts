@@ -78,8 +78,8 @@ describeOnStores('a dataset with templates', (store) => {
       const report = await load(values, { batch });
       expect(told(tried)).toEqual(told(report));
       expect(faultsOf(report)).toEqual([
-        '6 record.invalid /resources/lens must be a resource that is made from the template of this slot, as the template requires',
-        '7 record.invalid /resources/lens is required, as the template requires',
+        '6 record.invalid /resources/lens must be a resource that is made from the template of this slot',
+        '7 record.invalid /resources/lens is required by the template',
       ]);
     },
   );
@@ -98,9 +98,9 @@ describeOnStores('a dataset with templates', (store) => {
     ]);
     expect(report).toMatchObject({ loaded: 6, bad: 3 });
     expect(faultsOf(report)).toEqual([
-      '5 record.invalid /properties/rank must be a whole number, as the template requires',
-      '6 record.invalid /properties/rank is required, as the template requires',
-      '8 record.invalid /parameters/energy must be at least 0, as the template requires',
+      '5 record.invalid /properties/rank must be a whole number (required by the template)',
+      '6 record.invalid /properties/rank is required by the template',
+      '8 record.invalid /parameters/energy must be at least 0 (required by the template)',
     ]);
   });
 
@@ -129,6 +129,18 @@ describeOnStores('a dataset with templates', (store) => {
   it('tries a load without storing anything, and finds what the load would find', async () => {
     const stored = { family: 'resource', namespace: '/labs', name: 'there', id: id(9) };
     await load([stored]);
+    const asking = { family: 'resource-template', namespace: '/labs', name: 'asks', version: '1', schema: {} };
+    const sample = { family: 'resource', namespace: '/labs', name: 'one', template: id(30) };
+    const named = [
+      { ...asking, id: id(30), uniqueName: true },
+      { ...asking, id: id(31), version: '2' },
+      { ...sample, id: id(32) },
+      { ...sample, id: id(33) },
+      { ...sample, id: id(34), template: id(31) },
+      { ...sample, id: id(35), archivedAt: '2030-01-01T00:00:00Z', createdAt: '2029-01-01T00:00:00Z' },
+      { ...sample, id: id(32), name: 'two' },
+      { ...sample, id: id(37), name: 'two' },
+    ];
     const values = [
       lens,
       { ...stored, name: 'other' },
@@ -143,9 +155,10 @@ describeOnStores('a dataset with templates', (store) => {
       { family: 'process-run', namespace: '/new/place', resources: { in: id(10) } },
       { family: 'process-run', namespace: '/labs', resources: { in: id(10) } },
       { family: 'process-run', namespace: '/labs', resources: { in: id(99) } },
+      ...named,
     ];
     for (const onConflict of ['report', 'replace'] as const) {
-      for (const lines of [2, 500]) {
+      for (const lines of [1, 2, 500]) {
         const before = await count();
         const trial = await load(values, { onConflict, effect: 'tried', batch: { lines, bytes: 1e6 } });
         expect(await count()).toBe(before);
