@@ -7,6 +7,7 @@ import { parseScopePattern, type Vocabulary } from '../model/vocabulary.js';
 import { isName } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import { firstLine, isNull, readWord, refuseNull, textsOf, type Reader } from './fields.js';
+import { quoted } from './quoting.js';
 import { list, text, value, type Value } from './shape.js';
 import { TEMPLATE_PATTERNS } from './texts.js';
 import type { Written } from './tree.js';
@@ -71,12 +72,20 @@ function scopeHelp(scope: string, { families }: Vocabulary): string {
     return `the scopes of the family are ${all}`;
   }
   if (isOwnScope(scope) && action !== '')
-    return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${name}: ${actionsHelp(action)} }\` would`;
+    return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${wordText(name)}: ${actionsHelp(action)} }\` would`;
+  const last = scope.slice(scope.lastIndexOf(':') + 1);
+  const owners = families.filter(({ actions }) => actions.includes(last));
+  if (owners.length > 0) return `write ${owners.map((one) => `\`${nameOf(one.name, last)}\``).join(' or ')}`;
   return 'a scope is `<family>:read`, `<family>:write` or another action of a declared family; a pattern is `<family>:*`, `*:read` or `*:write`';
 }
 
 function actionsHelp(action: string): string {
-  return action === 'read' || action === 'write' ? '{}' : `{ actions: [${action}] }`;
+  return action === 'read' || action === 'write' ? '{}' : `{ actions: [${wordText(action)}] }`;
+}
+
+/** A name, in quotes if YAML would read something else. */
+function wordText(name: string): string {
+  return /^(?!(?:true|false|null|yes|no|on|off)$)[a-z]/.test(name) ? name : quoted(name);
 }
 
 const readTexts = textsOf('a scope', readWord);
