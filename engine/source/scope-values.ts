@@ -60,8 +60,18 @@ export function refuseScope(context: FileContext, written: Written, words: Itera
     const [message, help] = [`\`${scope}\` is for guardrails only`, `write \`${one ?? ''}\` and \`${other ?? ''}\``];
     return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: written, message, help });
   }
-  const help = nearestHelp(scope, words) ?? scopeHelp(scope, context.words.vocabulary);
+  const { vocabulary } = context.words;
+  const help = ownersHelp(scope, vocabulary) ?? nearestHelp(scope, words) ?? scopeHelp(scope, vocabulary);
   return refuse(context, 'SCOPE_UNKNOWN', { at: written, message: `\`${scope}\` is not a scope`, help });
+}
+
+/** Of an action that stands alone, or with a family or pattern that does not have it. */
+function ownersHelp(scope: string, { families }: Vocabulary): string | undefined {
+  const [first = '', action = first, more] = scope.split(':');
+  if (more !== undefined || (first !== action && first !== '*' && !isFamily(first))) return undefined;
+  const owners = families.filter(({ actions }) => actions.includes(action));
+  if (owners.length === 0) return undefined;
+  return `write ${owners.map(({ name }) => `\`${nameOf(name, action)}\``).join(' or ')}`;
 }
 
 function scopeHelp(scope: string, { families }: Vocabulary): string {
@@ -73,9 +83,6 @@ function scopeHelp(scope: string, { families }: Vocabulary): string {
   }
   if (isOwnScope(scope) && action !== '')
     return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${wordText(name)}: ${actionsHelp(action)} }\` would`;
-  const last = scope.slice(scope.lastIndexOf(':') + 1);
-  const owners = families.filter(({ actions }) => actions.includes(last));
-  if (owners.length > 0) return `write ${owners.map((one) => `\`${nameOf(one.name, last)}\``).join(' or ')}`;
   return 'a scope is `<family>:read`, `<family>:write` or another action of a declared family; a pattern is `<family>:*`, `*:read` or `*:write`';
 }
 

@@ -51,7 +51,10 @@ export interface KeyFlags {
 export function readKeyFlags(
   flags: KeyFlags,
   now: Instant,
-  { anonymous, policy }: { readonly anonymous: AnonymousSettings | null; readonly policy: Asked['policy'] } = NOTHING_ELSE,
+  {
+    anonymous,
+    policy,
+  }: { readonly anonymous: AnonymousSettings | null; readonly policy: Asked['policy'] } = NOTHING_ELSE,
 ): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
@@ -85,9 +88,7 @@ function requireKnownScopes({ scopes }: Pick<NewKey, 'scopes'>, { policy }: Aske
   const unknown = scopeNames(scopes).filter((scope) => !policy.scopes.includes(scope));
   if (unknown.length === 0) return;
   throw notCreated(
-    unknown.map(
-      (scope) => `${FLAGS.scopes} \`${scope}\`: is not a scope of the policy; ${scopeHelp(scope, policy)}`,
-    ),
+    unknown.map((scope) => `${FLAGS.scopes} \`${scope}\`: is not a scope of the policy; ${scopeHelp(scope, policy)}`),
   );
 }
 
@@ -117,11 +118,10 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const policy = options.policy ?? config.policy;
   const asked = policy === null ? NOT_ASKED : await askNamed(io, policy, options);
   const own = options.person === undefined ? [] : identitiesOfPerson(options.person, { policy, asked });
-  const fields = readKeyFlags(
-    { ...options, identity: [...own, ...(options.identity ?? [])] },
-    now,
-    { anonymous: config.authentication.anonymous, policy: asked?.policy ?? null },
-  );
+  const fields = readKeyFlags({ ...options, identity: [...own, ...(options.identity ?? [])] }, now, {
+    anonymous: config.authentication.anonymous,
+    policy: asked?.policy ?? null,
+  });
   requireKnownScopes(fields, asked ?? NOT_ASKED);
   const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
   const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;

@@ -180,9 +180,9 @@ describe('AuthZEN', () => {
       other.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
     try {
       expect(warned()).toEqual([]);
-      other.gateway.policies.activate({ policy });
+      other.gateway.policies.activate({ policy }, 'without a word');
       expect(warned()).toEqual([
-        'the action `void_invoice` means invoice:void, which is not a scope of the policy, so everybody is denied it',
+        'the action `void_invoice` means invoice:void, which is not a scope of the policy, so everybody is denied it; did you mean `invoice:read`?',
       ]);
     } finally {
       await other.dispose();

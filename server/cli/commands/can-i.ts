@@ -145,7 +145,11 @@ function refused(message: string, help?: string, cause?: unknown): CliFailure {
 function meantScope(problem: unknown): string | null {
   const { errors } = fieldsOf(problem);
   const { message } = fieldsOf(Array.isArray(errors) ? errors[0] : null);
-  return (typeof message === 'string' ? /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1] : null) ?? null;
+  return (
+    (typeof message === 'string'
+      ? /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1]
+      : null) ?? null
+  );
 }
 
 /** The code of a problem, if it has the form of one. */
