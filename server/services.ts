@@ -70,6 +70,7 @@ import { type AgeLimits, NO_AGE_LIMITS } from './policy/active/staleness.js';
 import type { PublicationRule } from './policy/open/verify-offer.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
 import { type BeginSpan, makeUnrecordedSpans } from './trace.js';
+import { warnOfUnknownScopes } from './vocabulary.js';
 import type { Watch } from './watch.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
@@ -194,6 +195,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     const { baseUrl, vocabulary } = authzen;
     log.info({ baseUrl, vocabulary: vocabulary?.digest ?? null }, 'other services may ask in the words of AuthZEN');
     for (const warning of vocabulary?.warnings ?? []) log.warn({ vocabulary: vocabulary?.digest }, warning);
+    warnOfUnknownScopes(vocabulary, policies.current().policy, log);
   }
   const shadow = makeShadow({ policies, snapshots, rule, resolveActor, clock, log });
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
@@ -214,6 +216,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   }
   policies.subscribe(({ to }) => {
     warnOfUndeclared(actors.issuers, to.policy, log);
+    warnOfUnknownScopes(authzen?.vocabulary ?? null, to.policy, log);
     if (anonymous !== null) warnOfNothingPublic(anonymous, to.policy, { at: clock.now(), log });
   });
   if (anonymous !== null) warnOfNothingPublic(anonymous, policies.current().policy, { at: clock.now(), log });

@@ -8,10 +8,14 @@ import {
   isName,
   isScopeName,
   type NamespacePath,
+  nearest,
   pathFaultText,
+  type Policy,
   type ScopeName,
+  SCOPES,
 } from '../engine/index.js';
 import { canonicalJson } from './canonical-json.js';
+import type { Logger } from './ports.js';
 
 /** What the ids of one type of resource mean. */
 export type ResourceWord =
@@ -100,7 +104,8 @@ function providerOf(word: unknown, type: string): string {
 
 function scopeOf(word: unknown, action: string): ScopeName {
   if (isScopeName(word)) return word;
-  throw new WordFault(`maps the action \`${action}\` to something that is not a scope`);
+  const hint = typeof word === 'string' ? hintOf(word, SCOPES) : '';
+  throw new WordFault(`maps the action \`${action}\` to something that is not a scope${hint}`);
 }
 
 function resourceOf(word: unknown, type: string): ResourceWord {
@@ -124,6 +129,24 @@ function pathOf(value: unknown, type: string): NamespacePath {
   const read = canonicalize(value);
   if (read.ok) return read.path;
   throw new WordFault(`has a path for \`${type}\` that is not a namespace: ${pathFaultText(read.fault)}`);
+}
+
+/** Warns of actions that everybody is denied under a policy, because it does not know their scopes. */
+export function warnOfUnknownScopes(
+  vocabulary: Vocabulary | null,
+  { name: policy, digest: snapshot, scopes }: Pick<Policy, 'name' | 'digest' | 'scopes'>,
+  log: Pick<Logger, 'warn'>,
+): void {
+  for (const [name, scope] of vocabulary?.actions ?? []) {
+    if (scopes.includes(scope)) continue;
+    const message = `the action \`${name}\` means ${scope}, which is not a scope of the policy, so everybody is denied it`;
+    log.warn({ vocabulary: vocabulary?.digest, policy, snapshot }, message + hintOf(scope, scopes));
+  }
+}
+
+function hintOf(scope: string, known: readonly ScopeName[]): string {
+  const meant = nearest(scope, known);
+  return meant === null ? '' : `; did you mean \`${meant}\`?`;
 }
 
 function sameScopes(actions: ReadonlyMap<string, ScopeName>): readonly string[] {

@@ -120,6 +120,18 @@ describe('the policy of an ERP', () => {
       '2 error: `invioce:read` is not a scope of the policy\n  help: did you mean `invoice:read`?\n',
     ],
     [
+      ['who-can', ERP, 'Invoice:approve', '/'],
+      '2 error: `Invoice:approve` is not a scope\n  help: did you mean `invoice:approve`?\n',
+    ],
+    [
+      ['prove', ERP, '--identity', 'okta:e-1', '--scope', 'invoice-approve', '--namespace', '/'],
+      '2 error: `invoice-approve` is not a scope\n  help: did you mean `invoice:approve`?\n',
+    ],
+    [
+      ['export', 'rls', ERP, '--table', 'invoices=invoices'],
+      '2 error: the policy knows no family `invoices`\n  help: did you mean `invoice`?\n',
+    ],
+    [
       [
         'explain',
         ERP,
@@ -183,10 +195,27 @@ describe('the policy of an ERP', () => {
     expect(told).toContain('`policy.yaml` declares no family `supplier`; `families: { supplier: {} }` would');
   });
 
+  it.each([
+    ['approve', 'write `invoice:approve`'],
+    ["'*:pay'", 'write `invoice:pay`'],
+    ['resource:pay', 'write `invoice:pay`'],
+    ["'badge:007'", '`policy.yaml` declares no family `badge`; `families: { badge: { actions: ["007"] } }` would'],
+  ])('says how %s is written, or declared', async (scope, told) => {
+    const folder = await changed();
+    writeFileSync(
+      join(folder, 'extra.yaml'),
+      `grants:\n  - { id: x, identity: okta:e-9, scopes: [${scope}], namespace: /companies }\n`,
+    );
+    expect(await out('check', folder)).toContain(`is not a scope\n`);
+    expect(await out('check', folder)).toContain(`help: ${told}\n`);
+  });
+
   it('may not name a family of records, nor have more than 64 scopes', async () => {
     expect(await out('check', await changed(['  supplier:', '  resource:']))).toContain('FAMILY_RESERVED');
     const actions = Array.from({ length: 60 }, (_, i) => `a${String(i)}`).join(', ');
-    expect(await out('check', await changed(['[approve, pay]', `[approve, pay, ${actions}]`]))).toMatch(/^3 [^]*64/);
+    expect(await out('check', await changed(['[approve, pay]', `[approve, pay, ${actions}]`]))).toMatch(
+      /^3 [^]*more than 64 scopes[^]*help: declare fewer families or actions/,
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import { findingAt } from './places.js';
 interface Counted {
   /** What is counted; the kind if that is left out. */
   readonly words?: string;
+  readonly help?: string;
   readonly kind: keyof EngineLimits;
   /** The declarations, each with the number that it counts as; 1 if that is left out. */
   readonly of: (document: PolicyDocument) => readonly (readonly [at: Span | null, count?: number])[];
@@ -23,6 +24,7 @@ const COUNTED: readonly Counted[] = [
   {
     kind: 'scopes',
     words: 'scopes: the ten, and `read`, `write` and the actions of each family that it declares',
+    help: 'declare fewer families or actions: one action may stand for several that the same people may always do',
     of: ({ header }) =>
       (header?.families ?? []).map(({ name, actions }, i) => [
         name,
@@ -69,7 +71,7 @@ function checkNamespaces(documents: readonly PolicyDocument[], limit: number, si
 
 function checkLimit(
   documents: readonly PolicyDocument[],
-  { kind, words = kind, of }: Counted,
+  { kind, words = kind, help = 'split the policy', of }: Counted,
   { limit, sink }: { readonly limit: number; readonly sink: Sink },
 ): void {
   let total = 0;
@@ -78,7 +80,6 @@ function checkLimit(
       total += count;
       if (total <= limit) continue;
       const message = `the policy has more than ${groupDigits(limit)} ${words}`;
-      const help = 'split the policy';
       sink.add(findingAt(document, at ?? { start: 0, end: 0 }, { code: 'LIMIT_COUNT', message, help }));
       return;
     }

@@ -7,6 +7,7 @@ import { parseScopePattern, type Vocabulary } from '../model/vocabulary.js';
 import { isName } from '../model/identity.js';
 import { refuse, type FileContext } from './context.js';
 import { firstLine, isNull, readWord, refuseNull, textsOf, type Reader } from './fields.js';
+import { quoted } from './quoting.js';
 import { list, text, value, type Value } from './shape.js';
 import { TEMPLATE_PATTERNS } from './texts.js';
 import type { Written } from './tree.js';
@@ -59,8 +60,18 @@ export function refuseScope(context: FileContext, written: Written, words: Itera
     const [message, help] = [`\`${scope}\` is for guardrails only`, `write \`${one ?? ''}\` and \`${other ?? ''}\``];
     return refuse(context, 'SCOPE_TEMPLATE_PATTERN', { at: written, message, help });
   }
-  const help = nearestHelp(scope, words) ?? scopeHelp(scope, context.words.vocabulary);
+  const { vocabulary } = context.words;
+  const help = ownersHelp(scope, vocabulary) ?? nearestHelp(scope, words) ?? scopeHelp(scope, vocabulary);
   return refuse(context, 'SCOPE_UNKNOWN', { at: written, message: `\`${scope}\` is not a scope`, help });
+}
+
+/** Of an action that stands alone, or with a family or pattern that does not have it. */
+function ownersHelp(scope: string, { families }: Vocabulary): string | undefined {
+  const [first = '', action = first, more] = scope.split(':');
+  if (more !== undefined || (first !== action && first !== '*' && !isFamily(first))) return undefined;
+  const owners = families.filter(({ actions }) => actions.includes(action));
+  if (owners.length === 0) return undefined;
+  return `write ${owners.map(({ name }) => `\`${nameOf(name, action)}\``).join(' or ')}`;
 }
 
 function scopeHelp(scope: string, { families }: Vocabulary): string {
@@ -71,12 +82,17 @@ function scopeHelp(scope: string, { families }: Vocabulary): string {
     return `the scopes of the family are ${all}`;
   }
   if (isOwnScope(scope) && action !== '')
-    return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${name}: ${actionsHelp(action)} }\` would`;
+    return `\`policy.yaml\` declares no family \`${name}\`; \`families: { ${wordText(name)}: ${actionsHelp(action)} }\` would`;
   return 'a scope is `<family>:read`, `<family>:write` or another action of a declared family; a pattern is `<family>:*`, `*:read` or `*:write`';
 }
 
 function actionsHelp(action: string): string {
-  return action === 'read' || action === 'write' ? '{}' : `{ actions: [${action}] }`;
+  return action === 'read' || action === 'write' ? '{}' : `{ actions: [${wordText(action)}] }`;
+}
+
+/** A name, in quotes if YAML would read something else. */
+function wordText(name: string): string {
+  return /^(?!(?:true|false|null|yes|no|on|off)$)[a-z]/.test(name) ? name : quoted(name);
 }
 
 const readTexts = textsOf('a scope', readWord);

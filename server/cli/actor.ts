@@ -60,25 +60,35 @@ export interface AskingActor {
   readonly namespaceRestrictions: readonly string[] | null;
 }
 
-/**
- * Without the identities of `--person`, which the policy knows (`completeActor`). Throws `CliFailure` with exit status 2
- * for something that is not an identity or not a scope.
- */
-export function readActor(options: ActorOptions): AskingActor {
+/** What the policy has still to say something about: `completeActor`. */
+export interface TypedActor extends Omit<AskingActor, 'person' | 'credentialScopes'> {
+  readonly credentialScopes: readonly string[] | null;
+}
+
+/** Throws `CliFailure` with exit status 2 for something that is not an identity. */
+export function readActor(options: ActorOptions): TypedActor {
   const { as = [], credentialScopes, restrict } = options;
   return {
     identities: as.map(readIdentity),
-    credentialScopes: credentialScopes === undefined ? null : splitList(credentialScopes).map(readScope),
+    credentialScopes: credentialScopes === undefined ? null : splitList(credentialScopes),
     namespaceRestrictions: restrict === undefined ? null : splitList(restrict),
   };
 }
 
-/** The actor with the identities of the person, or with the name of whoever has them. Throws `CliFailure` 2. */
-export function completeActor(actor: AskingActor, { person }: ActorOptions, policy: NamedPolicy): AskingActor {
-  const whole = person === undefined ? [] : identitiesOf(person, policy);
+/**
+ * The actor with the identities of the person, or with the name of whoever has them, and with scopes that the policy knows.
+ * Throws `CliFailure` 2.
+ */
+export function completeActor(
+  actor: TypedActor,
+  { person }: ActorOptions,
+  named: NamedPolicy & { readonly policy: Words },
+): AskingActor {
+  const whole = person === undefined ? [] : identitiesOf(person, named);
   const identities = [...whole, ...actor.identities];
-  const name = person ?? personWith(identities, policy.set);
-  return { ...actor, identities, ...(name === undefined ? {} : { person: name }) };
+  const name = person ?? personWith(identities, named.set);
+  const credentialScopes = actor.credentialScopes?.map((text) => requireScope(named.policy, text)) ?? null;
+  return { ...actor, identities, credentialScopes, ...(name === undefined ? {} : { person: name }) };
 }
 
 /** Scopes and namespaces may be joined by commas, because neither contains one. */
@@ -95,25 +105,32 @@ export function readIdentity(text: string): Identity {
   );
 }
 
+/** Of whichever policy it is asked about. `requireScope` is for one that is open. */
 export function readScope(text: string): ScopeName {
   if (isScopeName(text)) return text;
-  const near = nearest(text, SCOPES);
-  throw usage(
-    `\`${text}\` is not a scope`,
-    near === null ? `scopes are ${SCOPES.join(', ')}` : `did you mean \`${near}\`?`,
-  );
+  throw usage(`\`${text}\` is not a scope`, scopeHelp(text));
 }
 
+type Words = Pick<Policy, 'scopes'>;
+
 /** Throws `CliFailure` 2 for a scope that the policy does not know. */
-export function requireScopes({ scopes }: Pick<Policy, 'scopes'>, named: readonly string[]): void {
-  for (const text of named) {
-    if (scopes.some((scope) => scope === text)) continue;
-    const near = nearest(text, scopes);
-    throw usage(
-      `\`${text}\` is not a scope of the policy`,
-      near === null ? `scopes are ${scopes.join(', ')}` : `did you mean \`${near}\`?`,
-    );
-  }
+export function requireScope(policy: Words, text: string): ScopeName {
+  const known = policy.scopes.find((scope) => scope === text);
+  if (known !== undefined) return known;
+  throw usage(notAScope(text), scopeHelp(text, policy));
+}
+
+/** Another policy may declare what has the form of a scope. */
+export function notAScope(text: string): string {
+  return `\`${text}\` is not a scope${isScopeName(text) ? ' of the policy' : ''}`;
+}
+
+/** What was meant, or what there is. Without a policy, only the ten are known. */
+export function scopeHelp(text: string, policy: Words | null = null): string {
+  const known = policy?.scopes ?? SCOPES;
+  const near = nearest(text, known);
+  if (near !== null) return `did you mean \`${near}\`?`;
+  return `scopes are ${known.join(', ')}${policy === null ? ', and those of the families that the policy declares' : ''}`;
 }
 
 export function readNamespace(text: string): NamespacePath {

@@ -1,6 +1,6 @@
 // What `keys create|list|revoke` do in the store: turning flags into the request for a new key, and printing keys. This
 // file does not know how the commands are declared.
-import { formatInstant, type Instant, nearest, scopeNames, SCOPES } from '../../engine/index.js';
+import { formatInstant, type Instant, scopeNames } from '../../engine/index.js';
 import { eventCredential } from '../audit/event-key.js';
 import type { AnonymousSettings } from '../auth/anonymous.js';
 import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js';
@@ -9,6 +9,7 @@ import { isKeyId } from '../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../auth/new-key.js';
 import { showKey, type ShownKey } from '../auth/shown-key.js';
 import { readSecrets } from '../db/secrets.js';
+import { scopeHelp } from './actor.js';
 import { atPolicy } from './at-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
@@ -46,8 +47,15 @@ export interface KeyFlags {
   readonly monitor?: true;
 }
 
-/** Throws `CliFailure` 2 with every fault. */
-export function readKeyFlags(flags: KeyFlags, now: Instant, anonymous: AnonymousSettings | null = null): NewKey {
+/** Throws `CliFailure` 2 with every fault. The policy, if it is known, has words for what was meant. */
+export function readKeyFlags(
+  flags: KeyFlags,
+  now: Instant,
+  {
+    anonymous,
+    policy,
+  }: { readonly anonymous: AnonymousSettings | null; readonly policy: Asked['policy'] } = NOTHING_ELSE,
+): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
     identities: flags.identity ?? [],
@@ -60,8 +68,10 @@ export function readKeyFlags(flags: KeyFlags, now: Instant, anonymous: Anonymous
   };
   const read = readNewKey(request, now, anonymous);
   if (read.ok) return read.key;
-  throw notCreated(read.faults.map((fault) => faultText(fault, request)));
+  throw notCreated(read.faults.map((fault) => faultText(fault, request, policy)));
 }
+
+const NOTHING_ELSE = { anonymous: null, policy: null } as const;
 
 function notCreated(faults: readonly string[]): CliFailure {
   const text = faults.map((fault) => escapeText(fault)).join('\n');
@@ -78,9 +88,7 @@ function requireKnownScopes({ scopes }: Pick<NewKey, 'scopes'>, { policy }: Aske
   const unknown = scopeNames(scopes).filter((scope) => !policy.scopes.includes(scope));
   if (unknown.length === 0) return;
   throw notCreated(
-    unknown.map(
-      (scope) => `${FLAGS.scopes} \`${scope}\`: is not a scope of the policy${meantScope(scope, policy.scopes)}`,
-    ),
+    unknown.map((scope) => `${FLAGS.scopes} \`${scope}\`: is not a scope of the policy; ${scopeHelp(scope, policy)}`),
   );
 }
 
@@ -95,16 +103,11 @@ const FLAGS: Readonly<Record<keyof KeyRequest, string>> = {
   monitor: '--monitor',
 };
 
-function faultText({ field, index, message }: KeyFault, request: KeyRequest): string {
+function faultText({ field, index, message }: KeyFault, request: KeyRequest, policy: Asked['policy']): string {
   const list = request[field];
   const given = index === null || !Array.isArray(list) ? null : String(list[index]);
   const place = given === null ? FLAGS[field] : `${FLAGS[field]} \`${given}\``;
-  return `${place}: ${message}${field === 'scopes' && given !== null ? meantScope(given) : ''}`;
-}
-
-function meantScope(given: string, scopes: readonly string[] = SCOPES): string {
-  const meant = nearest(given, scopes);
-  return meant === null ? `; they are ${scopes.join(', ')}` : `; did you mean \`${meant}\`?`;
+  return `${place}: ${message}${field === 'scopes' && given !== null ? `; ${scopeHelp(given, policy)}` : ''}`;
 }
 
 export type KeysOptions = SettingFlags & { readonly format: Format };
@@ -115,11 +118,10 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const policy = options.policy ?? config.policy;
   const asked = policy === null ? NOT_ASKED : await askNamed(io, policy, options);
   const own = options.person === undefined ? [] : identitiesOfPerson(options.person, { policy, asked });
-  const fields = readKeyFlags(
-    { ...options, identity: [...own, ...(options.identity ?? [])] },
-    now,
-    config.authentication.anonymous,
-  );
+  const fields = readKeyFlags({ ...options, identity: [...own, ...(options.identity ?? [])] }, now, {
+    anonymous: config.authentication.anonymous,
+    policy: asked?.policy ?? null,
+  });
   requireKnownScopes(fields, asked ?? NOT_ASKED);
   const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
   const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;

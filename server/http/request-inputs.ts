@@ -20,11 +20,12 @@ export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<s
     if (found.has(name)) throw misshapen(`the query parameter ${name} appears twice`);
     found.set(name, decode(cut < 0 ? '' : part.slice(cut + 1)));
   }
-  for (const [name, { required, pattern, description }] of Object.entries(input)) {
+  for (const [name, { required, pattern, description, form }] of Object.entries(input)) {
     const value = found.get(name);
     if (value === undefined && required) throw misshapen(`the query parameter ${name} is required`);
     if (value !== undefined && !pattern.test(value)) {
-      throw misshapen(`the query parameter ${name} does not have the documented form: ${description}`);
+      const fault = form === undefined ? `does not have the documented form: ${description}` : `must ${form}`;
+      throw misshapen(`the query parameter ${name} ${fault}`);
     }
   }
   return found;

@@ -38,7 +38,14 @@ export type NamedHeader = 'if-match' | 'idempotency-key' | 'if-none-match';
 export type QueryInput = Readonly<
   Record<
     string,
-    { readonly required: boolean; readonly pattern: RegExp; readonly description: string; readonly example: string }
+    {
+      readonly required: boolean;
+      readonly pattern: RegExp;
+      /** What the pattern asks for, where a client should be told: it continues "must". */
+      readonly form?: string;
+      readonly description: string;
+      readonly example: string;
+    }
   >
 >;
 

@@ -166,6 +166,10 @@ describe('the scopes of one key', () => {
           'error: the key was not created\n--scope `ticket:clsoe`: is not a scope of the policy; did you mean `ticket:close`?\n',
         ]);
       }
+      const shouted = await keys(...create('--identity', 'orcid:ana', '--scope', 'Ticket:close', '--policy', policy));
+      expect(shouted.stderr).toBe(
+        'error: the key was not created\n--scope `Ticket:close`: is not a scope; did you mean `ticket:close`?\n',
+      );
       const ran = await keys(
         ...create('--identity', 'orcid:ana', '--scope', 'ticket:close,resource:read', '--policy', policy),
         ...['--format', 'json'],

@@ -93,6 +93,18 @@ it('has no records of them, and says so', async () => {
   }
 });
 
+it('has no changes of them, and says so', async () => {
+  const key = (await open.key({ actor: 'ann', identities: [ANN] })).text;
+  for (const families of ['invoice', 'resource,invoice']) {
+    const path = `/api/v1/changes?families=${families}`;
+    const { status, json } = await call(open.port, { method: 'GET', path, key });
+    expect([status, JSON.stringify(json)]).toEqual([
+      400,
+      expect.stringContaining('process-run: there are records of these families only'),
+    ]);
+  }
+});
+
 it('has no routes for them', async () => {
   const key = (await open.key({ actor: 'ann', identities: [ANN] })).text;
   const body = { namespace: '/emea', name: 'INV-1' };
@@ -147,12 +159,36 @@ describe('can-i', () => {
     expect(await canI('invoice:read')).toEqual([7, 'no: invoice:read /emea/de\n']);
     expect(await canI('invoice:aprove')).toEqual([
       2,
-      'error: `invoice:aprove` is not a scope of the policy; did you mean `invoice:approve`?\n',
+      'error: `invoice:aprove` is not a scope of the policy\n  help: did you mean `invoice:approve`?\n',
+    ]);
+    expect(await canI('Invoice:approve')).toEqual([
+      2,
+      'error: `Invoice:approve` is not a scope\n  help: did you mean `invoice:approve`?\n',
     ]);
   });
 });
 
 describe('AuthZEN', () => {
+  it('warns of names that mean scopes which the policy does not know, now and under the next policy', async () => {
+    const own = { name: 'invoice', actions: ['approve', 'pay', 'void'], description: null };
+    const next = snapshotOf([[ANN, '/emea', ['invoice:read', 'invoice:void']]], 'erp', [own]);
+    const other = await openGateway({
+      ...{ db, mode: { kind: 'serve', policy: next.policy } },
+      authzen: { baseUrl: BASE_URL, vocabulary: vocabularyOf(WORDS) },
+    });
+    const warned = (): readonly string[] =>
+      other.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    try {
+      expect(warned()).toEqual([]);
+      other.gateway.policies.activate({ policy }, 'without a word');
+      expect(warned()).toEqual([
+        'the action `void_invoice` means invoice:void, which is not a scope of the policy, so everybody is denied it; did you mean `invoice:read`?',
+      ]);
+    } finally {
+      await other.dispose();
+    }
+  });
+
   const say = async (path: string, body: object, { port } = open): Promise<unknown> => {
     const said = await ask(port, path, { body, key: portal });
     expect(said.status).toBe(200);

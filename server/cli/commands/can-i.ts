@@ -42,12 +42,6 @@ interface Question {
 }
 
 async function canI(io: CliIo, { scope, namespace }: Question, options: Options): Promise<void> {
-  const { isScopeName, nearest, SCOPES } = await import('../../../engine/index.js');
-  if (!isScopeName(scope)) {
-    const meant = nearest(scope, SCOPES);
-    const help = meant === null ? `the scopes are ${SCOPES.join(', ')}` : `did you mean \`${meant}\`?`;
-    throw usage(`\`${scope}\` is not a scope`, help);
-  }
   const credential = await readCredential(io, options.keyFile);
   const held = await askGateway(options.url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
@@ -116,7 +110,11 @@ async function askGateway(base: string, { scope, namespace }: Question, credenti
   const held = answer.status === 200 && read.ok ? permissionsOf(read.value) : null;
   if (held !== null) return held;
   const code = read.ok ? codeOf(read.value) : null;
-  if (code === 'request.schema') throw usage(`\`${scope}\` ${aboutScope(read.ok ? read.value : null)}`);
+  if (code === 'request.schema') {
+    const meant = meantScope(read.ok ? read.value : null);
+    const { notAScope } = await import('../actor.js');
+    throw usage(notAScope(scope), meant === null ? undefined : `did you mean \`${meant}\`?`);
+  }
   if (code === 'namespace.invalid') throw usage(`\`${namespace}\` is not the path of a namespace`);
   const status = `${String(answer.status)}${code === null ? '' : ` ${code}`}`;
   const help = answer.status === 401 ? 'give a key or token that this gateway accepts with --key-file' : undefined;
@@ -143,12 +141,15 @@ function refused(message: string, help?: string, cause?: unknown): CliFailure {
   return new CliFailure(EXIT.precondition, { code: 'can-i.gateway', message }, detail);
 }
 
-/** What a gateway says of a scope that its policy does not know. */
-function aboutScope(problem: unknown): string {
+/** What a gateway takes a scope for that its policy does not know. */
+function meantScope(problem: unknown): string | null {
   const { errors } = fieldsOf(problem);
   const { message } = fieldsOf(Array.isArray(errors) ? errors[0] : null);
-  const meant = typeof message === 'string' ? /did you mean ([a-z-]+:[a-z-]+)\?/.exec(message)?.[1] : undefined;
-  return `is not a scope of the policy${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`;
+  return (
+    (typeof message === 'string'
+      ? /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1]
+      : null) ?? null
+  );
 }
 
 /** The code of a problem, if it has the form of one. */

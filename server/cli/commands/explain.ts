@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { ClosingEdit, Edit } from '../../../engine/compiler.js';
 import type { AnyEdit } from '../../policy/explanation-json.js';
-import { type ActorOptions, completeActor, notesOn, readActor, requireScopes, withActorOptions } from '../actor.js';
+import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
 import { EXIT } from '../exit-codes.js';
@@ -80,8 +80,7 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
   const { policy, source, set, sources } = await openPolicy(io, path, 'study');
-  const actor = completeActor(typed, options, { set, shown: path });
-  requireScopes(policy, actor.credentialScopes ?? []);
+  const actor = completeActor(typed, options, { set, shown: path, policy });
   const request = { ...actor, scope, context, target, at };
   requireSnapshot(options, policy.digest, path);
   const explained = engine.explain(policy, request);

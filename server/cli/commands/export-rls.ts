@@ -32,7 +32,7 @@ export function defineExportRls(command: Command, io: CliIo): void {
 }
 
 async function exportRls(io: CliIo, path: string, { table = [], schema }: Options): Promise<void> {
-  const [{ openPolicy }, { rlsScript }, { policyRows }, { vocabularyOf }] = await Promise.all([
+  const [{ openPolicy }, { rlsScript }, { policyRows }, { nearest, vocabularyOf }] = await Promise.all([
     import('../open-policy.js'),
     import('../../export/rls-script.js'),
     import('../../../engine/compiler.js'),
@@ -53,10 +53,14 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Option
         'write them like `sales.invoice:place=invoice`',
       );
     if (!families.includes(family))
-      throw usage(`the policy knows no family \`${family}\``, `it knows ${families.join(', ')}`);
+      throw usage(`the policy knows no family \`${family}\``, meantFamily(nearest(family, families), families));
     return { table: name, column, family };
   });
   const about = `Row-level security of the policy ${policy.name}, ${policy.digest}. Made by \`bailiwick export rls\`; run it again for another policy.`;
   for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
     if (!isClosed(io.stdout)) await write(io.stdout, text);
+}
+
+function meantFamily(meant: string | null, families: readonly string[]): string {
+  return meant === null ? `it knows ${families.join(', ')}` : `did you mean \`${meant}\`?`;
 }

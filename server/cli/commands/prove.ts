@@ -1,6 +1,6 @@
 // `bailiwick prove <policy>`: a proof that one identity holds a scope, or does not, that needs no policy to be checked.
 import type { Command } from 'commander';
-import { noteOnPlace, notesOn, readIdentity, readNamespace, readScope, requireScopes } from '../actor.js';
+import { noteOnPlace, notesOn, readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
@@ -43,14 +43,13 @@ async function prove(io: CliIo, path: string, options: Options): Promise<void> {
     import('../open-policy.js'),
     import('../render/answers.js'),
   ]);
-  const question = {
+  const asked = {
     identity: readIdentity(options.identity),
-    scope: readScope(options.scope),
     namespace: readNamespace(options.namespace),
     at: await instantOption(options.at),
   };
   const { policy } = await openPolicy(io, path, 'study');
-  requireScopes(policy, [question.scope]);
+  const question = { ...asked, scope: requireScope(policy, options.scope) };
   const proof = proveAccess(policy, question);
   const text = `${JSON.stringify(proof)}\n`;
   const { output, format } = options;

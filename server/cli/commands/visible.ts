@@ -9,7 +9,7 @@ import {
   completeActor,
   notesOn,
   readActor,
-  requireScopes,
+  requireScope,
   withActorOptions,
 } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
@@ -71,8 +71,8 @@ async function visible(io: CliIo, path: string, options: Options): Promise<void>
   const at = await instantOption(options.at);
   const typed = readActor(options);
   const { policy, source, set } = await openPolicy(io, path, 'study');
-  const actor = completeActor(typed, options, { set, shown: path });
-  requireScopes(policy, [`${family}:${action}`, ...(actor.credentialScopes ?? [])]);
+  requireScope(policy, `${family}:${action}`);
+  const actor = completeActor(typed, options, { set, shown: path, policy });
   const answer = answerOf(engine, policy, { ...actor, family, action, reach, namespace, at });
   if (format === 'json') {
     const lists =

@@ -1,6 +1,6 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
-import { noteOnPlace, readNamespace, readScope, requireScopes } from '../actor.js';
+import { noteOnPlace, readNamespace, requireScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { personsOf } from '../people.js';
@@ -46,13 +46,9 @@ async function whoCan(
     import('../../../engine/index.js'),
     import('../open-policy.js'),
   ]);
-  const request = {
-    scope: readScope(asked.scope),
-    namespace: readNamespace(asked.namespace),
-    at: await instantOption(at),
-  };
+  const place = { namespace: readNamespace(asked.namespace), at: await instantOption(at) };
   const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
-  requireScopes(policy, [request.scope]);
+  const request = { scope: requireScope(policy, asked.scope), ...place };
   const persons = set === null ? new Map<string, string>() : personsOf(set);
   const holders = engine.whoCan(policy, request).map(({ identity, grants }) => {
     const person = persons.get(identity);

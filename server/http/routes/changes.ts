@@ -49,6 +49,7 @@ export function changesRoute(feed: Feed): ActorRoute {
         families: {
           required: false,
           pattern: new RegExp(`^(?:${ONE_FAMILY})(?:,(?:${ONE_FAMILY}))*$`),
+          form: `name families, joined by commas, among ${FAMILIES.join(', ')}: there are records of these families only`,
           description: 'Shows changes of these families, joined by commas. Unless set, of all.',
           example: 'resource,process-run',
         },
