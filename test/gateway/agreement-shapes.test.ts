@@ -62,7 +62,7 @@ describeOnStores('the shapes of a statement', (store) => {
     ]);
     const runs = testRuns({ usual: 12, deep: 30 });
     // Pages of several hundred roots take long, on the embedded engine most.
-    const every = times({ usual: store.name === 'postgres' ? 2 : 5, deep: 1 });
+    const every = times({ usual: store.name === 'postgres' ? 2 : 4, deep: 1 });
     const told = stopwatch(`agreement of shapes on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, async ({ records, cases, crowd }) => {

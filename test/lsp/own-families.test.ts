@@ -2,14 +2,14 @@
 import { expect, it } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
 import { choicesAt } from '../../server/authoring/complete.js';
-import { makeFolderChecker } from '../../server/lsp/policy-folder.js';
+import { type CheckedFolder, makeFolderChecker } from '../../server/lsp/policy-folder.js';
 import { fromRoot } from '../support/root.js';
 
 const completed = async (file: string, text: string): Promise<readonly string[]> => {
-  const { value: checked } = await makeFolderChecker(fromRoot('docs/examples/erp'))
-    .check(new Map(), instantOf(0))
-    .next();
-  if (checked === undefined) throw new Error('a check has a first step');
+  let checked: CheckedFolder | null = null;
+  for await (const step of makeFolderChecker(fromRoot('docs/examples/erp')).check(new Map(), instantOf(0)))
+    checked = step;
+  if (checked === null) throw new Error('a check has steps');
   expect(checked.diagnostics).toEqual([]);
   const lines = text.split('\n');
   const place = { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };

@@ -115,13 +115,16 @@ function parametersOf(route: Route): Operation['parameters'] {
     if (part === undefined) throw new Error(`no words for {${name}} in ${path}`);
     return { name, in: 'path', required: true, ...part, ...(example === undefined ? {} : { example }) };
   });
-  const query = Object.entries(input.query ?? {}).map(([name, { required, pattern, ...words }]): Parameter => ({
-    name,
-    in: 'query',
-    required,
-    schema: { type: 'string', pattern: pattern.source },
-    ...words,
-  }));
+  const query = Object.entries(input.query ?? {}).map(
+    ([name, { required, pattern, description, example }]): Parameter => ({
+      name,
+      in: 'query',
+      required,
+      schema: { type: 'string', pattern: pattern.source },
+      description,
+      example,
+    }),
+  );
   const headers = (input.headers ?? []).map((name): Parameter => ({
     in: 'header',
     required: true,
