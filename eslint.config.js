@@ -7,14 +7,12 @@ import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 const root = import.meta.dirname;
-const table = JSON.parse(readFileSync(`${root}/test/architecture.json`, 'utf8')).imports;
+const { common, imports: table } = JSON.parse(readFileSync(`${root}/test/architecture.json`, 'utf8'));
 
-const inFolder = (path, pattern) =>
-  pattern === 'server/*.ts'
-    ? /^server\/[^/]+\.ts$/.test(path)
-    : pattern.endsWith('/')
-      ? path.startsWith(pattern)
-      : path === pattern;
+const inFolder = (path, pattern) => {
+  if (pattern === 'common') return common.some((one) => inFolder(path, one));
+  return pattern.endsWith('/') ? path.startsWith(pattern) : path === pattern;
+};
 const inPackage = (name, pattern) =>
   pattern === '*' || name === pattern || name.startsWith(pattern.endsWith(':') ? pattern : `${pattern}/`);
 

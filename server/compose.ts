@@ -19,7 +19,7 @@ import type { Services } from './http/pipeline.js';
 import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';
-import type { Watch } from './watch.js';
+import type { Watch } from './lib/poller.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
 export { AuthenticationError } from './auth/authenticators.js';

@@ -68,10 +68,10 @@ import { joinPeers } from './policy/store/peers.js';
 import { makeShadow, type Shadow } from './shadow/shadow.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/active/staleness.js';
 import type { PublicationRule } from './policy/open/verify-offer.js';
-import { type Clock, type Logger, makeIdSource, systemClock } from './ports.js';
-import { type BeginSpan, makeUnrecordedSpans } from './trace.js';
-import { warnOfUnknownScopes } from './vocabulary.js';
-import type { Watch } from './watch.js';
+import { type Clock, type Logger, makeIdSource, systemClock } from './lib/ports.js';
+import { type BeginSpan, makeUnrecordedSpans } from './telemetry/trace.js';
+import { warnOfUnknownScopes } from './asking/vocabulary.js';
+import type { Watch } from './lib/poller.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode =

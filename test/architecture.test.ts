@@ -14,6 +14,7 @@ interface Row {
 }
 
 interface Architecture {
+  readonly common: readonly string[];
   readonly imports: readonly Row[];
   readonly importedBy: Readonly<Record<string, readonly string[]>>;
   readonly typeCircles: readonly string[];
@@ -80,7 +81,7 @@ const isLocal = (target: string): boolean => target.endsWith('.ts');
 
 function matches(target: string, pattern: string): boolean {
   if (pattern === '*') return true;
-  if (pattern === 'server/*.ts') return /^server\/[^/]+\.ts$/.test(target);
+  if (pattern === 'common') return RULES.common.some((one) => matches(target, one));
   if (pattern.endsWith('/') || pattern.endsWith(':')) return target.startsWith(pattern);
   return target === pattern || (!isLocal(target) && target.startsWith(`${pattern}/`));
 }

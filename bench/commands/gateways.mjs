@@ -12,7 +12,7 @@ import { NO_CORS } from '../../dist/server/http/cors.js';
 import { anyHost } from '../../dist/server/http/host-guard.js';
 import { bindTcp } from '../../dist/server/http/http-server.js';
 import { peerWithoutConnection } from '../../dist/server/http/message.js';
-import { makeIdSource, systemClock } from '../../dist/server/ports.js';
+import { makeIdSource, systemClock } from '../../dist/server/lib/ports.js';
 import { measureRate } from './thread.mjs';
 import { writeInOneStatement, writeInTrips } from './parts.mjs';
 import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';

@@ -13,7 +13,7 @@ import { makeKeyAuthenticators } from '../../dist/server/auth/key-authenticator.
 import { startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { bindTcp } from '../../dist/server/http/http-server.js';
-import { makeIdSource } from '../../dist/server/ports.js';
+import { makeIdSource } from '../../dist/server/lib/ports.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
 import { itemsJson } from '../../dist/server/query/page-statement.js';
 

@@ -10,9 +10,9 @@ import {
   type RawActor,
   scopeSetOf,
 } from '../../engine/index.js';
-import { decodeActor, type Question, QuestionFault, fields, readQuestion } from '../decide-question.js';
-import { isObject } from '../json.js';
-import { pointerTo } from '../json.js';
+import { decodeActor, type Question, QuestionFault, fields, readQuestion } from '../asking/decide-question.js';
+import { isObject } from '../json/strict-json.js';
+import { pointerTo } from '../json/strict-json.js';
 import { ASK_LIMITS } from '../limits/http.js';
 import { ApiProblem, type ProblemError } from '../problem.js';
 import { digest, identity, scope } from './answer-schemas.js';

@@ -5,7 +5,7 @@ import type { ProblemCode } from '../problem.js';
 import { collectFaults, type Place, throwIfAny } from './faults.js';
 import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 import { nearest } from '../../engine/index.js';
 
 export interface ObjectSchema extends JsonSchema {

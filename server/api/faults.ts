@@ -1,5 +1,5 @@
 // Collects what is wrong with a body: every fault with its place, and none with a value of the input (docs/errors.md).
-import { pointerTo } from '../json.js';
+import { pointerTo } from '../json/strict-json.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 

@@ -10,7 +10,7 @@ import { type Instant, parseInstant } from '../../engine/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
-import { syncFolder } from '../whole-file.js';
+import { syncFolder } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface ArchiveOptions {

@@ -2,7 +2,7 @@
 // a trace (docs/audit.md "The chain"). Pure: turns an event into a line, and a line into an event.
 import { hash } from 'node:crypto';
 import type { AuditEvent } from './event.js';
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 
 /** The end of a log, which the next event continues. */
 export interface Head {

@@ -19,7 +19,7 @@ import {
   visibilityAs,
   visibilityDigest,
 } from '../../engine/index.js';
-import { canonicalRequest } from '../about-others.js';
+import { canonicalRequest } from '../asking/about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { type AccessAsked, askedOf, type CopyAsked, eventSubject, type EventSubject, type Operation } from './event.js';
 import type { ShownIds } from './listed.js';

@@ -3,7 +3,7 @@
 // each is appended exactly once.
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import { type Head, readLine } from './chain.js';
 import { isStoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';

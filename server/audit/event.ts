@@ -37,7 +37,7 @@ import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Listed, RecordsHeld } from './listed.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { maskCredentials } from '../mask.js';
+import { maskCredentials } from '../lib/mask.js';
 
 export type EventKind = 'command' | 'query' | 'refusal' | 'authentication' | 'admin';
 export type Outcome = 'allowed' | 'denied' | 'failed';

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { syncFolder } from '../whole-file.js';
+import { syncFolder } from '../lib/whole-file.js';
 
 export interface AppendFile {
   /** Appends. May write fewer bytes than given, for example on a full disk. */

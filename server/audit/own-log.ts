@@ -3,12 +3,12 @@
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { createLockFolder, type HeldLock, readLock, stillOwns, takeLock } from '../db/embedded/owner-lock.js';
+import { createLockFolder, type HeldLock, readLock, stillOwns, takeLock } from '../lib/owner-lock.js';
 import { codeOf } from '../db/failures.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
-import { syncFolder } from '../whole-file.js';
+import { syncFolder } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface OwnedLog {

@@ -16,9 +16,9 @@ import {
   scopeSetOf,
   unrestrictedPolicy,
 } from '../../engine/index.js';
-import { boundsOf, decideWithin, mayAskOf } from '../about-others.js';
+import { boundsOf, decideWithin, mayAskOf } from '../asking/about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { makeRecent, type Recent } from '../recent.js';
+import { makeRecent, type Recent } from '../lib/lru-cache.js';
 import { cite, requestOf } from './cite.js';
 import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from './event.js';
 import type { StoredEvent } from './event-schema.js';

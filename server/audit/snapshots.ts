@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { writeWholeFile } from '../whole-file.js';
+import { writeWholeFile } from '../lib/whole-file.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;
 

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Database } from '../db/database.js';
-import type { Clock, IdSource, Logger } from '../ports.js';
+import type { Clock, IdSource, Logger } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
 import { AuditError } from './audit-error.js';
 import { type Head, readLine } from './chain.js';

@@ -2,7 +2,7 @@
 // disk, whatever fails. If a write or fsync of a file fails, the file is cut back to what is known to be on the disk
 // and abandoned, and the log goes on in a new file.
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import { type Head, link } from './chain.js';
 import { type PreparedEvent, sealEvent } from './prepare-event.js';
 import type { AppendFile, FileLayer } from './file-layer.js';

@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem, type AuthenticationFault } from '../problem.js';
-import type { TraceHeaders } from '../trace.js';
+import type { TraceHeaders } from '../telemetry/trace.js';
 
 export interface Evidence {
   /** The token of `Authorization: Bearer`. Null without that header, empty if the header holds no such token. */

@@ -1,7 +1,7 @@
 // Every way to authenticate that the settings open, and what must be right about it before the first request. To add
 // one, add its file, its settings and its line here.
 import { FAMILIES, formatIdentity, type Instant, type Policy, ROOT, visibility } from '../../engine/index.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import type { AnonymousSettings } from './anonymous.js';
 import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
 import { type CertificateSettings, makeCertificateAuthenticator } from './certificate-authenticator.js';

@@ -1,6 +1,6 @@
 // The secret of a client at a token's issuer. A file holds it and nothing else.
 import { TOKEN_LIMITS } from '../limits/credentials.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
+import { readSmallFile, SmallFileError } from '../lib/small-file.js';
 
 /** `message` continues a sentence that begins with the name of the file. */
 export class ClientSecretError extends Error {

@@ -1,7 +1,7 @@
 // A JSON Web Token before anything in it is trusted: a single spelling for each token (RFC 7515 compact, canonical
 // base64url), strict JSON without duplicate members, and from its header only what an issuer's settings can check. Its
 // claims are read elsewhere.
-import { parseStrictJson } from '../json.js';
+import { parseStrictJson } from '../json/strict-json.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { notValid } from './authenticator.js';
 

@@ -3,7 +3,7 @@
 // gives the same fingerprints.
 import { createHmac, createSecretKey } from 'node:crypto';
 import { KEY_LIMITS } from '../limits/credentials.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import type { RequestActor } from './request-actor.js';
 
 /** `id` identifies the credential: for a key it is the key's id, for others the parts that name it, as JSON. */

@@ -4,12 +4,12 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
-import { OutgoingError, send } from '../outgoing.js';
-import { makeRecent } from '../recent.js';
+import { OutgoingError, send } from '../net/outgoing.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import { type Authenticator, type Evidence, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
-import type { TraceHeaders } from '../trace.js';
+import type { TraceHeaders } from '../telemetry/trace.js';
 import { type Claims, isCompact, readCompactToken } from './compact-token.js';
 import { isKeyText } from './key-text.js';
 import type { AuthenticatorTools } from './oidc-authenticator.js';

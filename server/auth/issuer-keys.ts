@@ -3,10 +3,10 @@
 // issuer for some time.
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
-import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../outgoing.js';
-import type { Clock, Logger } from '../ports.js';
-import { type Reach, reachFrom } from '../reach.js';
-import type { TraceHeaders } from '../trace.js';
+import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../net/outgoing.js';
+import type { Clock, Logger } from '../lib/ports.js';
+import { type Reach, reachFrom } from '../net/addresses.js';
+import type { TraceHeaders } from '../telemetry/trace.js';
 import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
 
 export interface IssuerKeysOptions {

@@ -4,8 +4,8 @@
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
-import type { Logger } from '../ports.js';
-import { makeRecent } from '../recent.js';
+import type { Logger } from '../lib/ports.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
 import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import { noteKeyUse, type StoredKey } from './api-keys.js';

@@ -1,7 +1,7 @@
 // The keys of an issuer's key set (RFC 7517) that can verify a signature with an algorithm that the settings name. The
 // algorithm always comes from the settings, even if a key names none. Keys that do not fit are left out.
 import { type CryptoKey, importJWK, type JWK } from 'jose';
-import { isObject, parseStrictJson } from '../json.js';
+import { isObject, parseStrictJson } from '../json/strict-json.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 
 /** The algorithms that the settings may allow. Each is a public-key algorithm with one kind of key. */

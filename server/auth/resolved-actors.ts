@@ -3,7 +3,7 @@
 // exactly the same identities, scopes and restrictions, so a credential that changes cannot make it wrong.
 import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { makeRecent, type Recent } from '../recent.js';
+import { makeRecent, type Recent } from '../lib/lru-cache.js';
 import type { RequestActor } from './request-actor.js';
 
 export type ActorResolver = (policy: Policy, actor: RequestActor) => ResolvedActor;

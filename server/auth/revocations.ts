@@ -2,9 +2,9 @@
 // unreadable, nobody is let back in: its last content stays in force.
 import { stat } from 'node:fs/promises';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
-import type { Logger } from '../ports.js';
-import { readSmallFile, SmallFileError, systemCodeOf } from '../small-file.js';
-import { type Watch, watchEvery } from '../watch.js';
+import type { Logger } from '../lib/ports.js';
+import { readSmallFile, SmallFileError, systemCodeOf } from '../lib/small-file.js';
+import { type Watch, watchEvery } from '../lib/poller.js';
 
 export interface Revocations extends Watch {
   readonly has: (fingerprint: string) => boolean;

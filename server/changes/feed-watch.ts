@@ -3,8 +3,8 @@
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
-import type { Logger } from '../ports.js';
-import { type NewsWatch, watchEvery } from '../watch.js';
+import type { Logger } from '../lib/ports.js';
+import { type NewsWatch, watchEvery } from '../lib/poller.js';
 import {
   feedState,
   type FeedState,

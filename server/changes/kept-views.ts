@@ -3,7 +3,7 @@ import type { Family, Visible } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import { readView, type View, viewText } from './view.js';
 
 export interface KeptViews {

@@ -1,7 +1,7 @@
 // How commands ask a running gateway one thing and wait for its answer. An answer that is not a gateway's is not trusted.
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/index.js';
-import { parseStrictJson } from '../json.js';
+import { parseStrictJson } from '../json/strict-json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { type AdminDoor, adminDoor, type AdminFlags, reasonOf, unreachable } from './admin-door.js';

@@ -9,7 +9,7 @@ import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } fr
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { SigningError } from '../signing/signing-error.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
+import { readSmallFile, SmallFileError } from '../lib/small-file.js';
 
 /** A finding about the file of one setting, by the setting's key. */
 export interface FileFinding {

@@ -7,7 +7,7 @@ import type { Population, ReviewRow } from '../review/population.js';
 import { readPopulation } from '../review/read-population.js';
 import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
 import { readNamedFile } from '../signing/named-file.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf, write, writeLargeJson } from './io.js';

@@ -4,7 +4,7 @@
 import { randomBytes, timingSafeEqual, createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ConsolePage } from '../console-page.js';
+import type { ConsolePage } from '../lib/console-page.js';
 import { CONSOLE_LIMITS } from '../limits/command-line.js';
 import { type AdminDoor, reasonOf } from './admin-door.js';
 import { CliFailure } from './failure.js';

@@ -3,9 +3,9 @@
 // line.
 import { isUtf8 } from 'node:buffer';
 import { type Instant, parseInstant, type ScopeName, SCOPES } from '../../engine/index.js';
-import { isObject } from '../json.js';
-import { fields, type Question, QuestionFault, readQuestion } from '../decide-question.js';
-import { parseStrictJson } from '../json.js';
+import { isObject } from '../json/strict-json.js';
+import { fields, type Question, QuestionFault, readQuestion } from '../asking/decide-question.js';
+import { parseStrictJson } from '../json/strict-json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 
 export type LineId = string | number | null;

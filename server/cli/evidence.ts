@@ -19,7 +19,7 @@ import { verifyEd25519 } from '../signing/ed25519.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
 import { verifyPublication } from '../policy/open/verify-publication.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { statusOfFaults } from './commands/verify.js';
 import { compareOpened } from './compare-policies.js';
 import { findActivations, proveActivations } from './evidence-log.js';

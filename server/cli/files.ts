@@ -4,7 +4,7 @@
 import { open, realpath, stat, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { writeWholeFile } from '../whole-file.js';
+import { writeWholeFile } from '../lib/whole-file.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, pathOf } from './io.js';

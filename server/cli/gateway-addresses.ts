@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { AdminDoors, bindTcp, TlsIdentity } from '../compose.js';
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
-import { systemCodeOf } from '../small-file.js';
+import { systemCodeOf } from '../lib/small-file.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write } from './io.js';

@@ -30,7 +30,7 @@ import {
   type KeyDoubt,
   NOT_ASKED,
 } from '../policy/open/one-person.js';
-import { systemClock } from '../ports.js';
+import { systemClock } from '../lib/ports.js';
 
 /** As commander gives them. */
 export interface KeyFlags {

@@ -6,7 +6,7 @@ import { eventPolicy } from '../audit/provenance.js';
 import type { AuditTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
-import { type Logger, makeIdSource, systemClock } from '../ports.js';
+import { type Logger, makeIdSource, systemClock } from '../lib/ports.js';
 import type { FollowOptions } from '../policy/active/follow-source.js';
 import type { Started } from '../policy/active/start-policy.js';
 import { EXIT } from './exit-codes.js';

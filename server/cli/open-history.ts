@@ -9,7 +9,7 @@ import { keepIn, keepNothing, type KeptAnswers } from '../policy/history/kept-an
 import { type CommitLine, commitLine } from '../policy/sources/git-log.js';
 import { openObjects } from '../policy/sources/git-objects.js';
 import { commitNamed, type InCheckout, inCheckout, noRevision, revisionPathOf } from '../policy/sources/revision.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write } from './io.js';

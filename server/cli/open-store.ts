@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { type CliIo, write } from './io.js';

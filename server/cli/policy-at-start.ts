@@ -12,7 +12,7 @@ import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
 import { verifyOffer } from '../policy/open/verify-offer.js';
-import { type Logger, systemClock } from '../ports.js';
+import { type Logger, systemClock } from '../lib/ports.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import type { CliIo } from './io.js';

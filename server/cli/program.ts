@@ -4,7 +4,7 @@ import { EXIT_MEANINGS } from './exit-codes.js';
 import { usage } from './failure.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { RuledOption } from './options.js';
 import { verbGroups } from './verbs.js';
 

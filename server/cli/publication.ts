@@ -3,7 +3,7 @@
 import type { Policy } from '../../engine/index.js';
 import type { Config } from '../config/index.js';
 import type { PublicationRule } from '../policy/open/verify-offer.js';
-import { systemClock } from '../ports.js';
+import { systemClock } from '../lib/ports.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';

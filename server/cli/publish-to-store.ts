@@ -3,7 +3,7 @@ import { eventPolicy } from '../audit/provenance.js';
 import type { Config } from '../config/index.js';
 import { storedActivations } from '../policy/store/activations.js';
 import { storedSnapshots } from '../policy/store/stored-snapshots.js';
-import { systemClock } from '../ports.js';
+import { systemClock } from '../lib/ports.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';

@@ -6,7 +6,7 @@ import {
   type Policy,
   type PublicationStatement,
 } from '../../engine/index.js';
-import { systemClock } from '../ports.js';
+import { systemClock } from '../lib/ports.js';
 import { parseEnvelope, statementAt, statementPathOf } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';

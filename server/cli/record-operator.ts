@@ -4,7 +4,7 @@ import type { Instant } from '../../engine/index.js';
 import { eventOperator, makeEvent, type EventParts } from '../audit/event.js';
 import { recordInTransaction } from '../audit/outbox.js';
 import type { Store } from '../db/writing.js';
-import { makeIdSource } from '../ports.js';
+import { makeIdSource } from '../lib/ports.js';
 
 /** Records one act of this run in the transaction that does it. */
 export type OperatorRecorder = (

@@ -5,7 +5,7 @@ import { sqlStateOf, toldText } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { storeFailure } from './open-store.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { didYouMean, makeProgram, verbOf } from './program.js';

@@ -1,7 +1,7 @@
 // The signals of a running gateway. The first SIGTERM or SIGINT asks it to finish, and SIGHUP to read its files again.
 // SIGUSR1, which would make Node.js open a debugger to everybody on the machine, does nothing.
-import type { Logger } from '../ports.js';
-import type { Watch } from '../watch.js';
+import type { Logger } from '../lib/ports.js';
+import type { Watch } from '../lib/poller.js';
 import { EXIT } from './exit-codes.js';
 
 export interface Termination {

@@ -14,7 +14,7 @@ import { REVIEW_LIMITS } from '../limits/command-line.js';
 import { makePopulation, type Population, populationText, type Selection } from '../review/population.js';
 import { type LastUses, readLastUses } from '../review/last-uses.js';
 import { sheetText } from '../review/sheet.js';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { noteOnPlace, notesOn, readIdentity, readNamespace } from './actor.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';

@@ -11,7 +11,7 @@ import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import type { Spent, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
-import { type IdSource, makeIdSource } from '../ports.js';
+import { type IdSource, makeIdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
 import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js';
 import {

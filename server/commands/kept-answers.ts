@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { carriesAll, formatInstant, instantOf, type Instant, SCOPES, scopeSetOf } from '../../engine/index.js';
 import type { RequestActor } from '../auth/request-actor.js';
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../json/canonical-json.js';
 import { violates } from '../db/failures.js';
 import { type Fragment, sql } from '../db/sql.js';
 import { COMMAND_LIMITS } from '../limits/records.js';

@@ -1,5 +1,5 @@
 // JSON merge patch (RFC 7396).
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 
 /** The object that a patch, which is an object itself, makes of `target`. */
 export function mergePatch(target: unknown, patch: object): Readonly<Record<string, unknown>> {

@@ -3,7 +3,7 @@ import type { Family, NamespacePath } from '../../engine/index.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import { sql } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
-import { pointerTo } from '../json.js';
+import { pointerTo } from '../json/strict-json.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';

@@ -7,7 +7,7 @@ import { ConfigError, type ConfigFault } from './config-error.js';
 import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeOf } from './config-file.js';
 import { type Contradiction, contradictionsOf } from './relations.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
+import { readSmallFile, SmallFileError } from '../lib/small-file.js';
 import { type FileKind, laterNames, nest, type Row } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import { type Parsed, type Written, writtenText } from './value-types.js';

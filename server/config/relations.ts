@@ -1,5 +1,5 @@
 // Rules between settings, beyond the type of each.
-import { reachedUrlFault } from '../outgoing.js';
+import { reachedUrlFault } from '../net/outgoing.js';
 import type { Config } from './settings.js';
 
 /** A fault of one setting, by its key. */

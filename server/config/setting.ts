@@ -1,7 +1,7 @@
 // What a row of the table of settings says, and the rows of a table by key. This file does not know which settings
 // exist.
 import type { ValueType, Written } from './value-types.js';
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 
 export type FileKind =
   | 'certificate'

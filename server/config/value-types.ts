@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { GROUP_SUFFIX, type Identity, identityFaultText, parseIdentity } from '../../engine/index.js';
-import { reachedUrlFault } from '../outgoing.js';
-import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../vocabulary.js';
+import { reachedUrlFault } from '../net/outgoing.js';
+import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../asking/vocabulary.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 

@@ -123,7 +123,7 @@ put(
     script: operate,
     connects: true,
     parts: [
-      // The package has the engine once: whoever serves this page takes it from the playground (server/console-page.ts).
+      // The package has the engine once: whoever serves this page takes it from the playground (server/lib/console-page.ts).
       '<script type="text/plain" id="engine"><!--engine--></script>',
       '<script type="application/json" id="door"><!--data--></script>',
     ],

@@ -16,7 +16,7 @@ import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.j
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
-import { makeTurns } from '../turns.js';
+import { makeTurns } from '../lib/turns.js';
 import { makeWriter, type Rows, type Writer } from './writing.js';
 
 export type DatabaseConfig =

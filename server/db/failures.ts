@@ -4,7 +4,7 @@
 // of this realm's `Error`. A wrong statement of ours is not a failure of the store: it stays an unknown error.
 
 import { LOG_LIMITS } from '../limits/logs.js';
-import { isTold } from '../sql-state.js';
+import { isTold } from '../telemetry/sql-state.js';
 
 const ADVICE = {
   'store.url':

@@ -4,11 +4,11 @@
 // text, on each connection. So the total length of texts is bounded. For the names that are given, what has been unused
 // longest goes first. A connection that has prepared that much is replaced.
 import { MEMORY_LIMITS } from '../limits/queries.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import type { StorePool } from './connections.js';
 import { isFull, type Query, readRows, sendStoppable } from './send.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
-import type { Turns } from '../turns.js';
+import type { Turns } from '../lib/turns.js';
 
 export interface ReadOptions {
   /** Stops the statement, or keeps it from beginning. The reader then rejects with its reason. */

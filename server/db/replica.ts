@@ -3,7 +3,7 @@
 // writes nothing causes no lag, the servers' clocks do not matter, and a replica that is no longer fed is told from one
 // that has nothing to do.
 import { POOL_LIMITS } from '../limits/store.js';
-import { type Watch, watchEvery } from '../watch.js';
+import { type Watch, watchEvery } from '../lib/poller.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { probeExternal } from './external.js';
 import { StoreError, storeFailure } from './failures.js';

@@ -1,8 +1,8 @@
 // Says in the log when the store is lost and when it is back, and the same of the replica: one line each, however many
 // requests fail meanwhile.
 import { POOL_LIMITS } from '../limits/store.js';
-import type { Logger } from '../ports.js';
-import { type Watch, watchEvery } from '../watch.js';
+import type { Logger } from '../lib/ports.js';
+import { type Watch, watchEvery } from '../lib/poller.js';
 import type { Database } from './database.js';
 import { codeOf, toStoreError } from './failures.js';
 import type { ReplicaFault } from './replica.js';

@@ -7,7 +7,7 @@ import { makeStatementNames, queryOf, type StatementNames } from './prepared.js'
 import { type Answered, isFull, type Query, readRows, sendStoppable } from './send.js';
 import type { Fragment } from './sql.js';
 import { assertCommitted, again, type TransactionOptions } from './transaction.js';
-import { makeTurns } from '../turns.js';
+import { makeTurns } from '../lib/turns.js';
 
 export type Rows = <Row>(statement: Fragment) => Promise<readonly Row[]>;
 

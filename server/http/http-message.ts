@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { SOURCE_LIMITS } from '../limits/policy.js';
-import { makeParts } from '../policy/sources/parts.js';
+import { makeParts } from '../lib/parts.js';
 import { ApiProblem } from '../problem.js';
 import { type Connection, connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, type Pour, RequestAborted } from './message.js';

@@ -6,7 +6,7 @@ import { connect, isIP, isIPv6, type ListenOptions, type Server } from 'node:net
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_LIMITS } from '../limits/http.js';
-import { systemCodeOf } from '../small-file.js';
+import { systemCodeOf } from '../lib/small-file.js';
 
 export interface TcpAt {
   readonly kind: 'tcp' | 'tls';

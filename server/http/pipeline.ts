@@ -8,7 +8,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Active, ActivePolicy } from '../policy/active/active-policy.js';
 import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
-import type { Clock, IdSource } from '../ports.js';
+import type { Clock, IdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
 import {
   type Answer,
@@ -25,7 +25,7 @@ import {
   toReply,
   toStream,
 } from './exchange.js';
-import { type BeginSpan, readTraceParent } from '../trace.js';
+import { type BeginSpan, readTraceParent } from '../telemetry/trace.js';
 import type { ClientAddress } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { HostGuard } from './host-guard.js';

@@ -1,7 +1,7 @@
 // Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
 import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
 import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../lib/ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
 
 export interface ReadinessOptions {

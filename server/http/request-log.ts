@@ -2,7 +2,7 @@
 // some get a line each, so that their ids can be found. The others are counted by address.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { LOG_LIMITS } from '../limits/logs.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 import type { RequestObserver } from './request-observer.js';

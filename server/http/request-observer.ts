@@ -1,6 +1,6 @@
 // Observers of how requests end: the log and the metrics. Each request is reported here exactly once, whether or not it
 // was answered.
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import type { ApiProblem } from '../problem.js';
 import type { Exchange } from './exchange.js';
 

@@ -4,9 +4,9 @@ import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'no
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { TLS_LIMITS } from '../limits/http.js';
 import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
-import { type Clock, type Logger, systemClock } from '../ports.js';
-import { readSmallFile, SmallFileError } from '../small-file.js';
-import { type Watch, watchEvery } from '../watch.js';
+import { type Clock, type Logger, systemClock } from '../lib/ports.js';
+import { readSmallFile, SmallFileError } from '../lib/small-file.js';
+import { type Watch, watchEvery } from '../lib/poller.js';
 
 /** Absolute paths of PEM files. */
 export interface TlsFiles {

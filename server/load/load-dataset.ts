@@ -3,7 +3,7 @@
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
-import { isBlank } from '../json.js';
+import { isBlank } from '../json/strict-json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { violates } from '../db/failures.js';
 import { rowsOf, sql } from '../db/sql.js';

@@ -3,7 +3,7 @@
 import { canonicalize, parseInstant, ROOT, type Family, type NamespacePath } from '../../engine/index.js';
 import { checkDatasetLine, type DatasetLine } from '../api/dataset-schema.js';
 import { FIRST_STORED, storedPath } from '../db/tables.js';
-import { parseStrictJson, pointerTo } from '../json.js';
+import { parseStrictJson, pointerTo } from '../json/strict-json.js';
 import { contentFault, contentOf, type RecordContent, type Reference, referencesOf } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
 import { newTemplateFaults, readTemplate } from '../templates/template-schema.js';

@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
 import type { DatasetSlot } from '../api/dataset-schema.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import { rowsOf, sql } from '../db/sql.js';
-import { pointerTo } from '../json.js';
+import { pointerTo } from '../json/strict-json.js';
 import { judgedPart, judgePart, requiredText } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots, type Uses } from '../templates/judge-slots.js';
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';

@@ -2,7 +2,7 @@
 // dashboards for Node.js know. There is one registry per process, however many gateways it holds.
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
-import { programVersion } from '../version.js';
+import { programVersion } from '../lib/version.js';
 import { makeRegistry, type Reading, type Registry } from './series.js';
 
 let made: Registry | null = null;

@@ -11,7 +11,7 @@ import type { Readiness } from '../http/readiness.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
 import type { Peers } from '../policy/store/peers.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/active/staleness.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../lib/ports.js';
 import type { Shadow } from '../shadow/shadow.js';
 import type { Reading, Registry } from './series.js';
 

@@ -10,7 +10,7 @@ import type {
   TakingChange,
 } from '../../engine/compiler.js';
 import { canonicalize, formatIdentity, formatInstant } from '../../engine/index.js';
-import { exactJson, instantJson } from '../exact-json.js';
+import { exactJson, instantJson } from '../json/exact-json.js';
 
 export type AnyEdit = ProvedEdit<Edit | ClosingEdit>;
 

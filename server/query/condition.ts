@@ -6,7 +6,7 @@ import type { ProblemCode } from '../problem.js';
 import type { Faults, Place } from '../api/faults.js';
 import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 /** `containsIgnoreCase` compares folded texts (case-folding.ts). */

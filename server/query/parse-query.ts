@@ -3,7 +3,7 @@
 // asks the store or the policy.
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../json/canonical-json.js';
 import type { AggregateEnvelope, QueryEnvelope } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
 import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';

@@ -5,7 +5,7 @@
 import { visibilityDigest, type Visible } from '../../engine/index.js';
 import { type Binding, type Fragment, listText, rebound } from '../db/sql.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import type { Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import { rowPredicate, type RowPredicate } from './row-predicate.js';

@@ -3,7 +3,7 @@
 // both read records with this.
 import type { Family } from '../../engine/index.js';
 import { type RecordFields, TEXT_LIMITS } from '../api/dataset-schema.js';
-import { pointerTo } from '../json.js';
+import { pointerTo } from '../json/strict-json.js';
 
 /** The form in which the store takes it, with JSON values as texts. */
 export interface RecordContent {

@@ -11,7 +11,7 @@ import {
   type Policy,
   type ScopeName,
 } from '../../engine/index.js';
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../json/canonical-json.js';
 import type { LogUsage } from './last-uses.js';
 
 /** What was reviewed. Null means everything of its kind. */

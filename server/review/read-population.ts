@@ -1,6 +1,6 @@
 // Reads a population that somebody else may have written: its form first, then that it is what was frozen.
 import { canonicalize, isScopeName, parseIdentity, parseInstant } from '../../engine/index.js';
-import { isObject, parseStrictJson } from '../json.js';
+import { isObject, parseStrictJson } from '../json/strict-json.js';
 import { type Population, populationFault } from './population.js';
 
 const DEPTH = 12;

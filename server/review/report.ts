@@ -2,8 +2,8 @@
 // "The report").
 import { hash } from 'node:crypto';
 import type { RightState } from '../../engine/compiler.js';
-import { canonicalJson } from '../canonical-json.js';
-import { isObject, parseStrictJson } from '../json.js';
+import { canonicalJson } from '../json/canonical-json.js';
+import { isObject, parseStrictJson } from '../json/strict-json.js';
 import { checkPopulation, isDigest, isInstant, isListOf, isText } from './read-population.js';
 import { type Population, populationText } from './population.js';
 import type { Outcome } from './outcome.js';

@@ -7,7 +7,7 @@ import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import { type Change, compare, type Divergence } from './compare.js';
 
 /**

@@ -13,7 +13,7 @@ import { oneLine, type PolicyFault, PolicyRefused, refusal, snapshotRefused } fr
 import { compareInThread } from '../policy/open/snapshot-thread.js';
 import type { Snapshots } from '../policy/store/stored-snapshots.js';
 import type { PublicationRule } from '../policy/open/verify-offer.js';
-import type { Clock, Logger } from '../ports.js';
+import type { Clock, Logger } from '../lib/ports.js';
 import {
   type Counts,
   type Example,

@@ -14,7 +14,7 @@ import {
   type Policy,
   type ScopeName,
 } from '../../engine/index.js';
-import { isObject } from '../json.js';
+import { isObject } from '../json/strict-json.js';
 import { accessRootOf, hashOfIdentity, type HolderLeaf, holderLeaves, leafOf } from './access-tree.js';
 import { makePath, rootOfAll, rootOfPath, type TreeHash } from './merkle.js';
 

@@ -2,8 +2,8 @@
 // https://in-toto.io/attestation/svr/v0.1). Any reader of SVR understands subject, verifier, time and properties. What was
 // checked in detail is an extension field, `bailiwick`, which such readers ignore (docs/evidence.md).
 import { formatInstant, type Instant, parseInstant } from '../../engine/index.js';
-import { canonicalJson } from '../canonical-json.js';
-import { isObject, parseStrictJson } from '../json.js';
+import { canonicalJson } from '../json/canonical-json.js';
+import { isObject, parseStrictJson } from '../json/strict-json.js';
 
 export const SVR = 'https://in-toto.io/attestation/svr/v0.1';
 /** Names the rules by which a property is listed. It changes when they do. */

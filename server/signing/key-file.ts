@@ -3,7 +3,7 @@ import { open, unlink } from 'node:fs/promises';
 import { SIGNING_LIMITS } from '../limits/policy.js';
 import { type NewKeyPair, openPrivatePem, openPublicPem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
-import { systemCodeOf } from '../small-file.js';
+import { systemCodeOf } from '../lib/small-file.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
 
 const PRIVATE_MODE = 0o600;

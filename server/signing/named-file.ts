@@ -1,5 +1,5 @@
 // Small files as the user named them, with faults in the words of the command line.
-import { readSmallFile, type SmallFile, SmallFileError } from '../small-file.js';
+import { readSmallFile, type SmallFile, SmallFileError } from '../lib/small-file.js';
 import { SigningError } from './signing-error.js';
 
 /** A file as the user named it and as it is opened. */

@@ -1,6 +1,6 @@
 // A statement beside its snapshot: one DSSE envelope as strict JSON.
 import { decodeEnvelope, type Envelope, STATEMENT_LIMITS } from '../../engine/index.js';
-import { parseStrictJson } from '../json.js';
+import { parseStrictJson } from '../json/strict-json.js';
 import { SigningError } from './signing-error.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
-import { makeTurns } from '../turns.js';
+import { makeTurns } from '../lib/turns.js';
 import { NOT_IN_TIME, type Value, type Verdict } from './judge-record.js';
 
 export interface JudgeTask {

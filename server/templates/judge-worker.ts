@@ -1,7 +1,7 @@
 // The thread that judges by schemas: says that it is ready, then gives one verdict for each task.
 import { parentPort } from 'node:worker_threads';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import { judgePart, type Verdict } from './judge-record.js';
 import type { JudgeTask } from './judge-thread.js';
 import { readTemplate, type TemplateResult } from './template-schema.js';

@@ -3,7 +3,7 @@
 // judged once.
 import { createHash } from 'node:crypto';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
-import { makeRecent } from '../recent.js';
+import { makeRecent } from '../lib/lru-cache.js';
 import { judgeSoon, RIGHT, type Value, type Verdict } from './judge-record.js';
 import { type JudgeTask, makeJudgeThread, type TimeLeft } from './judge-thread.js';
 import { isSmall, readTemplate, type TemplateResult } from './template-schema.js';

@@ -1,7 +1,7 @@
 // A template's JSON Schema as a graph of its parts: what applies where, and what refers to what. The graph tells how
 // much work a value can cause, before any value is seen. A schema of a few hundred bytes can demand 2^32 checks of one
 // number.
-import { isObject, pointerTo } from '../json.js';
+import { isObject, pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { patternSize } from './pattern-size.js';
 import { wordFault } from './schema-words.js';

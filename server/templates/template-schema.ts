@@ -4,7 +4,7 @@
 import { _, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { compareTexts } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
-import { pointerTo } from '../json.js';
+import { pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { formatOf } from './formats.js';
 import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';

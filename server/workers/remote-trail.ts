@@ -5,7 +5,7 @@ import { prepareEvent, type PreparedEvent, sealEvent } from '../audit/prepare-ev
 import { type AuditSettings, makeChecks, type Recorder, type TrailState } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
-import type { IdSource } from '../ports.js';
+import type { IdSource } from '../lib/ports.js';
 import type { ToPrimary, ToWorker } from './messages.js';
 
 export interface RemoteTrail extends Recorder {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
 import type { TcpAt } from '../http/listen-at.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../lib/ports.js';
 import { closeUntaken } from './handed-over.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 

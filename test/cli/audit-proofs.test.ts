@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import { type Checkpoint, parseCheckpoint } from '../../server/audit/checkpoint.js';
 import { BEGINNING } from '../../server/audit/chain.js';
 import { verifyLogs } from '../../server/audit/verify.js';
-import { canonicalJson } from '../../server/canonical-json.js';
+import { canonicalJson } from '../../server/json/canonical-json.js';
 import { makeKeyPair } from '../../server/signing/ed25519.js';
 import { parseNote } from '../../server/signing/signed-note.js';
 import { LOG, logOf, readLines, writeLog } from '../support/audit-log.js';

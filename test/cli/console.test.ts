@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { consolePage } from '../../server/console-page.js';
+import { consolePage } from '../../server/lib/console-page.js';
 import { type ConsoleDoorOptions, type ConsoleSession, openConsoleDoor } from '../../server/cli/console-door.js';
 import { hasBrowser, openBrowser } from '../support/browser.js';
 import { type ConsoleGateway, openConsoleGateway } from '../support/console-gateway.js';

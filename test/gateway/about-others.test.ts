@@ -10,7 +10,7 @@ import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import type { NewKey } from '../../server/auth/api-keys.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { call, openGateway, pathOf, type Reply, snapshotOf, type TestGateway } from '../support/gateway.js';
 import { newDataDir } from '../support/stores.js';

@@ -2,7 +2,7 @@
 // nothing was done.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import {
   type CommandDoors,

@@ -6,7 +6,7 @@ import { type AuditSettings, type AuditTrail, openTrail } from '../../server/aud
 import { verifyLogs } from '../../server/audit/verify.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { AUDIT_LIMITS } from '../../server/limits/logs.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { type Call, call, openGateway, pathOf, policyOf, type Reply, type TestGateway } from '../support/gateway.js';
 import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';

@@ -6,7 +6,7 @@ import { instantOf, scopeSetOf } from '../../engine/index.js';
 import type { NewKey } from '../../server/auth/api-keys.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
-import { readVocabulary } from '../../server/vocabulary.js';
+import { readVocabulary } from '../../server/asking/vocabulary.js';
 import { ask, type Said, type Saying, vocabularyOf, WORDS } from '../support/authzen-client.js';
 import { callAdmin, openGateway, pathOf, snapshotOf, type TestGateway } from '../support/gateway.js';
 import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';

@@ -5,7 +5,7 @@ import { GATEWAY } from '../../server/audit/event.js';
 import { eventPolicy } from '../../server/audit/provenance.js';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { A, B } from '../support/followed-policy.js';
 import { call, callAdmin, openGateway, type TestGateway } from '../support/gateway.js';

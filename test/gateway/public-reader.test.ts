@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { AuthenticationError } from '../../server/auth/authenticators.js';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import {
   call,

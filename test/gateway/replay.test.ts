@@ -8,7 +8,7 @@ import { FAMILIES } from '../../engine/index.js';
 import { keepSnapshot } from '../../server/audit/snapshots.js';
 import { type AuditTrail, openTrail } from '../../server/audit/trail.js';
 import { makeServices } from '../../server/compose.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { logFiles, SILENT } from '../support/audit-log.js';
 import { type CommandDoors, type Grants, openCommandDoors, snapshotFor } from '../support/command-doors.js';
 import { openInProcess } from '../support/in-process.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
 import { openTrail } from '../../server/audit/trail.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { makeIdSource, systemClock } from '../../server/ports.js';
+import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { SILENT } from '../support/audit-log.js';
 import { ask } from '../support/authzen-client.js';

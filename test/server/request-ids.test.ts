@@ -1,8 +1,8 @@
 // Request ids by themselves: what a client is told is what the log and the audit log have.
 import { expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { maskCredentials } from '../../server/mask.js';
-import { makeIdSource } from '../../server/ports.js';
+import { maskCredentials } from '../../server/lib/mask.js';
+import { makeIdSource } from '../../server/lib/ports.js';
 
 it('are never masked: one that reads like a credential is not used', () => {
   const like = Buffer.from(['bwk_AAAAAAAAAAAA', 'aaBWK_bbbbbbbbbb', 'AbCdEfGhIjKlMnOp'].join(''), 'base64url');

@@ -6,7 +6,7 @@ import { BEGINNING, type Head } from '../../server/audit/chain.js';
 import { ANONYMOUS, type AuditEvent, type EventParts, makeEvent } from '../../server/audit/event.js';
 import { type FileLayer, systemFiles } from '../../server/audit/file-layer.js';
 import { makeWriter, type Writer, type WriterOptions } from '../../server/audit/writer.js';
-import type { Logger } from '../../server/ports.js';
+import type { Logger } from '../../server/lib/ports.js';
 import { makeFolder } from './temp-folder.js';
 
 export const LOG = 'testlog';

@@ -1,6 +1,6 @@
 // A client of AuthZEN: what it sends may be wrong in every way, and what comes back is JSON.
 import { request as httpRequest } from 'node:http';
-import { readVocabulary, type Vocabulary } from '../../server/vocabulary.js';
+import { readVocabulary, type Vocabulary } from '../../server/asking/vocabulary.js';
 
 export interface Said {
   readonly status: number;

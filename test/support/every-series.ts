@@ -18,7 +18,7 @@ import {
 } from '../../server/metrics/state-metrics.js';
 import { makeActivePolicy } from '../../server/policy/active/active-policy.js';
 import { NO_AGE_LIMITS } from '../../server/policy/active/staleness.js';
-import { systemClock } from '../../server/ports.js';
+import { systemClock } from '../../server/lib/ports.js';
 import { SILENT } from './audit-log.js';
 import { policyOf } from './gateway.js';
 

@@ -14,7 +14,7 @@ import { type AgeLimits, NO_AGE_LIMITS } from '../../server/policy/active/stalen
 import type { Source } from '../../server/policy/sources/source.js';
 import type { SignedStatement } from '../../server/policy/open/verify-publication.js';
 import { watchAge } from '../../server/policy/active/staleness.js';
-import type { Watch } from '../../server/watch.js';
+import type { Watch } from '../../server/lib/poller.js';
 import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
 import { makeFolder } from './temp-folder.js';

@@ -27,7 +27,7 @@ import type { ConnectionLimits } from '../../server/http/connection-table.js';
 import type { SocketAt, TcpAt } from '../../server/http/listen-at.js';
 import type { TlsIdentity } from '../../server/http/tls-files.js';
 import type { AgeLimits } from '../../server/policy/active/staleness.js';
-import type { Clock } from '../../server/ports.js';
+import type { Clock } from '../../server/lib/ports.js';
 import { keptLog, type LogLine } from './kept-log.js';
 import { assertNoSecret, keepSecret, lineText } from './canaries.js';
 import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-description.js';

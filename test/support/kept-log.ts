@@ -1,5 +1,5 @@
 // A log whose lines are kept, for tests that read them.
-import type { Logger } from '../../server/ports.js';
+import type { Logger } from '../../server/lib/ports.js';
 
 export interface LogLine extends Readonly<Record<string, unknown>> {
   readonly level: 'info' | 'warn' | 'error';

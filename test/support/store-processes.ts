@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../server/db/database.js';
-import { readLock } from '../../server/db/embedded/owner-lock.js';
+import { readLock } from '../../server/lib/owner-lock.js';
 import { newDataDir } from './stores.js';
 
 export interface Writer {

@@ -13,7 +13,7 @@ import {
 } from '../../signing/attestation.js';
 import { readSigningKey } from '../../signing/key-file.js';
 import { signOnce } from '../../signing/sign-statement.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import { compareOpened } from '../compare-policies.js';
 import { CliFailure, usage } from '../failure.js';
 import { EXIT } from '../exit-codes.js';
@@ -21,7 +21,7 @@ import { writeWhole } from '../files.js';
 import { type CliIo, largeJson, pathOf, write, writeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
-import { exactJson } from '../../exact-json.js';
+import { exactJson } from '../../json/exact-json.js';
 import { diffJson } from '../render/diff.js';
 import { asFailure } from '../statement-flags.js';
 import { readKeyring } from '../../signing/keyring-file.js';

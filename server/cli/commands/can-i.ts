@@ -65,7 +65,7 @@ async function readCredential(io: CliIo, path: string): Promise<string> {
 }
 
 async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
-  const { readSmallFileOrPipe, SmallFileError } = await import('../../small-file.js');
+  const { readSmallFileOrPipe, SmallFileError } = await import('../../lib/small-file.js');
   try {
     return (await readSmallFileOrPipe(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
   } catch (error) {
@@ -94,8 +94,8 @@ interface Permissions {
 
 async function askGateway(base: string, { scope, namespace }: Question, credential: string): Promise<Permissions> {
   const [{ OutgoingError, send, urlFault }, { parseStrictJson }] = await Promise.all([
-    import('../../outgoing.js'),
-    import('../../json.js'),
+    import('../../net/outgoing.js'),
+    import('../../json/strict-json.js'),
   ]);
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);

@@ -34,7 +34,7 @@ export function defineConsole(command: Command, io: CliIo): void {
 async function openConsole(io: CliIo, options: Options): Promise<void> {
   const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
     import('../console-door.js'),
-    import('../../console-page.js'),
+    import('../../lib/console-page.js'),
   ]);
   const gateway = await adminDoor(io, options, await configOf(io, options));
   // Before anybody opens the page: is there a gateway, and may this command administer it?

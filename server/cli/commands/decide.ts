@@ -47,7 +47,7 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
   const [{ openPolicy }, { openInput, readLines }, { isBlank }] = await Promise.all([
     import('../open-policy.js'),
     import('../files.js'),
-    import('../../json.js'),
+    import('../../json/strict-json.js'),
   ]);
   const { policy } = await openPolicy(io, policyPath);
   const input = await openInput(io, options.requests);

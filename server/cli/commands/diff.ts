@@ -115,7 +115,7 @@ async function diff(
       const [{ pageWith }, { diffPageData }, { programVersion }, { formatInstant, instantOf }] = await Promise.all([
         import('../page.js'),
         import('../render/diff-page.js'),
-        import('../../version.js'),
+        import('../../lib/version.js'),
         import('../../../engine/index.js'),
       ]);
       const title = `${opened.policy.name}: ${paths.old} to ${paths.changed}`;

@@ -7,7 +7,7 @@ export function defineLsp(command: Command, io: CliIo): void {
   command.option('--stdio', 'speak over stdin and stdout; the only way there is').action(async () => {
     const [{ serveLsp }, { programVersion }] = await Promise.all([
       import('../../lsp/serve-lsp.js'),
-      import('../../version.js'),
+      import('../../lib/version.js'),
     ]);
     await serveLsp({ stdin: io.stdin, stdout: io.stdout, version: programVersion(), now: Date.now });
   });

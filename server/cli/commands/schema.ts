@@ -33,7 +33,8 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
     throw usage(`there is no schema of \`${asked}\``, help);
   }
   // The code that describes the routes takes long to load.
-  const shown = kind === 'openapi' ? (await import('../../describe-api.js')).apiDescription() : schemaOf(kind);
+  const shown =
+    kind === 'openapi' ? (await import('../../http/openapi/describe-api.js')).apiDescription() : schemaOf(kind);
   if (format === 'json') await writeJson(io, shown);
   else await write(io.stdout, toText(shown));
 }

@@ -15,7 +15,7 @@ import { onReload, onTermination } from '../signals.js';
 import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
 import { auditFolderOf, type Config, storeOf, type SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
-import { systemClock as clock } from '../../ports.js';
+import { systemClock as clock } from '../../lib/ports.js';
 import { followSource } from '../../policy/active/follow-source.js';
 import { watchAge } from '../../policy/active/staleness.js';
 import { publicationRule } from '../publication.js';
@@ -138,8 +138,8 @@ async function run(io: CliIo, options: RunOptions): Promise<void> {
   const isLocal = found === null;
   const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }, { openTracing }] = await Promise.all([
     import('../../compose.js'),
-    import('../../log.js'),
-    import('../../tracing.js'),
+    import('../../telemetry/log.js'),
+    import('../../telemetry/tracing.js'),
   ]);
   const tls = await openTls(io, config);
   // From here on a signal causes an orderly end, even while the store is still opening.

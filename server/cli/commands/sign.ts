@@ -13,7 +13,7 @@ import {
   type PublicationStatement,
   statementFault,
 } from '../../../engine/index.js';
-import { systemClock } from '../../ports.js';
+import { systemClock } from '../../lib/ports.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readSigningKey } from '../../signing/key-file.js';
 import { type Change, signOnce } from '../../signing/sign-statement.js';

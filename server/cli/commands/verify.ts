@@ -11,7 +11,7 @@ import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
-import { systemClock } from '../../ports.js';
+import { systemClock } from '../../lib/ports.js';
 import { type Publication, type PublicationFault, verifyPublication } from '../../policy/open/verify-publication.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';

@@ -1,7 +1,7 @@
 // `bailiwick version`: which program this is, and what it runs on.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
 export function defineVersion(command: Command, io: CliIo): void {

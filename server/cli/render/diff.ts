@@ -14,7 +14,7 @@ import { count } from './text.js';
 import { placeText, whyText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { exactJson, instantJson } from '../../exact-json.js';
+import { exactJson, instantJson } from '../../json/exact-json.js';
 import { patternsOf, regionText, shortList, stretchText } from './region.js';
 
 /** The two policies. */

@@ -15,7 +15,7 @@ import { count } from './text.js';
 import { citedText, grantText, roleText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { instantJson } from '../../exact-json.js';
+import { instantJson } from '../../json/exact-json.js';
 import { regionText, shortList, stretchText } from './region.js';
 
 /** Entries that text shows. The others are counted; JSON lists all. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Calendar, CalendarChange } from '../../../engine/compiler.js';
 import { formatInstant, type Instant, instantOf } from '../../../engine/index.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import { changeLines, cutText } from './calendar.js';
 import { escapeText } from './escape.js';
 import { plain } from './terminal.js';

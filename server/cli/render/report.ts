@@ -2,7 +2,7 @@
 // is one more entry.
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { type CliIo, pathOf } from '../io.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import type { ReportFormat } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderReliances, renderViolations } from './guardrails.js';

@@ -10,7 +10,7 @@ import {
   scopeSetOf,
   vocabularyOf,
 } from '../../../engine/index.js';
-import { instantJson } from '../../exact-json.js';
+import { instantJson } from '../../json/exact-json.js';
 import type { UnusedReport } from '../unused-report.js';
 import { silenceText } from '../read-audit.js';
 import { citedText, placeText } from './citation.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits/store.js';
 import { StoreError } from '../failures.js';
-import type { HeldLock } from './owner-lock.js';
+import type { HeldLock } from '../../lib/owner-lock.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
 import type { WorkerInput, WorkerMessage } from './worker.js';
 

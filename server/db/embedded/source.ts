@@ -8,7 +8,7 @@ import type pg from 'pg';
 import { type ConnectionSource, StoreClient } from '../connections.js';
 import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
-import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from './owner-lock.js';
+import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from '../../lib/owner-lock.js';
 import { folderFailure } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';

@@ -7,7 +7,7 @@ import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { type Engine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';
-import { stillOwns } from './owner-lock.js';
+import { stillOwns } from '../../lib/owner-lock.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
 import { greeting } from './wire.js';

@@ -2,7 +2,7 @@
 // once. Pure.
 import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import type { Route } from '../route.js';
 import type { ApiDescription, Operation, Parameter, Reference, Response } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';

@@ -20,7 +20,15 @@ import {
   type ScopeName,
   visibilityAs,
 } from '../../../engine/index.js';
-import { boundsOf, decideWithin, mayAskAt, mayAskOf, narrowed, partsWithin, seeWithin } from '../../about-others.js';
+import {
+  boundsOf,
+  decideWithin,
+  mayAskAt,
+  mayAskOf,
+  narrowed,
+  partsWithin,
+  seeWithin,
+} from '../../asking/about-others.js';
 import { DECIDE_SHAPE, readQuestions, readSubject } from '../../api/ask-schema.js';
 import { EXPLAINED_SCHEMA } from '../../api/explain-schema.js';
 import {

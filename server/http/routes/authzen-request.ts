@@ -1,7 +1,7 @@
 // Reads the bodies of AuthZEN (docs/authzen.md "The requests"). Unknown members and all properties are ignored; null for
 // an optional member means that it is absent. A required member that is missing or of the wrong type is a fault.
 import { ApiProblem } from '../../problem.js';
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/strict-json.js';
 
 export interface Entity {
   readonly type: string;

@@ -13,7 +13,7 @@ import {
   type Visible,
   visibilityDigest,
 } from '../../../engine/index.js';
-import { boundsOf, decideWithin, mayAskOf, partsWithin } from '../../about-others.js';
+import { boundsOf, decideWithin, mayAskOf, partsWithin } from '../../asking/about-others.js';
 import type { Told } from '../../audit/cite.js';
 import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';

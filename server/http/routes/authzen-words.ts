@@ -16,7 +16,7 @@ import { isRecordId } from '../../api/record-schema.js';
 import type { Told } from '../../audit/cite.js';
 import type { Database } from '../../db/database.js';
 import { namespaceOfRecord } from '../../query/find-record.js';
-import type { Vocabulary } from '../../vocabulary.js';
+import type { Vocabulary } from '../../asking/vocabulary.js';
 import type { Entity, EvaluationRequest } from './authzen-request.js';
 
 export interface WordsOptions {

@@ -2,7 +2,7 @@
 // of ours, within the bounds of the key that asks; what has no meaning here is no. Nothing that a caller says about a
 // subject or a resource gives a right.
 import { decideRaw } from '../../../engine/index.js';
-import { boundsOf, decideWithin } from '../../about-others.js';
+import { boundsOf, decideWithin } from '../../asking/about-others.js';
 import { type Told, toldDecision } from '../../audit/cite.js';
 import { ASK_LIMITS } from '../../limits/http.js';
 import type { Answer } from '../exchange.js';
@@ -11,7 +11,7 @@ import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words
 import { evaluationOf, type EvaluationRequest, type Fields, optionalObject, RequestFault } from './authzen-request.js';
 import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
 import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
-import { isObject } from '../../json.js';
+import { isObject } from '../../json/strict-json.js';
 
 export interface AuthzenSettings extends Pick<WordsOptions, 'vocabulary'> {
   /** Where clients reach this gateway, without a slash at the end. */

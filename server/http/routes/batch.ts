@@ -13,7 +13,7 @@ import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-rou
 import { checkTarget } from '../request-head.js';
 import { readNamedHeaders, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
-import { isObject, pointerTo } from '../../json.js';
+import { isObject, pointerTo } from '../../json/strict-json.js';
 
 const BODY: BodyInput<BatchBody> = {
   types: ['application/json'],

@@ -8,7 +8,7 @@ import type { Changes, Feed } from '../../changes/feed.js';
 import { type Part, partOf, type View, viewOf } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
-import { makeTurns } from '../../turns.js';
+import { makeTurns } from '../../lib/turns.js';
 import { RequestAborted } from '../message.js';
 import type { ActorCall, ActorRoute, Live, Moment } from '../route.js';
 

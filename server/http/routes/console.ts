@@ -1,6 +1,6 @@
 // GET /console: one page that needs nothing but itself and the admin listener that it came from. It has no data: whoever
 // opens it proves in the page who they are.
-import { type ConsoleDoor, consolePage } from '../../console-page.js';
+import { type ConsoleDoor, consolePage } from '../../lib/console-page.js';
 import type { PublicRoute } from '../route.js';
 
 export function makeConsoleRoute(door: ConsoleDoor): PublicRoute {

@@ -1,7 +1,7 @@
 // POST /api/v1/decide: whether others may do something, for keys with the right to ask (docs/asking.md). One policy and
 // one instant decide all questions of a request.
 import { type Decision, decideRaw, formatInstant } from '../../../engine/index.js';
-import { boundsOf, decideWithin } from '../../about-others.js';
+import { boundsOf, decideWithin } from '../../asking/about-others.js';
 import { DECIDE_SHAPE, type DecideBody, DECIDED_SCHEMA, readQuestions } from '../../api/ask-schema.js';
 import { toldDecision } from '../../audit/cite.js';
 import { HTTP_LIMITS } from '../../limits/http.js';

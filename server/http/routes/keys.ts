@@ -14,7 +14,7 @@ import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.j
 import { showKey } from '../../auth/shown-key.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
-import type { IdSource } from '../../ports.js';
+import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem, type ProblemError } from '../../problem.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';

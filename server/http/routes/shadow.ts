@@ -6,7 +6,7 @@ import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
-import type { IdSource } from '../../ports.js';
+import type { IdSource } from '../../lib/ports.js';
 import type { Shadow, ShadowState } from '../../shadow/shadow.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
 import { refusedAs } from './refused-snapshot.js';

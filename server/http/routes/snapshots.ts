@@ -18,7 +18,7 @@ import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/store/activations.js';
 import type { ActivePolicy, Labels } from '../../policy/active/active-policy.js';
 import type { Activator, Choice } from '../../policy/active/activator.js';
-import type { IdSource } from '../../ports.js';
+import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
 import type { Answer } from '../exchange.js';

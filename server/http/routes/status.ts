@@ -7,7 +7,7 @@ import type { Peer, Peers } from '../../policy/store/peers.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf, undecidedBecause } from '../../policy/active/staleness.js';
 import type { Shadow } from '../../shadow/shadow.js';
-import { programVersion } from '../../version.js';
+import { programVersion } from '../../lib/version.js';
 import type { AuthzenSettings } from './authzen.js';
 import type { Readiness } from '../readiness.js';
 import type { StatusRoute } from '../route.js';

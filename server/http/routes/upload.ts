@@ -11,7 +11,7 @@ import type { Activator } from '../../policy/active/activator.js';
 import type { ActivePolicy } from '../../policy/active/active-policy.js';
 import { type Parts, takeUpload } from '../../policy/active/take-upload.js';
 import type { PublicationRule } from '../../policy/open/verify-offer.js';
-import type { Clock, IdSource } from '../../ports.js';
+import type { Clock, IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Answer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';

@@ -4,8 +4,8 @@
 import type { Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
-import type { Clock, Logger } from '../../ports.js';
-import type { LookReason } from '../../watch.js';
+import type { Clock, Logger } from '../../lib/ports.js';
+import type { LookReason } from '../../lib/poller.js';
 import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
 import {
   type Activations,

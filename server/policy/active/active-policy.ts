@@ -2,7 +2,7 @@
 // progress never sees two policies. This file knows neither where policies come from nor who may change them.
 import { castDraft, freeze, produce } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../../engine/index.js';
-import type { Clock, Logger } from '../../ports.js';
+import type { Clock, Logger } from '../../lib/ports.js';
 import type { PolicyFault } from '../policy-fault.js';
 
 /** Where a policy came from. `store`: others activated it. `memory`: this process made it. */

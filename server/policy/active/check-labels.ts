@@ -1,7 +1,7 @@
 // Checks the labels of a snapshot on a thread, after the gateway has begun to serve it. No decision reads labels, but
 // status and log repeat them. Checking takes several times as long as loading, so only one snapshot is checked at a
 // time, and of those that wait only the newest is kept.
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../lib/ports.js';
 import type { Active, ActivePolicy } from './active-policy.js';
 import { verifyInThread } from '../open/snapshot-thread.js';
 

@@ -2,8 +2,8 @@
 // keeps the last good policy in force whatever is wrong with the source or with its offer.
 import type { PublicationStatement } from '../../../engine/index.js';
 import { storeFailure } from '../../db/failures.js';
-import type { Clock, Logger } from '../../ports.js';
-import { type Watch, watchEvery } from '../../watch.js';
+import type { Clock, Logger } from '../../lib/ports.js';
+import { type Watch, watchEvery } from '../../lib/poller.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';

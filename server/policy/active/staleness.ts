@@ -3,8 +3,8 @@
 import { formatInstant, type Instant } from '../../../engine/index.js';
 import type { ActivePolicy, PolicyState } from './active-policy.js';
 import { AGE_LIMITS } from '../../limits/policy.js';
-import type { Clock, Logger } from '../../ports.js';
-import { type Watch, watchEvery } from '../../watch.js';
+import type { Clock, Logger } from '../../lib/ports.js';
+import { type Watch, watchEvery } from '../../lib/poller.js';
 
 /** Milliseconds; null means no limit. */
 export interface AgeLimits {

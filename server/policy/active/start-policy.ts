@@ -1,7 +1,7 @@
 // The policy by which a gateway begins to decide. The policy that it was given counts as an offer of its source, and
 // the newest activation in the store is in force, whoever recorded it.
 import type { Database } from '../../db/database.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../lib/ports.js';
 import type { Candidate, Labels, PolicySource } from './active-policy.js';
 import { type StoredActivation, storedActivations } from '../store/activations.js';
 import { openStored } from '../open/open-stored.js';

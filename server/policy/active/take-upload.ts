@@ -2,7 +2,7 @@
 // possible.
 import { type Policy, STATEMENT_LIMITS } from '../../../engine/index.js';
 import type { Writing } from '../../db/writing.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../lib/ports.js';
 import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { refusal } from '../policy-fault.js';

@@ -4,7 +4,7 @@ import { type Cause, type DiffReport, type DiffRow, diffPolicies } from '../../.
 import { loadSnapshot, type Policy, type SnapshotFault, verifyDecisions } from '../../../engine/index.js';
 import { refusal, snapshotRefused } from '../policy-fault.js';
 import { sha256Of } from './snapshot-bytes.js';
-import { type Exact, exactJson, instantJson } from '../../exact-json.js';
+import { type Exact, exactJson, instantJson } from '../../json/exact-json.js';
 import { SHADOW_LIMITS } from '../../limits/policy.js';
 
 export interface Sides {

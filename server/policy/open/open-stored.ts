@@ -1,6 +1,6 @@
 // Turns a snapshot of the store into a policy that may be served, or refuses it. Nothing in the store is trusted until its bytes, its digest and, if a signature is required, its statement are verified here.
 import type { Policy, PublicationStatement } from '../../../engine/index.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../lib/ports.js';
 import type { Labels } from '../active/active-policy.js';
 import { PolicyRefused, refusal } from '../policy-fault.js';
 import type { Snapshots } from '../store/stored-snapshots.js';

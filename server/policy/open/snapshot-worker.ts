@@ -2,7 +2,7 @@
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, packSnapshot, verifyDecisions } from '../../../engine/index.js';
-import { parseStrictJson } from '../../json.js';
+import { parseStrictJson } from '../../json/strict-json.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
 import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';

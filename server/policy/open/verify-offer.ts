@@ -2,7 +2,7 @@
 // served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
 // signers.
 import type { Policy, PublicationStatement } from '../../../engine/index.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../lib/ports.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';

@@ -3,9 +3,9 @@
 // it.
 import { join } from 'node:path';
 import { isName, STATEMENT_LIMITS } from '../../../engine/index.js';
-import { parseStrictJson } from '../../json.js';
+import { parseStrictJson } from '../../json/strict-json.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { readSmallFile, SmallFileError } from '../../small-file.js';
+import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { refusal } from '../policy-fault.js';
 import { sha256Of } from '../open/snapshot-bytes.js';
 import { SigningError } from '../../signing/signing-error.js';

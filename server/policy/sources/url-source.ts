@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
 import { TLS_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
-import { OutgoingError, receive } from '../../outgoing.js';
-import type { Reach } from '../../reach.js';
+import { OutgoingError, receive } from '../../net/outgoing.js';
+import type { Reach } from '../../net/addresses.js';
 import { statementPathOf } from '../../signing/statement-file.js';
-import { readSmallFile, SmallFileError } from '../../small-file.js';
+import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { refusal } from '../policy-fault.js';
-import { makeParts, type Parts } from './parts.js';
+import { makeParts, type Parts } from '../../lib/parts.js';
 import type { Found, Source } from './source.js';
 
 export interface UrlSourceOptions {

@@ -3,8 +3,8 @@
 import type { Database } from '../../db/database.js';
 import { storeFailure } from '../../db/failures.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
-import type { Logger } from '../../ports.js';
-import { type Watch, watchEvery } from '../../watch.js';
+import type { Logger } from '../../lib/ports.js';
+import { type Watch, watchEvery } from '../../lib/poller.js';
 import { ACTIVATIONS_CHANNEL } from './activations.js';
 import type { ActivePolicy } from '../active/active-policy.js';
 import type { Activator } from '../active/activator.js';

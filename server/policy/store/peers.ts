@@ -6,9 +6,9 @@ import { storeFailure } from '../../db/failures.js';
 import { sql } from '../../db/sql.js';
 import type { Store } from '../../db/writing.js';
 import { PEER_LIMITS } from '../../limits/policy.js';
-import type { Clock, IdSource, Logger } from '../../ports.js';
-import { programVersion } from '../../version.js';
-import { watchEvery } from '../../watch.js';
+import type { Clock, IdSource, Logger } from '../../lib/ports.js';
+import { programVersion } from '../../lib/version.js';
+import { watchEvery } from '../../lib/poller.js';
 import type { ActivePolicy } from '../active/active-policy.js';
 
 export interface Peer {

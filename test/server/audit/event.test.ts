@@ -4,7 +4,7 @@ import { instantOf, NO_SCOPES } from '../../../engine/index.js';
 import { askedOf, eventActor, eventAdmin, type EventParts, makeEvent } from '../../../server/audit/event.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import { actorOf } from '../../../server/auth/request-actor.js';
-import { canonicalJson } from '../../../server/canonical-json.js';
+import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { pathOf } from '../../support/gateway.js';
 
 const DIGEST = `sha256:${'0a'.repeat(32)}`;

@@ -8,7 +8,7 @@ import { BEGINNING, link, readLine } from '../../../server/audit/chain.js';
 import { ANONYMOUS, eventOperator } from '../../../server/audit/event.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { type VerifyOptions, verifyLogs, type VerifyReport } from '../../../server/audit/verify.js';
-import { canonicalJson } from '../../../server/canonical-json.js';
+import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { eventOf, LOG, logFiles, logOf, readLines, writeLog, writerOf } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { testRuns } from '../../support/test-runs.js';

@@ -12,7 +12,7 @@ import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
-import { makeIdSource } from '../../../server/ports.js';
+import { makeIdSource } from '../../../server/lib/ports.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';

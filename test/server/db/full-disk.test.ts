@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../../server/db/database.js';
 import { folderFailure } from '../../../server/db/embedded/folder.js';
-import { createLockFolder, readLock, stillOwns, takeLock } from '../../../server/db/embedded/owner-lock.js';
+import { createLockFolder, readLock, stillOwns, takeLock } from '../../../server/lib/owner-lock.js';
 import { storeFailure, toStoreError } from '../../../server/db/failures.js';
 import { runCli } from '../../support/run-cli.js';
 import { newDataDir } from '../../support/stores.js';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { openTrail, type AuditTrail } from '../../../server/audit/trail.js';
 import { makeServices, type GatewayServices } from '../../../server/compose.js';
-import { makeIdSource, systemClock } from '../../../server/ports.js';
+import { makeIdSource, systemClock } from '../../../server/lib/ports.js';
 import { readLines, SILENT } from '../../support/audit-log.js';
 import { assertNoSecret, keepSecret, lineText } from '../../support/canaries.js';
 import { openGateway, policyOf, type TestGateway } from '../../support/gateway.js';

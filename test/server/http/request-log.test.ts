@@ -10,9 +10,9 @@ import { makeRequestLog, type RequestLogOptions } from '../../../server/http/req
 import type { RequestObserver } from '../../../server/http/request-observer.js';
 import { peerWithoutConnection } from '../../../server/http/message.js';
 import { LOG_LIMITS } from '../../../server/limits/logs.js';
-import { makeLogger } from '../../../server/log.js';
+import { makeLogger } from '../../../server/telemetry/log.js';
 import { makeActivePolicy } from '../../../server/policy/active/active-policy.js';
-import { systemClock } from '../../../server/ports.js';
+import { systemClock } from '../../../server/lib/ports.js';
 import { ApiProblem, type ProblemCode } from '../../../server/problem.js';
 
 interface Line {

@@ -15,7 +15,7 @@ import { anyHost } from '../../../server/http/host-guard.js';
 import { bindTcp } from '../../../server/http/http-server.js';
 import type { Services } from '../../../server/http/pipeline.js';
 import { openTlsIdentity, type TlsFiles, type TlsIdentity, watchTlsFiles } from '../../../server/http/tls-files.js';
-import type { Logger } from '../../../server/ports.js';
+import type { Logger } from '../../../server/lib/ports.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
 import { call, openGateway, readToEnd, type TestGateway } from '../../support/gateway.js';
 import { makeFolder } from '../../support/temp-folder.js';

@@ -9,7 +9,7 @@ import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/acti
 import { type Activator, makeActivator } from '../../../server/policy/active/activator.js';
 import { followActivations } from '../../../server/policy/store/follow-activations.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
-import type { Watch } from '../../../server/watch.js';
+import type { Watch } from '../../../server/lib/poller.js';
 import { A, B, C, type Made } from '../../support/followed-policy.js';
 import { describeOnStores } from '../../support/stores.js';
 

@@ -11,7 +11,7 @@ import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, type Policy } from '../..
 import { type Active, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { makeLabelChecks } from '../../../server/policy/active/check-labels.js';
 import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/open/snapshot-thread.js';
-import type { Logger } from '../../../server/ports.js';
+import type { Logger } from '../../../server/lib/ports.js';
 import { compile, FULL } from '../../engine/full-policy.js';
 import { pathOf } from '../../engine/oracle/worlds.js';
 import { makeFolder } from '../../support/temp-folder.js';

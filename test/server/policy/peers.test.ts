@@ -5,7 +5,7 @@ import type { Database } from '../../../server/db/database.js';
 import { PEER_LIMITS } from '../../../server/limits/policy.js';
 import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { joinPeers, type Peers } from '../../../server/policy/store/peers.js';
-import { makeIdSource, systemClock as clock } from '../../../server/ports.js';
+import { makeIdSource, systemClock as clock } from '../../../server/lib/ports.js';
 import { A, B } from '../../support/followed-policy.js';
 import { SILENT } from '../../support/audit-log.js';
 import { describeOnStores } from '../../support/stores.js';

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { openTracing } from '../../server/tracing.js';
-import { readTraceParent } from '../../server/trace.js';
-import { keptLog, type LogLine } from '../support/kept-log.js';
+import { openTracing } from '../../../server/telemetry/tracing.js';
+import { readTraceParent } from '../../../server/telemetry/trace.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { toldText } from '../../server/db/failures.js';
-import { describeError, makeLogger } from '../../server/log.js';
-import { maskCredentials } from '../../server/mask.js';
+import { toldText } from '../../../server/db/failures.js';
+import { describeError, makeLogger } from '../../../server/telemetry/log.js';
+import { maskCredentials } from '../../../server/lib/mask.js';
 
 /** As pg makes them: values of rows and of the statement are all over it. */
 function databaseError(): Error {

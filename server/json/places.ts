@@ -1,6 +1,6 @@
 // Places in a JSON text, for messages: where it stops being JSON, which key occurs twice, and the pointer to an offset.
-// `server/json.ts` reads the values. This only runs on a text that is refused.
-import { HTTP_LIMITS } from './limits/http.js';
+// `server/json/strict-json.ts` reads the values. This only runs on a text that is refused.
+import { HTTP_LIMITS } from '../limits/http.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

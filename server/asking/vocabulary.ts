@@ -13,9 +13,9 @@ import {
   type Policy,
   type ScopeName,
   SCOPES,
-} from '../engine/index.js';
-import { canonicalJson } from './canonical-json.js';
-import type { Logger } from './ports.js';
+} from '../../engine/index.js';
+import { canonicalJson } from '../json/canonical-json.js';
+import type { Logger } from '../lib/ports.js';
 
 /** What the ids of one type of resource mean. */
 export type ResourceWord =

@@ -19,7 +19,7 @@ import {
   type ScopeName,
   unrestrictedLike,
   type Visibility,
-} from '../engine/index.js';
+} from '../../engine/index.js';
 
 /** The part of an asker that bounds what it may ask about. */
 export type Asker = Pick<Actor, 'credentialScopes' | 'namespaceRestrictions'>;

@@ -2,7 +2,7 @@
 // alone is reused, and means something else in another container or after a restart of the machine.
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { codeOf } from '../failures.js';
+import { systemCodeOf } from './small-file.js';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -32,7 +32,7 @@ function isGone(pid: number): boolean {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return codeOf(error) === 'ESRCH';
+    return systemCodeOf(error) === 'ESRCH';
   }
 }
 

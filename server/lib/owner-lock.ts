@@ -21,10 +21,9 @@ import {
 } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { OWNER_LIMITS } from '../../limits/store.js';
-import { codeOf } from '../failures.js';
-import { identifyProcess, lifeOf } from './process-identity.js';
-import type { ProcessIdentity } from './process-identity.js';
+import { systemCodeOf } from './small-file.js';
+import { OWNER_LIMITS } from '../limits/store.js';
+import { identifyProcess, lifeOf, type ProcessIdentity } from './process-identity.js';
 
 export interface LockRecord extends ProcessIdentity {
   readonly token: string;
@@ -107,7 +106,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
     writeFileSync(draft, text, { mode: 0o600 });
     linkSync(draft, file);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return null;
+    if (systemCodeOf(error) === 'EEXIST') return null;
     throw error;
   } finally {
     rmSync(draft, { force: true });
@@ -140,7 +139,7 @@ function overwrite(file: string, text: string): boolean {
     }
     return true;
   } catch (error) {
-    return codeOf(error) === 'ENOENT'; // taken over, which the worker finds out before it touches the store again
+    return systemCodeOf(error) === 'ENOENT'; // taken over, which the worker finds out before it touches the store again
   }
 }
 
@@ -172,7 +171,7 @@ export function createLockFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 }); // by itself: with its parents, a read-only file system is told as a folder that is missing
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -210,7 +209,7 @@ function ageOf(folder: string, file: string): number {
     writeFileSync(probe, '', { mode: 0o600 });
     return statSync(probe).mtimeMs - statSync(file).mtimeMs;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return 0; // gone meanwhile: whoever did that is alive
+    if (systemCodeOf(error) === 'ENOENT') return 0; // gone meanwhile: whoever did that is alive
     throw error;
   } finally {
     rmSync(probe, { force: true });
@@ -221,7 +220,7 @@ function readText(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (systemCodeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -3,10 +3,10 @@
 // shared log. No line holds a credential, wherever a client has put it.
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { LOG_LIMITS } from './limits/logs.js';
+import { LOG_LIMITS } from '../limits/logs.js';
 import { makeLogDestination } from './log-destination.js';
-import { maskCredentials } from './mask.js';
-import type { Logger } from './ports.js';
+import { maskCredentials } from '../lib/mask.js';
+import type { Logger } from '../lib/ports.js';
 import { isTold } from './sql-state.js';
 
 export interface LogOptions {

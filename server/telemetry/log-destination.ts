@@ -2,7 +2,7 @@
 // written (a full disk, a reader that is gone or stuck) only loses its lines. Lost lines are counted, and the count is
 // the first thing that is written when writing works again.
 import { write } from 'node:fs';
-import { LOG_LIMITS } from './limits/logs.js';
+import { LOG_LIMITS } from '../limits/logs.js';
 
 export interface LogDestination {
   /** One line with its end. Never throws and never waits. */

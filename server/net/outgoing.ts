@@ -5,7 +5,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './reach.js';
+import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './addresses.js';
 
 export interface OutgoingRequest {
   /** A URL that passes `urlFault`. */

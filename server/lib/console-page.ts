@@ -19,7 +19,7 @@ const POLICY = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/;
 /** Throws if this installation does not have the page. */
 export function consolePage(door: ConsoleDoor): ConsolePage {
   const [page, playground] = ['console', 'playground'].map((name) =>
-    readFileSync(new URL(`./console/${name}.html`, import.meta.url), 'utf8'),
+    readFileSync(new URL(`../console/${name}.html`, import.meta.url), 'utf8'),
   );
   const [policy, engine] = [POLICY.exec(page ?? '')?.[1], ENGINE.exec(playground ?? '')?.[1]];
   if (page === undefined || policy === undefined || engine === undefined)

@@ -2,7 +2,7 @@
 // exactly the right format.
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { makeUnrecordedSpans, readTraceParent } from '../../server/trace.js';
+import { makeUnrecordedSpans, readTraceParent } from '../../../server/telemetry/trace.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';

@@ -1,6 +1,6 @@
 // Which addresses the gateway's own requests may go to.
 import { describe, expect, it } from '@jest/globals';
-import { type Reach, reachFault, reachFrom } from '../../server/reach.js';
+import { type Reach, reachFault, reachFrom } from '../../../server/net/addresses.js';
 
 describe('an address', () => {
   it.each<readonly [address: string, publicly: boolean, privately: boolean]>([

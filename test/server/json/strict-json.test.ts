@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, test } from '@jest/globals';
-import { parseStrictJson, pointerTo } from '../../server/json.js';
-import { stopCpu } from '../support/cpu-time.js';
+import { parseStrictJson, pointerTo } from '../../../server/json/strict-json.js';
+import { stopCpu } from '../../support/cpu-time.js';
 
 const LIMITS = { depth: 32 };
 

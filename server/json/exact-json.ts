@@ -1,5 +1,5 @@
 // Values for which JSON has no form of its own: counts that a double would round, and ends of time that may be open.
-import { formatInstant, type Instant } from '../engine/index.js';
+import { formatInstant, type Instant } from '../../engine/index.js';
 
 /** A number if JSON readers keep it exact. Beyond 2^53 - 1, its decimal digits as a string. */
 export type Exact = number | string;

@@ -1,7 +1,7 @@
 // The values that were used last are kept, and no more than there is room for.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { makeRecent } from '../../server/recent.js';
+import { makeRecent } from '../../../server/lib/lru-cache.js';
 
 describe('a memory with a bound', () => {
   it('forgets what was longest unused', () => {

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/db/embedded/owner-lock.js';
-import type { HeldLock } from '../../../server/db/embedded/owner-lock.js';
+import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/lib/owner-lock.js';
+import type { HeldLock } from '../../../server/lib/owner-lock.js';
 import { OWNER_LIMITS } from '../../../server/limits/store.js';
-import { identifyProcess } from '../../../server/db/embedded/process-identity.js';
+import { identifyProcess } from '../../../server/lib/process-identity.js';
 
 let folder: string;
 

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { snapshotJson } from '../../engine/snapshot/canonical.js';
-import { canonicalJson } from '../../server/canonical-json.js';
+import { snapshotJson } from '../../../engine/snapshot/canonical.js';
+import { canonicalJson } from '../../../server/json/canonical-json.js';
 
 /** What is written, and how it has to be written. */
 const NUMBERS: readonly (readonly [written: string, canonical: string])[] = [

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { makeLogDestination } from '../../server/log-destination.js';
-import { LOG_LIMITS } from '../../server/limits/logs.js';
-import { CLI } from '../support/run-cli.js';
-import { newDataDir } from '../support/stores.js';
-import { makeFolder } from '../support/temp-folder.js';
+import { makeLogDestination } from '../../../server/telemetry/log-destination.js';
+import { LOG_LIMITS } from '../../../server/limits/logs.js';
+import { CLI } from '../../support/run-cli.js';
+import { newDataDir } from '../../support/stores.js';
+import { makeFolder } from '../../support/temp-folder.js';
 
 /** Both ends of a named pipe; the reading one comes and goes. */
 async function openPipe(): Promise<{ readonly fd: number; readonly openReader: () => number }> {

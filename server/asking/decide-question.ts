@@ -8,8 +8,8 @@ import {
   type RawActor,
   type RawRequest,
   type ScopeName,
-} from '../engine/index.js';
-import { isObject, pointerTo } from './json.js';
+} from '../../engine/index.js';
+import { isObject, pointerTo } from '../json/strict-json.js';
 
 export interface Question {
   readonly actor: RawActor;

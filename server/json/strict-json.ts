@@ -2,9 +2,9 @@
 // the values are those of `JSON.parse`. What it would silently accept (duplicate and dangerous keys, integers that lose
 // digits, texts that no store can hold, endless nesting) is refused here. Request bodies and dataset lines share it.
 import { isUtf8 } from 'node:buffer';
-import { endOfString, endOfToken, findDuplicate, firstError, placeAt, pointerTo } from './json-text.js';
+import { endOfString, endOfToken, findDuplicate, firstError, placeAt, pointerTo } from './places.js';
 
-export { pointerTo } from './json-text.js';
+export { pointerTo } from './places.js';
 
 export type JsonFaultCode =
   | 'request.malformed'

@@ -1,7 +1,7 @@
 // Whoever asks for a look often gets one look, and news that anybody can send costs a bounded number of them.
 import { afterEach, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NewsWatch, watchEvery } from '../../server/watch.js';
+import { type NewsWatch, watchEvery } from '../../../server/lib/poller.js';
 
 const NEVER = 3_600_000;
 const watches: NewsWatch[] = [];

@@ -5,7 +5,7 @@ import type * as Api from '@opentelemetry/api';
 import type * as Exporter from '@opentelemetry/exporter-trace-otlp-proto';
 import type * as Resources from '@opentelemetry/resources';
 import type * as Sdk from '@opentelemetry/sdk-trace-node';
-import type { Logger } from './ports.js';
+import type { Logger } from '../lib/ports.js';
 import type { BeginSpan, TraceHeaders } from './trace.js';
 
 export interface Tracing {

@@ -1,5 +1,5 @@
 // The effects that the gateway gets from outside, so that tests can control them: time, ids and the log.
-import { type Instant, instantOf } from '../engine/index.js';
+import { type Instant, instantOf } from '../../engine/index.js';
 import { randomBytes } from 'node:crypto';
 import { holdsCredential } from './mask.js';
 
