@@ -10,6 +10,7 @@ export const CEDAR_UNSAID: readonly string[] = [
   'What a canonical path is: a namespace that is not one must be refused before Cedar is asked.',
   'Namespaces that no grant names: a request brings the one that it asks about, and those above it, as entities.',
   'Several identities of one actor: a request brings an entity `Actor` whose parents are its identities.',
+  'A wrong request: Cedar skips a `forbid` that ends in an error, so validate each request against the schema.',
   'The instant: `context.now` must be the time of the request.',
   'What somebody may see: Cedar answers for one namespace, never with a list of them.',
   'Guardrails, tests, people and delegation: these are checked when the policy is compiled.',

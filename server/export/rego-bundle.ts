@@ -15,6 +15,7 @@ import rego.v1
 default allow := false
 
 allow if {
+	identified
 	not excluded
 	carried
 	reached
@@ -23,6 +24,12 @@ allow if {
 	some window in data.bailiwick.grants[principal][input.scope][key]
 	window[0] <= at
 	at < window[1]
+}
+
+# Roles and identities have their grants in one table, and only a role has a name without a colon. Nobody becomes a role by its name: one
+# entry that is no identity closes everything.
+identified if {
+	every who in input.identities { contains(who, ":") }
 }
 
 # Two identities that no actor may have together.

@@ -133,6 +133,22 @@ test('what the verb writes is valid, says what it does not say, and Cedar refuse
   expect(answers.at(-1)).toContain('invoice:burn');
 });
 
+test('Cedar refuses a request of a wrong type, which it would allow without the schema', async () => {
+  const cwd = await makeFolder(FILES);
+  await runCli(['export', 'cedar', '.', '-o', '.'], { cwd });
+  const files = await filesIn(cwd);
+  const good = requestOf(files, {
+    ...{ identities: ['staff:"q\\"'], scopes: null, restrictions: null, scope: 'invoice:approve' },
+    ...{ namespace: '/north/x', at: '2026-01-01T00:00:00.000Z' },
+  });
+  const wrong = [{ restrictions: '/south' }, { scopes: 'invoice:read' }].map((narrowed) => ({
+    ...good,
+    context: { ...good.context, ...narrowed },
+  }));
+  const { answers } = askCedar(files, [good, ...wrong]);
+  expect(answers).toEqual([true, expect.stringContaining('context'), expect.stringContaining('context')]);
+});
+
 test('the policy of the repository is valid', async () => {
   const cwd = await makeFolder();
   const { status } = await runCli(['export', 'cedar', fromRoot('policies'), '-o', '.'], { cwd });
