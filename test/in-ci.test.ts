@@ -127,7 +127,7 @@ async function queueWith(
   return cloneOf(name, origin);
 }
 
-const git = (cwd: string, ...args: readonly string[]): Promise<unknown> =>
+const git = (cwd: string, ...args: readonly string[]): Promise<{ readonly stdout: string }> =>
   promisify(execFile)('git', ['-c', 'user.name=ci', '-c', 'user.email=ci@example.org', ...args], { cwd });
 
 async function commit(origin: string, changes: readonly Change[]): Promise<void> {
@@ -284,9 +284,20 @@ it('stays closed at a gate if no version of the base is valid', async () => {
   expect((await runSteps(await cloneWith('never-gated', [main], [addGrant]), { gates: 'new-access' })).failed).toBe(7);
 });
 
-it('says that a first policy has nothing to be compared with', async () => {
-  const ran = await runSteps(await cloneWith('first', [], [addPolicy]), { gates: 'new-access' });
-  expect(ran).toMatchObject({ failed: null, summary: 'This adds the first policy: there is none to compare with.\n' });
+it('says that all access of a first policy is new, and stays closed at a gate for that', async () => {
+  const summary = 'This adds the first policy: all access in it is new.\n';
+  const first = async (gates: string): Promise<Ran> =>
+    runSteps(await cloneWith(`first-${gates}`, [], [addPolicy]), { gates });
+  expect(await first('weaker-checks')).toMatchObject({ failed: null, summary });
+  expect(await first('new-access')).toMatchObject({ failed: 7, summary });
+});
+
+it('does not take a base that git cannot read for one without a policy', async () => {
+  const torn = await cloneWith('torn', [addPolicy], [addGrant]);
+  const { stdout: tree } = await git(torn, 'rev-parse', 'origin/main^{tree}');
+  await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
+  const ran = await runSteps(torn);
+  expect([ran.failed, ran.summary]).toEqual([2, 'git cannot read the commit `origin/main`: fetch the whole history\n']);
 });
 
 it('fails at a mistake, with an annotation at its path from the root of the repository, and comments it', async () => {

@@ -24,9 +24,16 @@ bailiwick() {
 }
 
 fail() {
-  echo "$1" >&2
-  echo "$1" >"$report"
+  printf '%s\n' "$1" >&2
+  printf '%s\n' "$1" >"$report"
   exit 2
+}
+
+# Whether a commit has the folder. A checkout in which git cannot say that is not one without a policy.
+has_folder() {
+  entry=$(git ls-tree -d "$1" -- "${folder%/}") ||
+    fail "git cannot read the commit \`$1\`: fetch the whole history"
+  [ -n "$entry" ]
 }
 
 flags=
@@ -54,8 +61,9 @@ if [ "$status" -ne 0 ]; then
   exit "$status"
 fi
 
-if ! git cat-file -e "$base:$folder" 2>/dev/null; then
-  echo 'This adds the first policy: there is none to compare with.' >"$report"
+if ! has_folder "$base"; then
+  echo 'This adds the first policy: all access in it is new.' >"$report"
+  case " ${POLICY_GATES:-} " in *' new-access '*) exit 7 ;; esac
   exit 0
 fi
 
@@ -63,7 +71,7 @@ fi
 valid=
 broken=
 for commit in "$base" $(git rev-list --first-parent --max-count="$versions" "$base" -- "$folder"); do
-  git cat-file -e "$commit:$folder" 2>/dev/null || continue
+  has_folder "$commit" || continue
   if found=$(bailiwick check "$commit:$folder" 2>&1); then
     valid=$commit
     break
@@ -75,7 +83,7 @@ done
   if [ -n "$broken" ]; then
     echo "The policy of \`$base\` is not valid:"
     echo
-    echo "$broken" | sed 's/^/    /'
+    printf '%s\n' "$broken" | sed 's/^/    /'
     echo
     if [ -n "$valid" ]; then
       echo "This compares with \`$valid\`, the last version that was."
