@@ -2,6 +2,7 @@
 // other, each within a bounded time.
 import { Worker } from 'node:worker_threads';
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import { oneAtATime } from '../lib/one-at-a-time.js';
 import { ApiProblem } from '../problem.js';
 import type { StoredEvent } from './event-schema.js';
 import type { FoundLine, Search, SearchReport } from './search.js';
@@ -23,19 +24,9 @@ export interface LogReader {
 
 /** Throws `audit.unreadable`, and `overloaded` if too many wait. */
 export function makeLogReader(folder: string): LogReader {
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  const ask = async <Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> => {
-    if (waiting >= AUDIT_LIMITS.readingWaiting) throw new ApiProblem('overloaded', { retryAfter: 1 });
-    waiting += 1;
-    const answered = last.then(() => read<Answer>(question, gone));
-    last = answered.catch(() => undefined);
-    try {
-      return await answered;
-    } finally {
-      waiting -= 1;
-    }
-  };
+  const inTurn = oneAtATime(AUDIT_LIMITS.readingWaiting, () => new ApiProblem('overloaded', { retryAfter: 1 }));
+  const ask = <Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> =>
+    inTurn(() => read<Answer>(question, gone));
   return {
     search: (search, most, gone) => ask({ kind: 'search', folder, search, most }, gone),
     verify: (known, gone) => ask({ kind: 'verify', folder, known }, gone),

@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { HeldRegion, Holder } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
+import { oneAtATime } from '../../lib/one-at-a-time.js';
 import { ApiProblem } from '../../problem.js';
 import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
@@ -31,8 +32,6 @@ interface Thread {
 
 export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover {
   let thread: Thread | null = null;
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
   let idle: NodeJS.Timeout | undefined;
   const end = (): void => {
     clearTimeout(idle);
@@ -62,17 +61,9 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
       throw error instanceof ApiProblem ? error : unavailable('the thread or the store failed', error);
     }
   };
-  const ask = async <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> => {
-    if (waiting >= POLICY_LIMITS.proofsWaiting) throw new ApiProblem('overloaded', { retryAfter: 1 });
-    waiting += 1;
-    const answered = last.then(() => work<Answer>(snapshot, question));
-    last = answered.catch(() => undefined);
-    try {
-      return await answered;
-    } finally {
-      waiting -= 1;
-    }
-  };
+  const inTurn = oneAtATime(POLICY_LIMITS.proofsWaiting, () => new ApiProblem('overloaded', { retryAfter: 1 }));
+  const ask = <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> =>
+    inTurn(() => work<Answer>(snapshot, question));
   return {
     explain: (snapshot, asked) => ask(snapshot, { kind: 'explain', ...asked }),
     whoCan: (snapshot, asked) => ask(snapshot, { kind: 'who-can', ...asked }),
