@@ -66,18 +66,18 @@ export const STATUS_SCHEMA = Object.freeze({
     store: whole({
       kind: { enum: ['embedded', 'external'] },
       ok: flag,
-      replica: {
-        description: 'Of `databaseReadUrl`; null without one.',
-        ...nullable(
-          whole({
-            used: { description: 'Whether pages and counts are read from it now.', ...flag },
-            ageSeconds: {
-              description: 'How old what it answers may be; null if nobody knows.',
-              type: ['number', 'null'],
-            },
-            fault: { enum: ['away', 'primary_away', 'pooler', 'not_a_replica', 'other_cluster', null] },
-          }),
-        ),
+      replicas: {
+        description: 'Those of `databaseReadUrl`, in its order.',
+        type: 'array',
+        items: whole({
+          address: { description: 'Host and port.', type: 'string' },
+          used: { description: 'Whether pages and counts are read from it now.', ...flag },
+          ageSeconds: {
+            description: 'How old what it answers may be; null if nobody knows.',
+            type: ['number', 'null'],
+          },
+          fault: { enum: ['away', 'primary_away', 'pooler', 'not_a_replica', 'other_cluster', null] },
+        }),
       },
     }),
     audit: {

@@ -29,10 +29,10 @@ export function storeOf(
   config: Config,
 ):
   | { readonly kind: 'embedded'; readonly dataDir: string }
-  | { readonly kind: 'external'; readonly url: string; readonly readUrl: string | null } {
+  | { readonly kind: 'external'; readonly url: string; readonly readUrls: readonly string[] } {
   return config.databaseUrl === null
     ? { kind: 'embedded', dataDir: config.dataDir }
-    : { kind: 'external', url: config.databaseUrl, readUrl: config.databaseReadUrl };
+    : { kind: 'external', url: config.databaseUrl, readUrls: config.databaseReadUrl ?? [] };
 }
 
 /** The Unix socket for admins; null if there is none. */

@@ -26,6 +26,7 @@ import {
   BASE_URL,
   count,
   DATABASE_URL,
+  DATABASE_URLS,
   DURATION,
   FLAG,
   GIT_REF,
@@ -62,13 +63,13 @@ export const SETTINGS = Object.freeze({
     doc: 'an external PostgreSQL instead of the embedded store; a variable or a file keeps its password out of `ps`',
     example: 'postgres://bailiwick@db.example.org/bailiwick',
   }),
-  databaseReadUrl: setting(DATABASE_URL, {
+  databaseReadUrl: setting(DATABASE_URLS, {
     default: null,
     env: ['DATABASE_READ_URL'],
     secret: true,
     secretFile: true,
     needs: 'databaseUrl',
-    doc: 'a streaming replica of that PostgreSQL, for pages and counts while it is no older than `database.replicaLag`',
+    doc: 'streaming replicas of that PostgreSQL, with spaces between: pages and counts come from one that is no older than `database.replicaLag`',
     example: 'postgres://bailiwick@replica.example.org/bailiwick',
   }),
   policy: setting(PATH, {

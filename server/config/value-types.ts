@@ -65,6 +65,16 @@ export const PATH_OR_NONE: ValueType<string> = textType('a path, or `none`', (te
 /** Kept as it is. */
 export const DATABASE_URL: ValueType<string> = textType('a PostgreSQL URL', parseDatabaseUrl);
 
+/** Several of them, with white space between. Kept as they are. */
+export const DATABASE_URLS: ValueType<readonly string[]> = textType('PostgreSQL URLs with spaces between', (text) => {
+  const urls = text.split(/\s+/).filter((url) => url !== '');
+  const wrong = urls.map(parseDatabaseUrl).find(({ ok }) => !ok);
+  if (wrong !== undefined && !wrong.ok) return wrong;
+  if (urls.length === 0) return fault('is empty: leave it unset to read from the primary alone');
+  if (new Set(urls).size < urls.length) return fault('names a replica twice');
+  return { ok: true, value: urls };
+});
+
 /** The verifier key of a witness. */
 export const WITNESS_KEY: ValueType<string> = textType('a verifier key', (text) =>
   /^[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/.test(text)

@@ -8,11 +8,11 @@ import knex, { type Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
-import { externalSource, probeExternal } from './external.js';
+import { addressOfUrl, externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeStatementNames, type Reader } from './prepared.js';
-import { openReplica, type ReplicaOptions, type ReplicaState } from './replica.js';
+import { openReplicas, type ReplicasOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
@@ -24,9 +24,9 @@ export type DatabaseConfig =
   | ({ readonly kind: 'embedded'; readonly dataDir: string } & Limits)
   /** `url` is postgres://user:password@host/database, with the parameters that pg takes. */
   | ({ readonly kind: 'external'; readonly url: string } & Limits & {
-        /** A replica that queries may read from; null for none. */
-        readonly readUrl?: string | null;
-        /** How old the replica's answers may be, in milliseconds. */
+        /** Replicas that queries may read from. */
+        readonly readUrls?: readonly string[];
+        /** How old the answers of a replica may be, in milliseconds. */
         readonly replicaLag?: number;
       });
 
@@ -77,11 +77,11 @@ export interface Database {
   readonly knex: Knex;
   /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
   readonly read: Reader;
-  /** Like `read`, but from the replica while its answers are no older than allowed. */
+  /** Like `read`, but from a replica whose answers are no older than allowed, while there is one. */
   readonly readReplica: Reader;
-  /** The state of the replica; null if there is none. */
-  readonly replica: (() => ReplicaState) | null;
-  /** How many milliseconds older than the primary what `readReplica` finds may be; null if there is no replica. */
+  /** The state of each replica. */
+  readonly replicas: () => readonly ReplicaState[];
+  /** How many milliseconds older than the primary what `readReplica` finds may be; null if there are no replicas. */
   readonly replicaLag: number | null;
   /**
    * Milliseconds after which a query must end itself. Only for a store that cannot stop a query while everybody else
@@ -132,12 +132,14 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const sizes = { maxConnections, maxWriters, maxVital };
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
-    const { readUrl = null, replicaLag = usual.replicaLag } = config;
-    const replica = readUrl === null ? null : { source: externalSource({ url: readUrl, ...limits }), lag: replicaLag };
+    const { readUrls = [], replicaLag: lag = usual.replicaLag } = config;
+    const sources = readUrls.map((url) => ({ ...externalSource({ url, ...limits }), address: addressOfUrl(url) }));
+    if (new Set(sources.map(({ address }) => address)).size < sources.length)
+      throw new StoreError('store.url', 'two of the replicas that the settings name are one server: name each once');
     await probeExternal(source);
     const closeStore = (): Promise<void> => Promise.resolve();
     const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };
-    return database(config.kind, { source, replica, ...sizes, ...longest, closeStore });
+    return database(config.kind, { source, replicas: { sources, lag }, ...sizes, ...longest, closeStore });
   }
   const { dataDir, onWait, isGuest } = config;
   const embedded = embeddedSource({
@@ -151,12 +153,12 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
   const longest = { longestQuery, longestTransaction: longestQuery };
-  return database(config.kind, { source, replica: null, ...sizes, ...longest, closeStore });
+  return database(config.kind, { source, replicas: null, ...sizes, ...longest, closeStore });
 }
 
 interface Parts {
   readonly source: ConnectionSource;
-  readonly replica: Pick<ReplicaOptions, 'source' | 'lag'> | null;
+  readonly replicas: Pick<ReplicasOptions, 'sources' | 'lag'> | null;
   readonly maxConnections: number;
   readonly maxWriters: number;
   readonly maxVital: number;
@@ -182,12 +184,14 @@ function database(kind: Database['kind'], parts: Parts): Database {
   const read = makeReader(readers, kind === 'embedded' ? makeTurns(1) : null);
   const vital = makeReader(vitals);
   const names = makeStatementNames();
-  const replica =
-    parts.replica === null ? null : openReplica({ ...parts.replica, maxConnections, primary: { read, vital } });
+  const replicas =
+    parts.replicas === null || parts.replicas.sources.length === 0
+      ? null
+      : openReplicas({ ...parts.replicas, maxConnections, primary: { read, vital } });
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await listener.close();
-    await Promise.race([replica?.close(), patience()]);
+    await Promise.race([replicas?.close(), patience()]);
     await db.destroy();
     await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
     await closeStore();
@@ -197,9 +201,9 @@ function database(kind: Database['kind'], parts: Parts): Database {
     longestQuery,
     knex: db,
     read,
-    readReplica: replica?.read ?? read,
-    replica: replica?.state ?? null,
-    replicaLag: parts.replica?.lag ?? null,
+    readReplica: replicas?.read ?? read,
+    replicas: replicas?.states ?? (() => []),
+    replicaLag: replicas === null ? null : (parts.replicas?.lag ?? null),
     vital,
     rows: makeReader(writers, null, names),
     write: makeWriter(writers, {

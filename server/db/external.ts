@@ -172,6 +172,12 @@ export function placeOfUrl(url: string): string {
   return placeOf(new StoreClient({ connectionString: withoutAliases(url) }, 0));
 }
 
+/** Host and port of a good URL: nothing secret. */
+export function addressOfUrl(url: string): string {
+  const { host, port } = new StoreClient({ connectionString: withoutAliases(url) }, 0);
+  return `${host}:${String(port)}`;
+}
+
 function placeOf({ host, port, database }: Pick<StoreClient, 'host' | 'port' | 'database'>): string {
   return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
 }

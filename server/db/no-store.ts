@@ -10,7 +10,7 @@ export function noStore(): Database {
     knex: knex({ client: 'pg', version: '15' }),
     read: refuse,
     readReplica: refuse,
-    replica: null,
+    replicas: () => [],
     replicaLag: null,
     longestQuery: null,
     vital: refuse,

@@ -1,5 +1,5 @@
-// Reads from a replica of the external store, while its answers are known to be no older than allowed. Its age is
-// measured by whether it has replayed what the primary had written at an instant of this process. So a primary that
+// Reads from replicas of the external store, from each while its answers are known to be no older than allowed. The age of
+// one is measured by whether it has replayed what the primary had written at an instant of this process. So a primary that
 // writes nothing causes no lag, the servers' clocks do not matter, and a replica that is no longer fed is told from one
 // that has nothing to do.
 import { POOL_LIMITS } from '../limits/store.js';
@@ -10,15 +10,21 @@ import { StoreError, storeFailure } from './failures.js';
 import { makeReader, type Reader } from './prepared.js';
 import { sql } from './sql.js';
 
-export interface Replica {
-  /** Like the primary's reader. Reads from the primary whenever the replica is too old, away, or gives up. */
+export interface Replicas {
+  /**
+   * Like the primary's reader. Of the replicas that are fresh enough, the one with the fewest reads in progress answers. The primary
+   * answers while there is none, and what a replica gives up.
+   */
   readonly read: Reader;
-  readonly state: () => ReplicaState;
+  /** In the order of the settings. */
+  readonly states: () => readonly ReplicaState[];
   readonly close: () => Promise<void>;
 }
 
 export interface ReplicaState {
-  /** Whether the next read goes to the replica. */
+  /** Which replica it is: host and port. */
+  readonly address: string;
+  /** Whether reads go to it. */
   readonly isUsed: boolean;
   /** How old its answers may be, in milliseconds; null if that is not known. */
   readonly age: number | null;
@@ -28,13 +34,18 @@ export interface ReplicaState {
 
 export type ReplicaFault = 'away' | 'primary_away' | 'pooler' | 'not_a_replica' | 'other_cluster';
 
-export interface ReplicaOptions {
-  readonly source: ConnectionSource;
+export interface ReplicasOptions {
+  readonly sources: readonly ReplicaSource[];
+  /** Connections for queries, to each. */
   readonly maxConnections: number;
   /** Milliseconds. */
   readonly lag: number;
   /** Readers of the primary: one for queries, and one that queries cannot hold up. */
   readonly primary: { readonly read: Reader; readonly vital: Reader };
+}
+
+export interface ReplicaSource extends ConnectionSource {
+  readonly address: string;
 }
 
 /** A server's position in its log, and the identity of that log. */
@@ -48,22 +59,98 @@ interface Mark extends Position {
   readonly tick: number;
 }
 
-export function openReplica({ source, maxConnections, lag, primary }: ReplicaOptions): Replica {
-  const [readers, watchers] = [new StorePool(source, { max: maxConnections }), new StorePool(source, { max: 1 })];
-  const [fromReplica, ask] = [makeReader(readers), makeReader(watchers)];
-  /** What the primary had written at which times, except what the replica is already known to have replayed. */
+export function openReplicas({ sources, maxConnections, lag, primary }: ReplicasOptions): Replicas {
+  const interval = Math.max(lag / LOOKS, POOL_LIMITS.replicaPulse);
+  const marks = makeMarks(primary.vital, { lag, interval });
+  const replicas = sources.map((source) => openReplica(source, { maxConnections, lag, interval, marks }));
+  let turn = 0;
+  /** In turns where several have as little to do. */
+  const leastBusy = (): ReplicaConnection | undefined => {
+    turn += 1;
+    const inTurn = replicas.map((_, index) => replicas[(index + turn) % replicas.length]);
+    const fresh = inTurn.filter((one) => one !== undefined && one.state().isUsed);
+    return fresh.reduce(
+      (least, one) => (least !== undefined && one !== undefined && one.busy() < least.busy() ? one : least),
+      fresh[0],
+    );
+  };
+  return {
+    read: async (statement, options) => {
+      for (const replica of replicas) replica.watch();
+      const replica = leastBusy();
+      if (replica === undefined) return primary.read(statement, options);
+      try {
+        return await replica.read(statement, options);
+      } catch (error) {
+        // A time limit applies to all servers, and an error that is not a failure of the store would happen on the
+        // primary, too.
+        if (options?.signal?.aborted === true || storeFailure(error) !== 'unavailable') throw error;
+        return primary.read(statement, options);
+      }
+    },
+    states: () => replicas.map(({ state }) => state()),
+    close: async () => {
+      await Promise.all(replicas.map((replica) => replica.close()));
+    },
+  };
+}
+
+/** What the primary had written at which times, as far back as answers may be old; null if it cannot be reached. */
+type Marks = () => Promise<readonly Mark[] | null>;
+
+/** All replicas share them, so the primary is asked as often for many as for one. */
+function makeMarks(vital: Reader, { lag, interval }: { readonly lag: number; readonly interval: number }): Marks {
   let marks: readonly Mark[] = [];
-  /** The replica's answers are no older than this. */
+  let asked: Promise<readonly Mark[] | null> = Promise.resolve(null);
+  let askedAt = -Infinity;
+  const ask = async (tick: number): Promise<readonly Mark[] | null> => {
+    const written = await positionOf(vital, WRITTEN).catch(() => null);
+    if (written === null) return null;
+    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, tick }];
+    return marks;
+  };
+  return () => {
+    const tick = performance.now();
+    if (tick - askedAt > interval / 2) [asked, askedAt] = [ask(tick), tick];
+    return asked;
+  };
+}
+
+interface ReplicaConnection {
+  readonly read: Reader;
+  /** How many reads are in progress. */
+  readonly busy: () => number;
+  /** Measures its age from now on. Processes that only write, as commands do, do not need that. */
+  readonly watch: () => void;
+  readonly state: () => ReplicaState;
+  readonly close: () => Promise<void>;
+}
+
+interface ReplicaOptions extends Pick<ReplicasOptions, 'maxConnections' | 'lag'> {
+  /** Milliseconds between two looks. */
+  readonly interval: number;
+  readonly marks: Marks;
+}
+
+/** Each replica has a watch of its own, so one that hangs makes no other one look old. */
+function openReplica(
+  source: ReplicaSource,
+  { maxConnections, lag, interval, marks }: ReplicaOptions,
+): ReplicaConnection {
+  const [readers, watchers] = [new StorePool(source, { max: maxConnections }), new StorePool(source, { max: 1 })];
+  const [read, ask] = [makeReader(readers), makeReader(watchers)];
+  /** Its answers are no older than this. */
   let asOf = -Infinity;
   let fault: ReplicaFault | null = null;
   /** Whether its connections keep their sessions, as far as is known since it was last away. */
   let isProbed = false;
+  let busy = 0;
+  let watch: Watch | null = null;
 
   const look = async (): Promise<ReplicaFault | null> => {
-    const tick = performance.now();
-    const written = await positionOf(primary.vital, WRITTEN).catch(() => null);
-    if (written === null) return 'primary_away';
-    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, tick }];
+    const known = await marks();
+    const written = known?.at(-1);
+    if (known === null || written === undefined) return 'primary_away';
     if (!isProbed) {
       const why = await probeExternal(source).then(() => null, faultOfProbe);
       if (why !== null) return why;
@@ -73,40 +160,41 @@ export function openReplica({ source, maxConnections, lag, primary }: ReplicaOpt
     if (replayed === 'away') return 'away';
     if (replayed === null) return 'not_a_replica';
     if (replayed.log !== written.log) return 'other_cluster';
-    const reached = marks.findLast(({ lsn, log }) => log === replayed.log && lsn <= replayed.lsn);
+    const reached = known.findLast(({ lsn, log }) => log === replayed.log && lsn <= replayed.lsn);
     asOf = Math.max(asOf, reached?.tick ?? -Infinity);
     return null;
   };
-  const begin = (): Watch => {
-    const begun = watchEvery(Math.max(lag / LOOKS, POOL_LIMITS.replicaPulse), async () => {
-      fault = await look();
-      if (fault === 'away') isProbed = false;
-      if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
-    });
-    void begun.hurry();
-    return begun;
-  };
-  /** Begins with the first read. Processes that only write, as commands do, do not need it. */
-  let watch: Watch | null = null;
-
   const age = (): number => performance.now() - asOf;
   return {
     read: async (statement, options) => {
-      watch ??= begin();
-      if (age() > lag) return primary.read(statement, options);
+      busy += 1;
       try {
-        return await fromReplica(statement, options);
+        return await read(statement, options);
       } catch (error) {
-        // A time limit applies to both servers, and an error that is not a failure of the store would happen on the
-        // primary, too.
-        if (options?.signal?.aborted === true || storeFailure(error) !== 'unavailable') throw error;
-        // The replica may have cancelled the statement because it conflicts with what it replays. If it is away, the
-        // next look will tell.
-        asOf = -Infinity;
-        return primary.read(statement, options);
+        // It may have cancelled the statement because that conflicts with what it replays. If it is away, the next look
+        // finds that.
+        if (options?.signal?.aborted !== true && storeFailure(error) === 'unavailable') asOf = -Infinity;
+        throw error;
+      } finally {
+        busy -= 1;
       }
     },
-    state: () => ({ isUsed: age() <= lag, age: Number.isFinite(asOf) ? Math.ceil(age()) : null, fault }),
+    busy: () => busy,
+    watch: () => {
+      if (watch !== null) return;
+      watch = watchEvery(interval, async () => {
+        fault = await look();
+        if (fault === 'away') isProbed = false;
+        if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
+      });
+      void watch.hurry();
+    },
+    state: () => ({
+      address: source.address,
+      isUsed: age() <= lag,
+      age: Number.isFinite(asOf) ? Math.ceil(age()) : null,
+      fault,
+    }),
     close: async () => {
       await watch?.stop();
       await Promise.all([readers.end(), watchers.end()]);

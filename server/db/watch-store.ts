@@ -1,14 +1,14 @@
-// Says in the log when the store is lost and when it is back, and the same of the replica: one line each, however many
+// Says in the log when the store is lost and when it is back, and the same of each replica: one line each, however many
 // requests fail meanwhile.
 import { POOL_LIMITS } from '../limits/store.js';
 import type { Logger } from '../lib/ports.js';
 import { type Watch, watchEvery } from '../lib/poller.js';
 import type { Database } from './database.js';
 import { codeOf, toStoreError } from './failures.js';
-import type { ReplicaFault } from './replica.js';
+import type { ReplicaFault, ReplicaState } from './replica.js';
 
 export interface WatchStoreOptions {
-  readonly db: Pick<Database, 'kind' | 'ping' | 'replica'>;
+  readonly db: Pick<Database, 'kind' | 'ping' | 'replicas'>;
   readonly log: Logger;
   /** Milliseconds between two looks. */
   readonly interval?: number;
@@ -16,8 +16,8 @@ export interface WatchStoreOptions {
 
 export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Watch {
   let lostAt: number | null = null;
-  let toldFault: ReplicaFault | null = null;
-  let replicaLostAt = 0;
+  /** Of each replica that the log says is lost: since when, and why. */
+  const lost = new Map<string, { readonly since: number; readonly fault: ReplicaFault }>();
   const lookAtStore = async (): Promise<void> => {
     const error = await db.ping().then(
       () => null,
@@ -37,19 +37,20 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
       lostAt = null;
     }
   };
-  const lookAtReplica = (): void => {
-    const fault = db.replica?.().fault ?? null;
-    if (fault === toldFault) return;
-    if (fault === null) log.info({ seconds: secondsSince(replicaLostAt) }, 'the replica is back');
-    else {
-      if (toldFault === null) replicaLostAt = performance.now();
-      log.warn({ fault }, `${REPLICA[fault]}: queries go to the primary`);
+  const lookAtReplica = ({ address: replica, fault }: ReplicaState): void => {
+    const before = lost.get(replica);
+    if (fault === (before?.fault ?? null)) return;
+    if (fault !== null) {
+      lost.set(replica, { since: before?.since ?? performance.now(), fault });
+      log.warn({ replica, fault }, `${REPLICA[fault]}: others answer its queries`);
+      return;
     }
-    toldFault = fault;
+    log.info({ replica, seconds: secondsSince(before?.since ?? 0) }, 'the replica is back');
+    lost.delete(replica);
   };
   return watchEvery(interval, async () => {
     await lookAtStore();
-    lookAtReplica();
+    db.replicas().forEach(lookAtReplica);
   });
 }
 

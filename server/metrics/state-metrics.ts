@@ -172,7 +172,7 @@ export function publishPeers(
   );
 }
 
-export function publishStore(registry: Registry, { pools, replica }: Pick<Database, 'pools' | 'replica'>): void {
+export function publishStore(registry: Registry, { pools, replicas }: Pick<Database, 'pools' | 'replicas'>): void {
   const { gauge } = registry;
   const ofEach =
     (readings: (pool: PoolFacts) => readonly Reading[]): (() => readonly Reading[]) =>
@@ -197,28 +197,21 @@ export function publishStore(registry: Registry, { pools, replica }: Pick<Databa
     { name: 'bailiwick_db_waiting', help: 'Requests that wait for a connection to the store.', labels: ['pool'] },
     ofEach(({ name, waiting }) => [[waiting, name]]),
   );
-  publishReplica(registry, () => replica?.() ?? null);
-}
-
-type ReplicaState = ReturnType<NonNullable<Database['replica']>>;
-
-function publishReplica({ gauge }: Registry, state: () => ReplicaState | null): void {
   gauge(
-    { name: 'bailiwick_replica_used', help: '1 while queries are read from the replica, else 0; absent without one.' },
-    () => {
-      const now = state();
-      return now === null ? [] : [[now.isUsed ? 1 : 0]];
+    {
+      name: 'bailiwick_replica_used',
+      help: '1 while queries are read from this replica, else 0; absent without replicas.',
+      labels: ['replica'],
     },
+    () => replicas().map(({ address, isUsed }) => [isUsed ? 1 : 0, address]),
   );
   gauge(
     {
       name: 'bailiwick_replica_age_seconds',
-      help: 'How old what the replica answers may be; absent while nobody knows.',
+      help: 'How old what this replica answers may be; absent while nobody knows.',
+      labels: ['replica'],
     },
-    () => {
-      const age = state()?.age ?? null;
-      return age === null ? [] : [[age / 1000]];
-    },
+    () => replicas().flatMap(({ address, age }): readonly Reading[] => (age === null ? [] : [[age / 1000, address]])),
   );
 }
 

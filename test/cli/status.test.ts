@@ -41,23 +41,26 @@ describe('status', () => {
     expect([ended, errors]).toEqual([0, '']);
     expect(text).toMatch(/^ready +yes\nversion +\S+\nstarted +\S+Z\npolicy +test\nsnapshot +sha256:/);
     const [, json] = await status('--admin-socket', socket, '--format', 'json');
-    expect(JSON.parse(json)).toMatchObject({ policy: 'test', store: { kind: 'embedded', ok: true, replica: null } });
-    expect(text).toMatch(/\nreplica +none\nworkers +none\npeers +none seen\n$/);
+    expect(JSON.parse(json)).toMatchObject({ policy: 'test', store: { kind: 'embedded', ok: true, replicas: [] } });
+    expect(text).toMatch(/\nreplicas +none\nworkers +none\npeers +none seen\n$/);
     for (const more of [[], ['--admin-key-file', 'admin.key']]) {
       const [, byUrl] = await status('--admin-url', url, ...more, '--format', 'json');
       expect(JSON.parse(byUrl)).toMatchObject({ policy: 'test' });
     }
   });
 
-  it('tells of the replica whether it is used, how old it is, and what is wrong with it', async () => {
-    const replica = (): ReplicaState => state;
-    let state: ReplicaState = { isUsed: true, age: 250, fault: null };
-    const other = await openGateway({ admin: true, db: { ...open.db, replica } });
+  it('tells of each replica whether it is used, how old it is, and what is wrong with it', async () => {
+    const replicas = (): readonly ReplicaState[] => states;
+    const first: ReplicaState = { address: 'one:5432', isUsed: true, age: 250, fault: null };
+    let states = [first];
+    const other = await openGateway({ admin: true, db: { ...open.db, replicas } });
     const shown = async (): Promise<string | undefined> =>
-      /\nreplica +(.*)\n/.exec((await status('--admin-socket', other.admin?.socket ?? ''))[1])?.[1];
-    expect(await shown()).toBe('used, 0.25 seconds old at most');
-    state = { isUsed: false, age: null, fault: 'other_cluster' };
-    expect(await shown()).toBe('not used, of unknown age (other_cluster)');
+      /\nreplicas +(.*)\n/.exec((await status('--admin-socket', other.admin?.socket ?? ''))[1])?.[1];
+    expect(await shown()).toBe('one:5432 used, 0.25 seconds old at most');
+    states = [first, { address: 'two:5432', isUsed: false, age: null, fault: 'other_cluster' }];
+    expect(await shown()).toBe(
+      'one:5432 used, 0.25 seconds old at most; two:5432 not used, of unknown age (other_cluster)',
+    );
     await other.dispose();
   });
 

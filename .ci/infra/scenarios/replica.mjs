@@ -42,7 +42,7 @@ export async function run(scenario) {
 async function replicaUsed({ adminUrl }) {
   const answer = await ask(`${adminUrl}/metrics`);
   if (answer === false) return null;
-  const value = /^bailiwick_replica_used (\d)$/m.exec(answer.text)?.[1];
+  const value = /^bailiwick_replica_used\{[^}]*\} (\d)$/m.exec(answer.text)?.[1];
   return value === undefined ? null : Number(value);
 }
 

@@ -24,7 +24,7 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replica"},"audit","certificate","lastError","shadow","workers","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","lastError","shadow","workers","peers"}',
   ]);
 }
 
@@ -113,7 +113,7 @@ const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[
   ],
   ['audit log', (body) => auditText(membersOf(body.get('audit')))],
   ['certificate', (body) => certificateText(membersOf(body.get('certificate')))],
-  ['replica', (body) => replicaText(membersOf(membersOf(body.get('store')).get('replica')))],
+  ['replicas', (body) => replicasText(membersOf(body.get('store')).get('replicas'))],
   ['workers', (body) => workersText(membersOf(body.get('workers')))],
   ['peers', peersText],
 ];
@@ -122,12 +122,17 @@ function workersText(workers: Members): string {
   return workers.size === 0 ? 'none' : `${textOf(workers.get('serving'))} of ${textOf(workers.get('size'))} answer`;
 }
 
+function replicasText(replicas: unknown): string {
+  if (!Array.isArray(replicas) || replicas.length === 0) return 'none';
+  return replicas.map(membersOf).map(replicaText).join('; ');
+}
+
 function replicaText(replica: Members): string {
-  if (replica.size === 0) return 'none';
   const age = replica.get('ageSeconds');
   const old = typeof age === 'number' ? `${String(age)} seconds old at most` : 'of unknown age';
   const fault = replica.get('fault');
-  return `${replica.get('used') === true ? 'used' : 'not used'}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
+  const use = replica.get('used') === true ? 'used' : 'not used';
+  return `${textOf(replica.get('address'))} ${use}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
 }
 
 /** Gateways that serve something else are named. Several may run on one host, and are told apart by their starts and names. */

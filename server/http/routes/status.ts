@@ -3,6 +3,7 @@ import { formatInstant, type Instant } from '../../../engine/index.js';
 import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
 import type { AuditLags, Recorder } from '../../audit/trail.js';
 import type { Database } from '../../db/database.js';
+import type { ReplicaState } from '../../db/replica.js';
 import type { Peer, Peers } from '../../policy/store/peers.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf, undecidedBecause } from '../../policy/active/staleness.js';
@@ -66,7 +67,7 @@ export function makeStatusRoute({
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
         undecided: undecidedBecause(state, ages, at),
-        store: { kind: db.kind, ok: checks.store === 'ok', replica: replicaFacts(db) },
+        store: { kind: db.kind, ok: checks.store === 'ok', replicas: db.replicas().map(replicaFacts) },
         audit: audit === null ? null : auditFacts(audit.lags(), checks.audit),
         certificate: certificateExpires === null ? null : { expiresAt: formatInstant(certificateExpires()) },
         authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
@@ -79,10 +80,8 @@ export function makeStatusRoute({
   };
 }
 
-function replicaFacts({ replica }: Pick<Database, 'replica'>): object | null {
-  if (replica === null) return null;
-  const { isUsed, age, fault } = replica();
-  return { used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
+function replicaFacts({ address, isUsed, age, fault }: ReplicaState): object {
+  return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
 }
 
 function auditFacts({ file, store }: AuditLags, check: 'ok' | 'failed'): object {

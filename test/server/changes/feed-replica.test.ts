@@ -39,7 +39,7 @@ withPostgres('the feed beside a replica', () => {
     const admin = await openDatabase({ kind: 'external', url: primary.url });
     await migrate(admin);
     await admin.close();
-    db = await openDatabase({ kind: 'external', url: primary.url, readUrl: replica.url, replicaLag: LAG });
+    db = await openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url], replicaLag: LAG });
     feed = makeFeed({ db, cursorKey: new Uint8Array(32) });
   });
   afterAll(async () => {

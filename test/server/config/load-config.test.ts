@@ -124,7 +124,7 @@ test('the whole file', async () => {
     otherSetting: { key: 'databaseReadUrl', place: 'settings.yaml:2:18' },
     dataDir: join(cwd, '.bailiwick'),
     databaseUrl: 'postgres://localhost/bailiwick',
-    databaseReadUrl: 'postgres://replica/bailiwick',
+    databaseReadUrl: ['postgres://replica/bailiwick'],
     policy: join(cwd, 'policies'),
     workers: 1,
     listen: { host: '::1', port: 9000 },
@@ -160,8 +160,8 @@ test('the whole file', async () => {
     shutdown: { notice: 5_000, deadline: 20_000 },
     tls: { certFile: join(cwd, 'etc/tls.crt'), keyFile: '/run/tls.key' },
   });
-  const readUrl = 'postgres://replica/bailiwick';
-  expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick', readUrl });
+  const readUrls = ['postgres://replica/bailiwick'];
+  expect(storeOf(config)).toEqual({ kind: 'external', url: 'postgres://localhost/bailiwick', readUrls });
 });
 
 describe('the store is one choice', () => {
@@ -178,7 +178,7 @@ describe('the store is one choice', () => {
     [
       'a server in a variable',
       { env: { DATABASE_URL: URL }, file: 'dataDir: d\n' },
-      { kind: 'external', url: URL, readUrl: null },
+      { kind: 'external', url: URL, readUrls: [] },
     ],
     [
       'a folder on the command line, over what another program meant by the variable',

@@ -1,6 +1,6 @@
-// Durations and addresses as settings write them.
+// Durations, addresses and lists of URLs as settings write them.
 import { expect, test } from '@jest/globals';
-import { parseAddress, parseDuration } from '../../../server/config/value-types.js';
+import { DATABASE_URLS, parseAddress, parseDuration } from '../../../server/config/value-types.js';
 
 test.each([
   ['30s', 30_000],
@@ -28,5 +28,18 @@ test.each([
   ['localhost:80\n', null],
 ])('the address %j', (text, expected) => {
   const parsed = parseAddress(text);
+  expect(parsed.ok ? parsed.value : null).toEqual(expected);
+});
+
+test.each([
+  ['postgres://a/b', ['postgres://a/b']],
+  ['postgres://a/b postgres://c/b\n', ['postgres://a/b', 'postgres://c/b']],
+  ['postgres://a/b\r\n\tpostgres:///b?host=/run', ['postgres://a/b', 'postgres:///b?host=/run']],
+  ['postgres://a/b,postgres://c/b postgres://a/b,postgres://c/b', null],
+  ['postgres://a/b replica', null],
+  [' ', null],
+  ['', null],
+])('the replicas %j', (text, expected) => {
+  const parsed = DATABASE_URLS.parse(text, '/');
   expect(parsed.ok ? parsed.value : null).toEqual(expected);
 });

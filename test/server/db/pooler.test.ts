@@ -74,12 +74,17 @@ if (findPgbouncer() === null || findPostgres() === null) {
     it('that gives transactions in front of the replica leaves the reads to the primary, and is said', async () => {
       await bouncer?.stop();
       bouncer = await startPgbouncer(server.url, ['pool_mode = transaction']);
-      const database = await openDatabase({ kind: 'external', url: server.url, readUrl: bouncer.url, replicaLag: 400 });
-      while (database.replica?.().fault === null) {
+      const database = await openDatabase({
+        kind: 'external',
+        url: server.url,
+        readUrls: [bouncer.url],
+        replicaLag: 400,
+      });
+      while (database.replicas()[0]?.fault === null) {
         expect(await database.readReplica(sql`SELECT ${7}::int AS n`)).toEqual([{ n: 7 }]);
         await sleep(20);
       }
-      expect(database.replica?.()).toEqual({ isUsed: false, age: null, fault: 'pooler' });
+      expect(database.replicas()[0]).toMatchObject({ isUsed: false, age: null, fault: 'pooler' });
       await database.close();
     }, 30_000);
 

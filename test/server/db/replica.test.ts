@@ -24,7 +24,7 @@ withPostgres('reads from a replica', () => {
     await migrate(admin);
     await admin.close();
     await runSql(primary.url, 'CREATE TABLE ticks (at double precision)', 'INSERT INTO ticks VALUES (0)');
-    db = await openDatabase({ kind: 'external', url: primary.url, readUrl: replica.url, replicaLag: LAG });
+    db = await openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url], replicaLag: LAG });
   });
   afterAll(async () => {
     await db.close();
@@ -49,7 +49,7 @@ withPostgres('reads from a replica', () => {
       expect(await isReplica()).toBe(true);
       await sleep(100);
     }
-    expect(db.replica?.()).toMatchObject({ isUsed: true, fault: null });
+    expect(db.replicas()[0]).toMatchObject({ isUsed: true, fault: null });
     // Everything else is the primary's.
     const [row] = await db.read<{ readonly is: boolean }>(sql`SELECT pg_is_in_recovery() AS is WHERE ${true}::boolean`);
     expect(row?.is).toBe(false);
@@ -113,20 +113,72 @@ withPostgres('reads from a replica', () => {
     await reading;
   });
 
+  it('shares reads among replicas, and one that hangs or is behind leaves its share to the others', async () => {
+    const second = await primary.startReplica();
+    const both = await openDatabase({
+      ...{ kind: 'external', url: primary.url, readUrls: [replica.url, second.url], replicaLag: LAG },
+    });
+    const answers = async (): Promise<string> => {
+      const [row] = await both.readReplica<{ readonly folder: string }>(
+        sql`SELECT current_setting('data_directory') AS folder WHERE ${true}::boolean`,
+      );
+      return row?.folder ?? '';
+    };
+    const used = (): readonly boolean[] => both.replicas().map(({ isUsed }) => isUsed);
+    const untilUsed = async (...wanted: readonly boolean[]): Promise<void> => {
+      while (used().join() !== wanted.join()) {
+        await answers();
+        await sleep(20);
+      }
+    };
+    await untilUsed(true, true);
+    const seen = Array.from({ length: 20 }, answers);
+    const folders = [...new Set(await Promise.all(seen))];
+    expect(folders).toHaveLength(2);
+    expect(both.replicas().map(({ address }) => address)).toEqual(
+      [replica, second].map(
+        ({ url }) => expect.stringContaining(new URL(url).searchParams.get('host') ?? '') as unknown,
+      ),
+    );
+
+    // While nobody replays there, the other one stays fresh.
+    await runSql(second.url, 'SELECT pg_wal_replay_pause()');
+    await runSql(primary.url, 'UPDATE ticks SET at = at + 1');
+    await untilUsed(true, false);
+    expect(new Set(await Promise.all(Array.from({ length: 10 }, answers))).size).toBe(1);
+    await runSql(second.url, 'SELECT pg_wal_replay_resume()');
+    await untilUsed(true, true);
+
+    await second.crash();
+    const from = performance.now();
+    while (performance.now() - from < 2 * LAG) {
+      await answers();
+      expect(used()[0]).toBe(true);
+      await sleep(20);
+    }
+    expect(both.replicas()[1]).toMatchObject({ isUsed: false, fault: 'away' });
+    await both.close();
+    await second.start();
+    await second.stop();
+    await expect(
+      openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url, `${replica.url}&sslmode=disable`] }),
+    ).rejects.toMatchObject({ code: 'store.url' });
+  });
+
   it('leaves a replica of another server alone, and one that is one no longer', async () => {
     const other = await takeDatabase('migrated');
-    const strange = await openDatabase({ kind: 'external', url: other.url, readUrl: replica.url, replicaLag: LAG });
-    while (strange.replica?.().fault === null) {
+    const strange = await openDatabase({ kind: 'external', url: other.url, readUrls: [replica.url], replicaLag: LAG });
+    while (strange.replicas()[0]?.fault === null) {
       expect(await isReplica(strange)).toBe(false);
       await sleep(20);
     }
-    expect(strange.replica?.()).toMatchObject({ isUsed: false, fault: 'other_cluster' });
+    expect(strange.replicas()[0]).toMatchObject({ isUsed: false, fault: 'other_cluster' });
     await strange.close();
     await other.drop();
 
     await until('replica');
     await runSql(replica.url, 'SELECT pg_promote()');
-    while (db.replica?.().fault !== 'not_a_replica') {
+    while (db.replicas()[0]?.fault !== 'not_a_replica') {
       await isReplica();
       await sleep(20);
     }

@@ -10,9 +10,11 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
     void lines.push(`${level} ${message} ${Object.keys(fields).join()}`);
   const log = { info: to('info'), warn: to('warn'), error: to('error') };
   let failure: Error | null = null;
-  let replica: ReplicaState = { isUsed: true, age: 1, fault: null };
+  const good: ReplicaState = { address: 'one:5432', isUsed: true, age: 1, fault: null };
+  let first = good;
+  const replicas = (): readonly ReplicaState[] => [first, { ...good, address: 'two:5432' }];
   const ping = (): Promise<void> => (failure === null ? Promise.resolve() : Promise.reject(failure));
-  const watch = watchStore({ db: { kind, ping, replica: () => replica }, log, interval: 3_600_000 });
+  const watch = watchStore({ db: { kind, ping, replicas }, log, interval: 3_600_000 });
   const look = async (): Promise<readonly string[]> => {
     lines.length = 0;
     await watch.hurry();
@@ -31,10 +33,10 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   failure = null;
   await look();
 
-  replica = { isUsed: false, age: null, fault: 'away' };
-  expect(await look()).toEqual(['warn the replica cannot be reached: queries go to the primary fault']);
+  first = { ...good, isUsed: false, age: null, fault: 'away' };
+  expect(await look()).toEqual(['warn the replica cannot be reached: others answer its queries replica,fault']);
   expect(await look()).toEqual([]);
-  replica = { isUsed: true, age: 1, fault: null };
-  expect(await look()).toEqual(['info the replica is back seconds']);
+  first = good;
+  expect(await look()).toEqual(['info the replica is back replica,seconds']);
   await watch.stop();
 });

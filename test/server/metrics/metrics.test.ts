@@ -333,10 +333,13 @@ describe('of parts that not every gateway has', () => {
 
   test('a replica: whether it is read from, and how old it is', async () => {
     const registry = makeRegistry();
-    publishStore(registry, { pools: () => [], replica: () => ({ isUsed: true, age: 250, fault: null }) });
+    publishStore(registry, {
+      pools: () => [],
+      replicas: () => [{ address: 'one:5432', isUsed: true, age: 250, fault: null }],
+    });
     const series = readExposition(formatSeries(await registry.read()));
-    expect(valueOf(series, 'bailiwick_replica_used')).toBe(1);
-    expect(valueOf(series, 'bailiwick_replica_age_seconds')).toBe(0.25);
+    expect(valueOf(series, 'bailiwick_replica_used', { replica: 'one:5432' })).toBe(1);
+    expect(valueOf(series, 'bailiwick_replica_age_seconds', { replica: 'one:5432' })).toBe(0.25);
   });
 
   test('issuers by their place in the settings', async () => {
