@@ -60,6 +60,12 @@ export function readNamedHeaders(
 
 const NONE_NAMED: ReadonlyMap<NamedHeader, string> = new Map();
 const STRONG_TAG = /^"[\x21\x23-\x7e]*"$/;
+
+/** Whether the text is the entity tag of one revision, and neither a list, `*` nor a weak tag. */
+export function isStrongTag(text: string): boolean {
+  return STRONG_TAG.test(text);
+}
+
 const VISIBLE = /^[\x21-\x7e]+$/;
 
 const MATCH_MISSING = {
@@ -71,7 +77,7 @@ const MATCH_MISSING = {
 const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>> = {
   'if-match': (value) => {
     if (value === undefined) throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
-    if (!STRONG_TAG.test(value))
+    if (!isStrongTag(value))
       throw misshapen('If-Match must be the ETag of one record, in double quotes, like "3": no list, no `*`, no `W/`');
     return value;
   },

@@ -11,7 +11,7 @@ import { QUERY_LIMITS } from '../../limits/queries.js';
 import { ApiProblem, type ProblemError } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { checkTarget } from '../request-head.js';
-import { readNamedHeaders, readQuery } from '../request-inputs.js';
+import { isStrongTag, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
 import { isObject, pointerTo } from '../../json/strict-json.js';
 
@@ -114,6 +114,9 @@ const MATCH_MISSING = {
   message: 'needs the member `ifMatch`: the ETag of the record, like "\\"3\\"" with its quotes',
 } as const;
 
+const NO_MATCH = 'is only for commands that change an existing record, and this one takes no condition';
+const BAD_MATCH = 'must be the ETag of one record, like "\\"3\\"" with its quotes: no list, no `*`, no `W/`';
+
 interface ReadingOne {
   readonly routes: readonly CommandRoute[];
   /** The ids that earlier commands make, by the names that they were given. */
@@ -123,7 +126,7 @@ interface ReadingOne {
 }
 
 function readCommand(command: BatchCommand, { routes, named, newId, index }: ReadingOne): Command {
-  const wrong = (member: 'path' | 'as' | 'ifNoneMatch', message: string): ApiProblem => {
+  const wrong = (member: 'path' | 'as' | 'ifMatch' | 'ifNoneMatch', message: string): ApiProblem => {
     const pointer = `/commands/${String(index)}/${member}`;
     return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
   };
@@ -142,17 +145,17 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
     if (!isMade) throw wrong('as', 'only a command that makes a record with an id can name it');
     if (named.has(command.as)) throw wrong('as', 'an earlier command has the same name');
   }
-  const sent = new Map(command.ifMatch === undefined ? [] : [['if-match', command.ifMatch] as const]);
+  const { ifMatch } = command;
   const needsMatch = route.header === 'if-match';
-  if (needsMatch && command.ifMatch === undefined)
+  if (needsMatch && ifMatch === undefined)
     throw new ApiProblem('request.precondition_required', { errors: [MATCH_MISSING] });
-  const takesMatch = needsMatch || route.optional.includes('if-match');
-  const ifMatch = takesMatch ? (readNamedHeaders(sent, [], ['if-match']).get('if-match') ?? '') : '';
+  if (ifMatch !== undefined && !needsMatch && !route.optional.includes('if-match')) throw wrong('ifMatch', NO_MATCH);
+  if (ifMatch !== undefined && !isStrongTag(ifMatch)) throw wrong('ifMatch', BAD_MATCH);
   const onlyNew = command.ifNoneMatch !== undefined;
   if (onlyNew && !route.optional.includes('if-none-match'))
     throw wrong('ifNoneMatch', 'is only for commands that create or change a record, such as a write by name');
   const body = readBody(route, command.body ?? {}, named);
-  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch, newId, query, onlyNew });
+  return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch: ifMatch ?? '', newId, query, onlyNew });
 }
 
 const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;

@@ -276,6 +276,22 @@ describeOnStores('unique names', (store) => {
       code: 'request.schema',
       errors: [{ pointer: '/commands/0/ifNoneMatch' }],
     });
+    // A condition that would be ignored is refused.
+    const conditional = { ...create, ifMatch: '"1"' };
+    const ignored = await send('POST /api/v1/batch', { body: { commands: [create, conditional] } });
+    expect(ignored.json).toMatchObject({
+      code: 'request.schema',
+      command: 1,
+      errors: [
+        {
+          pointer: '/commands/1/ifMatch',
+          code: 'request.schema',
+          message: 'is only for commands that change an existing record, and this one takes no condition',
+        },
+      ],
+    });
+    const starred = await send('POST /api/v1/batch', { body: { commands: [create, put({}, { ifMatch: '*' })] } });
+    expect(starred.json).toMatchObject({ code: 'request.schema', errors: [{ pointer: '/commands/1/ifMatch' }] });
   });
 
   it('put by name under conditions, and once for each key', async () => {
