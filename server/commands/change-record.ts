@@ -10,7 +10,7 @@ import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import { isIds } from '../templates/judge-slots.js';
-import { type Command, type Done, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
+import { type Command, type Done, type GivenName, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
@@ -25,7 +25,7 @@ import {
   readRecord,
   updateRecord,
 } from './stored.js';
-import { asksForUniqueNames, assertFree, type Claim, holdClaim } from './unique-names.js';
+import { asksForUniqueNames, assertFree, type Claim, holdClaim, isNamed } from './unique-names.js';
 
 /** Which record is changed, and the revision that it must have, as an entity tag. */
 export type Target = Touched & { readonly ifMatch: string };
@@ -42,8 +42,10 @@ export interface RecordPatch {
 }
 
 export function changeRecord(target: Target, patch: RecordPatch): Command {
+  const { name, template } = patch;
   return change(target, {
     verb: 'change',
+    gives: name !== undefined || template !== undefined ? { name, template } : null,
     documents: (session, place) => documentsFor(session, place, patch),
     claim: (session, place, record) => claimOf(session, { place, record, patch }),
     apply: async (session, place, record) => {
@@ -67,6 +69,7 @@ export function archiveRecord(target: Target): Command {
 export function restoreRecord(target: Target): Command {
   return change(target, {
     verb: 'restore',
+    gives: {},
     claim: (_, place, record) =>
       Promise.resolve(record.archived && isMarked(place, record) ? claimed(place, record, record.name) : null),
     apply: (session, place, record) =>
@@ -78,6 +81,8 @@ export function restoreRecord(target: Target): Command {
 
 interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
+  /** What the record is called afterwards, if that changes. */
+  readonly gives?: Pick<GivenName, 'name' | 'template'> | null;
   /** Columns that `apply` needs. */
   readonly documents?: (session: Session, place: Place) => readonly Fragment[];
   /** The name that the record has afterwards, if it must be unique and may not be so yet. */
@@ -86,11 +91,14 @@ interface Change {
   readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
 }
 
-function change(target: Target, { verb, documents, claim: claiming, apply }: Change): Command {
+function change(target: Target, { verb, gives = null, documents, claim: claiming, apply }: Change): Command {
   return {
     operation: `${target.family}.${verb}`,
     ...('id' in target ? { record: target.id } : {}),
     touches: target,
+    ...('id' in target && gives !== null && isNamed(target.family)
+      ? { gives: { family: target.family, of: target.id, ...gives } }
+      : {}),
     prepare: async (session) => {
       const { place, which, rule } = await find(session, target);
       if (place === null) return nothingThere(rule);
@@ -192,7 +200,7 @@ async function claimOf(session: Session, { place, record, patch }: Patching): Pr
 
 /** Of a template, the mark says what it asks for. */
 function isMarked({ family }: Place, { uniqueName }: LockedRecord): boolean {
-  return uniqueName && (family === 'resource' || family === 'process-run');
+  return uniqueName && isNamed(family);
 }
 
 function claimed({ family, namespace }: Place, { id }: LockedRecord, name: string | null): Claim {

@@ -57,12 +57,28 @@ export interface TouchedName {
   readonly name: string;
 }
 
+/** What a record is called after a command, as far as the command says so. The rest is as the record `of` has it. */
+export interface GivenName {
+  readonly family: Family;
+  readonly namespace?: NamespacePath;
+  /** Null is no name. */
+  readonly name?: string | null | undefined;
+  /** Null is no template. */
+  readonly template?: string | null | undefined;
+  /** The record that is changed or copied. */
+  readonly of?: string;
+  /** The record that has the name then, if it is not the same. */
+  readonly makes?: string;
+}
+
 export interface Command {
   readonly operation: Operation;
   /** The id of the record that is changed or copied. */
   readonly record?: string;
   /** The existing record that the command locks. */
   readonly touches?: Touched | TouchedName;
+  /** The name that it gives, if that may have to be unique. */
+  readonly gives?: GivenName;
   readonly prepare: (session: Session) => Promise<Prepared>;
 }
 

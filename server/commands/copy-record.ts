@@ -26,10 +26,11 @@ export interface Copying {
 }
 
 export function copyRecord(copying: Copying): Command {
-  const { family, source, destination } = copying;
+  const { id, family, source, destination, name } = copying;
   return {
     operation: `${family}.copy`,
     record: source,
+    gives: { family, namespace: destination, name, of: source, makes: id },
     prepare: async (session) => {
       const namespace = await locate(session, family, source);
       const rule = mustCopy(family, { source: namespace, destination });

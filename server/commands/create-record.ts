@@ -4,11 +4,11 @@ import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import type { Command, Done, Session } from './command.js';
+import type { Command, Done, GivenName, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { type Ground, insertRecord, type NewRecord, readGround } from './stored.js';
-import { asksForUniqueNames, assertFree, holdClaim } from './unique-names.js';
+import { asksForUniqueNames, assertFree, holdClaim, isNamed } from './unique-names.js';
 
 export interface Creation {
   readonly id: string;
@@ -18,10 +18,11 @@ export interface Creation {
 }
 
 export function createRecord(creation: Creation): Command {
-  const { family, namespace, fields } = creation;
+  const { id, family, namespace, fields } = creation;
   const write = access(family, 'write', namespace);
   return {
     operation: `${family}.create`,
+    ...(isNamed(family) ? { gives: { family, namespace, ...namedBy(fields), makes: id } } : {}),
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),
@@ -33,6 +34,10 @@ export function createRecord(creation: Creation): Command {
         },
       }),
   };
+}
+
+function namedBy({ name = null, template = null }: RecordFields): Pick<GivenName, 'name' | 'template'> {
+  return { name, template };
 }
 
 async function create(session: Session, creation: Creation, ground: Ground): Promise<Done> {

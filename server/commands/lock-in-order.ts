@@ -1,25 +1,29 @@
-// Locks the records of a batch in a fixed order, whatever the order of its commands. So of two batches that change the
-// same records, one waits for the other, and neither has to be aborted.
-import { canonicalize, FAMILIES } from '../../engine/index.js';
+// Locks what the commands of a batch write in a fixed order, whatever the order of the commands: first the unique names,
+// then the records. So of two batches that write the same, one waits for the other, and neither has to be aborted.
+import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
-import type { Command, Session, TouchedName } from './command.js';
+import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
+import { lockNames } from './unique-names.js';
 
 /**
- * Only records that the actor may write are locked, so other actors do not wait for it. A command on any other record
- * is refused when its turn comes.
+ * Only what the actor may write is locked, so other actors do not wait for it. A command on anything else is refused
+ * when its turn comes.
  */
 export async function lockInOrder(session: Session, commands: readonly Command[]): Promise<void> {
   const touched = commands.flatMap(({ touches }) => (touches === undefined ? [] : [touches]));
-  if (touched.length < 2) return;
-  const named = await lockNames(
-    session,
-    touched.flatMap((one) => ('name' in one ? [one] : [])),
-  );
+  const given = commands.flatMap(({ gives }) => (gives === undefined ? [] : [gives]));
+  if (touched.length + given.length < 2) return;
+  const put = touched.flatMap((one) => ('name' in one ? [one] : [])).filter((one) => mayGive(session, one));
+  const names = [...put, ...(await namesOf(session, given)).filter((one) => mayGive(session, one))];
+  if (names.length > 0) await lockNames(session, names);
+  // Only now, because whoever had a lock may have made the record.
+  const named = put.length === 0 ? [] : await holdersOf(session, put);
   const ids = touched.flatMap((one) => ('id' in one && isRecordId(one.id) ? [one.id] : []));
   const paths = touched.flatMap((one) => ('path' in one ? [storedPath(one.path)] : []));
+  if (ids.length + paths.length + named.length === 0) return;
   const found = await session.rows<{ readonly id: string; readonly family: number; readonly path: string }>(
     sql`SELECT id, family, path FROM records WHERE id = ANY(${[...ids, ...named]}::uuid[])
       UNION SELECT id, family, path FROM records WHERE family = 0 AND path = ANY(${paths}::text[])`,
@@ -34,21 +38,67 @@ export async function lockInOrder(session: Session, commands: readonly Command[]
   );
 }
 
-/** A name that nobody has yet has no row to lock, so the name is locked itself. Returns the ids of those who have them. */
-async function lockNames(session: Session, touched: readonly TouchedName[]): Promise<readonly string[]> {
-  const mayPut = ({ family, namespace }: TouchedName): boolean =>
-    (['read', 'write'] as const).every((action) => session.judge(access(family, action, namespace)) === 'allow');
-  const names = new Map(touched.filter(mayPut).map((one) => [`${one.family} ${one.namespace} ${one.name}`, one]));
-  if (names.size === 0) return [];
-  const ordered = [...names].sort(([a], [b]) => (a < b ? -1 : 1));
-  const keys = ordered.map(([key]) => key);
-  await session.rows(sql`SELECT pg_advisory_xact_lock(hashtextextended(n.key, 1))
-    FROM (SELECT u.key FROM unnest(${keys}::text[]) WITH ORDINALITY AS u (key, at) ORDER BY u.at OFFSET 0) AS n`);
-  // Only now, because whoever had a lock may have made the record.
+function mayGive({ judge }: Session, { family, namespace }: TouchedName): boolean {
+  return (['read', 'write'] as const).every((action) => judge(access(family, action, namespace)) === 'allow');
+}
+
+/** A record as the store has it, or as an earlier command of the batch leaves it. */
+interface Named {
+  readonly namespace: NamespacePath;
+  readonly name: string | null;
+  readonly template: string | null;
+}
+
+/**
+ * The names that must be unique, as far as they can be told before anything is locked: a record may be renamed until
+ * then. The store orders who is missed here.
+ */
+async function namesOf(session: Session, given: readonly GivenName[]): Promise<readonly TouchedName[]> {
+  const stated = given.filter(({ of, name, template }) => of !== undefined || (name !== null && template !== null));
+  if (stated.length === 0) return [];
+  const [records, templates] = await readNamed(session, stated);
+  return stated.flatMap(({ family, of, makes, ...said }) => {
+    const before = of === undefined ? undefined : records.get(of.toLowerCase());
+    const { namespace = before?.namespace, name = before?.name, template = before?.template } = said;
+    if (namespace === undefined) return [];
+    const after = { namespace, name: name ?? null, template: template?.toLowerCase() ?? null };
+    records.set((makes ?? of ?? '').toLowerCase(), after);
+    // A template that is not in the store may be made by this batch.
+    const isUnique = after.template !== null && (templates.get(after.template) ?? true);
+    return isUnique && after.name !== null ? [{ family, namespace, name: after.name }] : [];
+  });
+}
+
+/** The records by their ids, and whether templates ask for unique names. */
+async function readNamed(
+  session: Session,
+  given: readonly GivenName[],
+): Promise<readonly [Map<string, Named>, ReadonlyMap<string, boolean>]> {
+  const ids = given.flatMap(({ of, template }) => [of, template].filter((id) => typeof id === 'string'));
+  const rows = await session.rows<Omit<Named, 'namespace'> & { readonly id: string; readonly path: string } & Asks>(
+    sql`SELECT x.id, x.path, x.name, x.template, t.id AS "asking", COALESCE(t.unique_name, x.unique_name) AS asks
+      FROM records AS x LEFT JOIN records AS t ON t.id = x.template WHERE x.id = ANY(${ids.filter(isRecordId)}::uuid[])`,
+  );
+  const records = rows.flatMap(({ id, path, name, template }) => {
+    const namespace = canonicalize(path);
+    return namespace.ok ? [[id, { namespace: namespace.path, name, template }] as const] : [];
+  });
+  return [new Map(records), new Map(rows.map(({ id, asking, asks }) => [asking ?? id, asks]))];
+}
+
+interface Asks {
+  /** The template of the record. */
+  readonly asking: string | null;
+  /** Whether that template, or the record itself if it is one, asks for unique names. */
+  readonly asks: boolean;
+}
+
+/** The ids of those that have these names. */
+async function holdersOf(session: Session, names: readonly TouchedName[]): Promise<readonly string[]> {
   const [families, paths, own] = [
-    ordered.map(([, { family }]) => familyCode(family)),
-    ordered.map(([, { namespace }]) => storedPath(namespace)),
-    ordered.map(([, { name }]) => name),
+    names.map(({ family }) => familyCode(family)),
+    names.map(({ namespace }) => storedPath(namespace)),
+    names.map(({ name }) => name),
   ];
   const found = await session.rows<{ readonly id: string }>(
     sql`SELECT x.id FROM unnest(${families}::smallint[], ${paths}::text[], ${own}::text[]) AS n (family, path, name)

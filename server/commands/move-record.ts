@@ -14,7 +14,7 @@ import { isIds, storedSlots } from '../templates/judge-slots.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
 import { assertOpen, holdReferences } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
-import { assertFree, holdClaim } from './unique-names.js';
+import { assertFree, holdClaim, isNamed } from './unique-names.js';
 import { byId, type Ground, lockRecord, type LockedRecord, readGround, updateRecord } from './stored.js';
 
 export interface Moving {
@@ -30,6 +30,7 @@ export function moveRecord(moving: Moving): Command {
     operation: `${family}.move`,
     record: id,
     touches: { family, id },
+    ...(isNamed(family) ? { gives: { family, namespace: destination, of: id } } : {}),
     prepare: async (session) => {
       const source = await locate(session, family, id);
       const rule = mustMove(family, { source, destination });
@@ -61,7 +62,7 @@ async function move(
   if (record === null || record.path !== storedPath(source)) throw new Moved();
   const { uniqueName, name, id } = record;
   const claim =
-    uniqueName && isMade(family) ? { family, namespace: destination, name, id, pointer: '/namespace' } : null;
+    uniqueName && isNamed(family) ? { family, namespace: destination, name, id, pointer: '/namespace' } : null;
   if (claim !== null) holdClaim(session, claim);
   assertOpen(ground, destination);
   if (record.archived) throw new ApiProblem('record.archived');
@@ -72,11 +73,6 @@ async function move(
   return updateRecord(session, { family, id: record.id, namespace: destination }, [
     sql`path = ${storedPath(destination)}::text`,
   ]);
-}
-
-/** Whether records of the family are made from templates. A template's own name is never unique. */
-function isMade(family: Family): boolean {
-  return family === 'resource' || family === 'process-run';
 }
 
 /** The body does not name the references of the record, so a fault is reported at the namespace that cannot use them. */

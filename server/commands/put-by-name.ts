@@ -20,7 +20,7 @@ import {
   readRecord,
   updateRecord,
 } from './stored.js';
-import { byUniqueName } from './unique-names.js';
+import { byUniqueName, lockNames } from './unique-names.js';
 
 export interface PuttingByName {
   /** The id of the record if it is created. */
@@ -48,7 +48,8 @@ export function putByName(putting: PuttingByName): Command {
         rule: mustAllow(write),
         also: alsoAllow(access(FAMILY, 'read', namespace)),
         look: async (session) => {
-          const [record, ground] = await Promise.all([
+          const [, record, ground] = await Promise.all([
+            lockNames(session, [{ family: FAMILY, namespace, name }]),
             lockRecord(session, byUniqueName({ family: FAMILY, namespace, name }), [sql`${sameAs(fields)} AS same`]),
             readGround(session, { namespaces: lineageOf(namespace), ids: [fields.template.toLowerCase()] }),
           ]);

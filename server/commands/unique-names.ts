@@ -1,12 +1,13 @@
 // Names that may be taken only once in a namespace, because the template of a record asks for it. A refusal would say
-// that a record of that name exists, so only who may read there may give such a name. The index of the store has the
-// last word: of two writers at once, one is refused by it and begins again (execute.ts).
+// that a record of that name exists, so only who may read there may give such a name. Whoever makes such a record locks
+// the name first. The index of the store has the last word: of two writers at once, one is refused by it and begins
+// again (execute.ts).
 import type { Family, NamespacePath } from '../../engine/index.js';
 import { violates } from '../db/failures.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath, UNIQUE_NAME } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
-import type { Session } from './command.js';
+import type { Session, TouchedName } from './command.js';
 import { mayReferTo } from './references.js';
 import { access, alsoAllow } from './rules.js';
 import type { Found } from './stored.js';
@@ -23,19 +24,30 @@ export interface Claim {
   readonly pointer: string;
 }
 
+/** Whether records of the family are made from templates. A template's own name is never unique. */
+export function isNamed(family: Family): boolean {
+  return family === 'resource' || family === 'process-run';
+}
+
 /** Holds that the actor may read where the name is to be unique. */
 export function holdClaim(session: Session, { family, namespace }: Claim): void {
   const { rule, asked } = alsoAllow(access(family, 'read', namespace));
   session.hold(rule, asked);
 }
 
-/** Throws if another record has the name. The claim must be held. */
+/**
+ * Throws if another record has the name. The claim must be held. A new record's name is locked, so that its writers come
+ * one after the other. Whoever changes a record has locked that, and locks nothing else after it: see lock-in-order.ts.
+ */
 export async function assertFree(session: Session, claim: Claim): Promise<void> {
   const { family, namespace, name, id, pointer } = claim;
   if (name === null) return;
-  const [taken] = await session.rows<{ readonly id: string }>(
-    sql`SELECT x.id FROM records AS x WHERE ${byUniqueName({ family, namespace, name })}`,
-  );
+  const [, [taken]] = await Promise.all([
+    id === null ? lockNames(session, [{ family, namespace, name }]) : null,
+    session.rows<{ readonly id: string }>(
+      sql`SELECT x.id FROM records AS x WHERE ${byUniqueName({ family, namespace, name })}`,
+    ),
+  ]);
   if (taken === undefined || taken.id === id) return;
   const message = `is the name of the ${family} ${taken.id} in this namespace, and the template asks for unique names`;
   throw new ApiProblem('record.name_taken', { errors: [{ pointer, code: 'record.name_taken', message }] });
@@ -49,6 +61,13 @@ export function byUniqueName({
 }: Pick<Claim, 'family' | 'namespace'> & { readonly name: string }): Fragment {
   return sql`x.family = ${familyCode(family)}::smallint AND x.path = ${storedPath(namespace)}::text AND x.name = ${name}::text
       AND x.unique_name AND x.archived_at IS NULL AND x.family IN (2, 4)`;
+}
+
+/** Locks the names themselves, as those that nobody has yet have no row to lock, in an order that all writers keep. */
+export async function lockNames(session: Session, names: readonly TouchedName[]): Promise<void> {
+  const keys = [...new Set(names.map(({ family, namespace, name }) => `${family} ${namespace} ${name}`))].sort();
+  await session.rows(sql`SELECT pg_advisory_xact_lock(hashtextextended(n.key, 1))
+    FROM (SELECT u.key FROM unnest(${keys}::text[]) WITH ORDINALITY AS u (key, at) ORDER BY u.at OFFSET 0) AS n`);
 }
 
 /** Another writer has taken the name since it was found to be free. */

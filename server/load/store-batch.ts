@@ -14,6 +14,7 @@ import { codeOf } from '../db/failures.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import type { Reference } from '../records/content.js';
+import { giveUpNames, MARK } from './exchange-names.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
@@ -251,6 +252,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
+  if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'
       ? []
@@ -259,6 +261,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
           sql`UPDATE records AS r SET path = i.path, name = i.name, description = i.description,
         properties = i.properties, version = i.version, schema = i.schema, slots = i.slots, template = i.template,
         parameters = i.parameters, resources = i.resources, state = i.state, archived_at = i.archived_at, implied = false,
+        unique_name = ${MARK},
         created_at = COALESCE(i.created_at, r.created_at), updated_at = ${formatInstant(options.now)}::timestamptz,
         revision = r.revision + 1
       FROM ${STAGE} WHERE i.n = ANY(${different}::int[]) AND ${match} AND ${replaceable} RETURNING i.n`,
@@ -267,7 +270,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   for (const n of replaced) options.templates?.delete(batch.rows[n]?.id ?? '');
   const left = without(different, replaced);
   // The store took a row for its id or for its name: those whose id it does not have were refused for their names.
-  const unnamed = family === 'resource' || family === 'process-run' ? await withoutRecord(trx, left) : [];
+  const unnamed = isNamed(family) ? await withoutRecord(trx, left) : [];
   for (const n of left) {
     const row = batch.rows[n];
     if (row !== undefined)
@@ -278,8 +281,14 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
 export const NAME_TAKEN: Refusal = Object.freeze({
   code: 'record.name_taken',
   pointer: '/name',
-  message: 'is the name of another record in this namespace, and the template asks for unique names',
+  message:
+    'is the name of another record in this namespace, and the template asks for unique names; lines that exchange names must be close together, or load one of them under another name first',
 });
+
+/** Whether records of the family may have unique names. */
+function isNamed(family: Family): boolean {
+  return family === 'resource' || family === 'process-run';
+}
 
 /** The places of those rows whose id no record has. */
 function withoutRecord(trx: Knex, places: readonly number[]): Promise<readonly number[]> {
