@@ -88,7 +88,7 @@ const KINDS = kindsOf({
   'authz.denied': {
     status: 403,
     title: 'The actor may not do this',
-    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `exclusive`: the policy keeps two of your identities apart, so use a credential with one of them. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: name the namespace of the record. The answer is the same whether the record exists or not.',
+    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `exclusive`: the policy keeps two of your identities apart, so use a credential with one of them. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: send the namespace of the record itself as `namespace`. The answer is the same whether the record exists or not.',
   },
   'authz.asker': {
     status: 403,
@@ -118,7 +118,7 @@ const KINDS = kindsOf({
   'snapshot.not_found': {
     status: 404,
     title: 'The store does not have this snapshot',
-    help: 'See `bailiwick snapshots` for the digests of those that it has. Only the snapshots that were used last are kept: publish it again.',
+    help: 'See `bailiwick snapshots` for the digests of those that it has. Only the snapshots that were used most recently are kept. Publish it again.',
   },
   'request.method': {
     status: 405,
@@ -133,7 +133,7 @@ const KINDS = kindsOf({
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB with its numbers written out. The answer to a batch may have 16 MiB.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB when its numbers are written without exponents. The answer to a batch may have 16 MiB.',
   },
   'request.uri_too_long': {
     status: 414,
@@ -208,7 +208,7 @@ const KINDS = kindsOf({
   'idempotency.key_reused': {
     status: 422,
     title: 'This Idempotency-Key belongs to another request',
-    help: 'A key stands for one body on one path. Use a new key for each new request, and the same one only to repeat it.',
+    help: 'A key belongs to one body on one path. Use a new key for each new request, and the same one only to repeat it.',
   },
   'record.invalid': {
     status: 422,

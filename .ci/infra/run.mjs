@@ -11,6 +11,7 @@ const SCENARIOS = {
   haproxy: () => import('./scenarios/haproxy.mjs'),
   caddy: () => import('./scenarios/caddy.mjs'),
   'audit-disk': () => import('./scenarios/audit-disk.mjs'),
+  glewlwyd: () => import('./scenarios/glewlwyd.mjs'),
   prometheus: () => import('./scenarios/prometheus.mjs'),
   versions: () => import('./scenarios/versions.mjs'),
   clients: () => import('./scenarios/clients.mjs'),

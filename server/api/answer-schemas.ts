@@ -152,7 +152,7 @@ export const PROBLEM_SCHEMA = schema({
     requestId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
     step: { description: 'The step of the decision that failed.', type: 'string' },
     cause: {
-      description: 'Of a copy, a move or a new version: the step at which that side of it failed.',
+      description: 'For a copy, a move or a new version: the step at which the source or the destination was refused.',
       type: 'string',
     },
     command: {

@@ -79,12 +79,13 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
       const [one, ...others] = authenticators
         .map(({ credentialOf }) => credentialOf(evidence))
         .filter((credential) => credential !== null);
-      if (one === undefined || others.length > 0) return noCredential(evidence);
+      if (one === undefined) return noCredential(evidence);
+      if (others.length > 0) return refused(notValid('unreadable', 'more than one credential'));
       const authenticate = async (at: Instant): Promise<Actor> => {
         const actor = await one.authenticate(at);
         // Checked for every kind of credential, even if the authenticator knew it from before.
         const { credentialFingerprint: print } = actor;
-        if (print !== null && isRevoked(print)) throw notValid('revoked', 'revoked by its fingerprint');
+        if (print !== null && isRevoked(print)) throw notValid('revoked', 'its fingerprint is in the file of revocations');
         return actor;
       };
       return { isUnproven: one.isUnproven, authenticate };
@@ -98,7 +99,12 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
 
 function noCredential({ bearer, certificate }: Evidence): Credential<never> {
   const isBare = bearer === null && certificate === null;
-  const refusal = isBare ? new ApiProblem('auth.required') : notValid('unreadable', 'not a credential of one kind');
+  return refused(isBare ? new ApiProblem('auth.required') : notValid('unreadable', NOT_ACCEPTED));
+}
+
+const NOT_ACCEPTED = 'neither an API key, a signed token nor anything else that is accepted here';
+
+function refused(refusal: ApiProblem): Credential<never> {
   return { isUnproven: false, authenticate: () => Promise.reject(refusal) };
 }
 

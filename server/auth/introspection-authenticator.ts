@@ -82,7 +82,7 @@ export function makeIntrospectionAuthenticator(
   const judge = async (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
     const askedAt = clock.now();
     const claims = await ask(token, trace);
-    if (claims.get('active') !== true) throw notValid('unknown', 'not active');
+    if (claims.get('active') !== true) throw notValid('unknown', 'no longer active, says the introspection endpoint');
     const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
     answers.put(digest, answered, 0);
     return answered;
@@ -167,7 +167,7 @@ interface Reading {
 function readActive(claims: Claims, { settings, digest, fingerprint }: Reading): Active {
   const type = claims.get('token_type') ?? 'Bearer';
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
-    throw notValid('misdirected', 'another type of token');
+    throw notValid('misdirected', 'not an access token: its type is not accepted');
   const { audience, url } = settings;
   if (audience !== null && !audiencesOf(claims).some((one) => audience.includes(one)))
     throw notValid('misdirected', 'for another audience');

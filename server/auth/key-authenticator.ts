@@ -43,9 +43,9 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     const kind = kindOf(stored);
-    if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}`);
+    if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}, which this listener does not take`);
     if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
-      throw notValid('misdirected', 'a key with the identity of whoever brings no credential');
+      throw notValid('misdirected', 'a key with the identity that requests without a credential have');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;
@@ -103,7 +103,7 @@ function read(bearer: string): Presented | null {
 
 const UNREADABLE: Credential<never> = {
   isUnproven: false,
-  authenticate: () => Promise.reject(notValid('unreadable', 'no key of ours')),
+  authenticate: () => Promise.reject(notValid('unreadable', 'not a complete API key')),
 };
 
 interface UseRecorder {

@@ -83,8 +83,8 @@ export function makeOidcAuthenticator(
     if (key === null) {
       const { failure } = issuer.keys.state();
       throw failure === null
-        ? notValid('unknown', 'no such key of the issuer')
-        : notJudged(`no such key of the issuer, whose keys cannot be fetched: ${failure.message}`);
+        ? notValid('unknown', 'signed with a key that the issuer does not publish')
+        : notJudged(`signed with a key that the issuer does not publish, whose keys cannot be fetched: ${failure.message}`);
     }
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });
@@ -164,11 +164,11 @@ function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType
     throw notValid('misdirected', 'issued to another client');
   // Any other audience of the token could use it here, unless we know the client that it was issued to.
   if (clients === null && !named.every((one) => audience.includes(one)))
-    throw notValid('misdirected', 'for other audiences too');
+    throw notValid('misdirected', 'for other audiences as well, and `clients` does not say who may use it');
   const isAccess = type === 'at+jwt';
   if (!isAccess && (tokenType === 'access' || (type !== null && type !== 'jwt')))
-    throw notValid('misdirected', 'another type of token');
-  if (!isAccess && isOfAnotherUse(claims)) throw notValid('misdirected', 'a token for another use');
+    throw notValid('misdirected', 'not an access token: its type is not accepted');
+  if (!isAccess && isOfAnotherUse(claims)) throw notValid('misdirected', 'an ID token, a refresh token or a logout token');
 }
 
 /** Claims that mark ID tokens, logout and security events, and the kinds of token that Keycloak names. */

@@ -81,7 +81,7 @@ function scopesOf(value: unknown): ScopeSet {
 /** A configured claim must be present. Without it nobody knows how far the token reaches. */
 function restrictionsOf(value: unknown): readonly NamespacePath[] {
   if (!Array.isArray(value) || value.length > KEY_LIMITS.restrictions)
-    throw notValid('unusable', 'no usable restrictions claim');
+    throw notValid('unusable', 'the restrictions claim is missing, not a list, or too long');
   return value.map((text: unknown) => {
     const named = canonicalize(text);
     if (!named.ok) throw notValid('unusable', 'the restrictions claim has an entry that is not a namespace');
@@ -116,7 +116,7 @@ export function validityOf(claims: Claims, { clockTolerance, maxTokenAge }: Time
 export function timeOf(claims: Claims, name: string): number {
   const seconds = claims.get(name);
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LAST_SECOND))
-    throw notValid('unusable', `no usable \`${name}\``);
+    throw notValid('unusable', `\`${name}\` is missing or not a time`);
   return seconds * 1000;
 }
 
@@ -141,6 +141,6 @@ export function audiencesOf(claims: Claims): readonly string[] {
   const value = claims.get('aud');
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
-    throw notValid('unusable', 'no usable `aud`');
+    throw notValid('unusable', '`aud` is missing, or neither a string nor a list of strings');
   return texts;
 }

@@ -14,7 +14,7 @@ import {
 } from './value-types.js';
 
 const PROVIDER_DOC =
-  'provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`';
+  'name of the issuer in the policy, under `providers`; a token is for the identity `<provider>:<sub>`';
 
 /** Which claims carry what, the same for every kind of token. */
 const CLAIMS = Object.freeze({

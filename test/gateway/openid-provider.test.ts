@@ -147,7 +147,7 @@ test('rotation, an outage and a restart', async () => {
   ahead += 5 * MINUTE;
   expect(await Promise.all([whoami(old), whoami(renewed)])).toMatchObject([{ status: 401 }, { status: 200 }]);
   expect(open.lines.filter(({ status }) => status === 401).at(-1)).toMatchObject({
-    reason: 'no such key of the issuer',
+    reason: 'signed with a key that the issuer does not publish',
   });
   // The provider is gone for longer than its keys are fresh.
   await provider.stop();

@@ -160,7 +160,7 @@ describe('whoever brings something', () => {
   it('never has the public identity by a key', async () => {
     const { text: key } = await open.key({ actor: 'odd', identities: [ADA, ANYONE] });
     expect((await call(open.port, { ...query('/vault'), key })).status).toBe(401);
-    expect(open.lines.at(-1)?.['reason']).toBe('a key with the identity of whoever brings no credential');
+    expect(open.lines.at(-1)?.['reason']).toBe('a key with the identity that requests without a credential have');
   });
 });
 

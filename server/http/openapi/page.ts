@@ -204,7 +204,7 @@ function refusalsOf({ responses }: Operation, known: ApiDescription['components'
     ([status, codes]) =>
       `<li>${status} ${codes.map((code) => `<a href="${PROBLEMS_PATH}#${code}"><code>${code}</code></a>`).join(' ')}</li>`,
   );
-  return `<dt>Refuses</dt><dd><details><summary>with ${String(lines.length)} statuses</summary><ul>${lines.join('\n')}</ul></details></dd>`;
+  return `<dt>Errors</dt><dd><details><summary>${String(lines.length)} statuses</summary><ul>${lines.join('\n')}</ul></details></dd>`;
 }
 
 /** The problem codes that an answer's schema allows. */

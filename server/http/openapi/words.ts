@@ -40,7 +40,7 @@ export const ACCESS: Readonly<Record<Route['access'], Kind>> = Object.freeze({
 export const TAGS: readonly { readonly name: string; readonly description: string }[] = Object.freeze([
   { name: 'Reading', description: 'Records that the actor may see.' },
   { name: 'Writing', description: 'Changes. Each is decided and recorded before it is answered.' },
-  { name: 'The actor', description: 'Who the gateway takes the caller for, and what that actor may do.' },
+  { name: 'The actor', description: 'Who the caller is to the gateway, and what that actor may do.' },
   { name: 'Asking about others', description: 'What the policy says about others, for services that ask.' },
   { name: 'Administration', description: 'Policies, state and keys of a gateway, on its admin listener.' },
   { name: 'Health', description: 'Whether the gateway can do its work, for supervisors and load balancers.' },
@@ -68,7 +68,7 @@ export const PATH_PARTS: ReadonlyMap<string, Word> = new Map([
   [
     'path',
     {
-      description: 'The path of a namespace with the slash that it begins with, as it is: its slashes are not encoded.',
+      description: 'The path of a namespace, with the slash that it begins with. Slashes may be encoded as `%2F`.',
       schema: namespacePath,
       example: '/beamlines/amx',
     },
@@ -132,13 +132,13 @@ export const ANSWER_HEADERS: Readonly<Record<Named, Word>> = Object.freeze({
   },
   RateLimit: { description: 'What is left of a quota, where there is one.', schema: text, example: '"actor";r=0;t=1' },
   'RateLimit-Policy': {
-    description: 'The quotas: requests (`q`) in a window of seconds (`w`).',
+    description: 'The quotas: so many requests (`q`) in so many seconds (`w`).',
     schema: text,
     example: '"actor";q=50;w=1',
   },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^[0-9]+$' }, example: '1' },
   'WWW-Authenticate': {
-    description: 'Which credential is expected (RFC 6750).',
+    description: 'The kind of credential that is needed, as RFC 6750 writes it.',
     schema: text,
     example: 'Bearer realm="bailiwick"',
   },

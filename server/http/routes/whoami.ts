@@ -7,7 +7,7 @@ export const whoami = selfRoute({
   method: 'GET',
   path: '/api/v1/whoami',
   operationId: 'whoami',
-  summary: 'Show the actor that the credential stands for',
+  summary: 'Show who the caller is',
   output: { 200: { type: 'application/json', schema: ACTOR_SCHEMA } },
   answer: ({ actor, latest }) => ({ status: 200, json: JSON.stringify(describeActor(actor, latest())) }),
 });

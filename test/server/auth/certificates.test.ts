@@ -75,7 +75,7 @@ describe('a certificate', () => {
     ['none', 'san:uri'],
     ['none', 'san:email'],
   ])('%s has not one name at %s', async (name, subjectFrom) => {
-    expect(await refusalOf(name, subjectFrom)).toBe(`not one name at ${subjectFrom}`);
+    expect(await refusalOf(name, subjectFrom)).toBe(`the certificate does not have exactly one name at ${subjectFrom}`);
   });
 
   it('is not who a name within another name says', async () => {

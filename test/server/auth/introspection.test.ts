@@ -148,7 +148,7 @@ describe('an active token', () => {
     expect(asked).toHaveLength(1);
     say('{"active":false}');
     now = instantOf(now + 1);
-    expect(await refusalOf(authenticator)).toBe('not active');
+    expect(await refusalOf(authenticator)).toBe('no longer active, says the introspection endpoint');
     await refusalOf(authenticator);
     // What was refused is asked about again.
     expect(asked).toHaveLength(3);
@@ -217,7 +217,7 @@ test.each<[string, RequestListener]>([
 
 test('the audience counts where the settings name one', async () => {
   const authenticator = await open({ audience: ['bailiwick'] });
-  expect(await refusalOf(authenticator)).toBe('no usable `aud`');
+  expect(await refusalOf(authenticator)).toBe('`aud` is missing, or neither a string nor a list of strings');
   say({ aud: 'other' });
   expect(await refusalOf(authenticator)).toBe('for another audience');
   say({ aud: ['other', 'bailiwick'] });
