@@ -158,5 +158,27 @@ CREATE POLICY bailiwick_${command.toLowerCase()} ON ${name} FOR ${command} ${wor
 `;
   return `ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ${name} FORCE ROW LEVEL SECURITY;
-${policy('SELECT', `USING ${covers('read')}`)}${policy('INSERT', `WITH CHECK ${covers('write')}`)}${policy('UPDATE', `USING ${covers('write')} WITH CHECK ${covers('write')}`)}${policy('DELETE', `USING ${covers('write')}`)}`;
+${refuseOthers(own, table)}${policy('SELECT', `USING ${covers('read')}`)}${policy('INSERT', `WITH CHECK ${covers('write')}`)}${policy('UPDATE', `USING ${covers('write')} WITH CHECK ${covers('write')}`)}${policy('DELETE', `USING ${covers('write')}`)}`;
+}
+
+/**
+ * PostgreSQL shows a row that any permissive policy of the table allows. One that asks nothing of this policy would open
+ * rows beside it, so the script ends there. Policies of the user's own that call a function of the schema may stay.
+ */
+function refuseOthers(own: string, table: string): string {
+  const body = `DECLARE others text;
+BEGIN
+  SELECT string_agg(quote_ident(p.polname), ', ' ORDER BY p.polname) INTO others FROM pg_catalog.pg_policy AS p
+  WHERE p.polrelid = ${literal(quoteNames(table))}::regclass AND p.polpermissive
+    AND p.polname NOT IN ('bailiwick_select', 'bailiwick_insert', 'bailiwick_update', 'bailiwick_delete')
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_proc AS f ON f.oid = d.refobjid
+      WHERE d.classid = 'pg_catalog.pg_policy'::regclass AND d.objid = p.oid
+        AND d.refclassid = 'pg_catalog.pg_proc'::regclass AND f.pronamespace = ${literal(own)}::regnamespace);
+  IF others IS NOT NULL THEN
+    RAISE EXCEPTION 'other policies of the table % allow rows whatever this policy says: %', ${literal(table)}, others
+      USING HINT = 'Drop them, make them restrictive (AS RESTRICTIVE), or let them ask a function of this schema, such as may(scope, path).';
+  END IF;
+END`;
+  return `DO ${literal(body)};
+`;
 }

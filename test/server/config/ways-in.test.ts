@@ -68,7 +68,7 @@ describe('a list of groups', () => {
       '    - text',
     ].join('\n');
     expect(await faultsOf({ file })).toEqual([
-      'bailiwick.yaml:3:7: `authentication.oidc.0.provider` is missing; add it: provider of the policy that stands for the issuer; a token is for the identity `<provider>:<sub>`',
+      'bailiwick.yaml:3:7: `authentication.oidc.0.provider` is missing; add it: name of the issuer in the policy, under `providers`; a token is for the identity `<provider>:<sub>`',
       'bailiwick.yaml:3:15: `authentication.oidc.0.issuer` must be a string that is not empty',
       'bailiwick.yaml:4:17: `authentication.oidc.0.audience` must be a string that is not empty, or a list of those',
       'bailiwick.yaml:5:27: `authentication.oidc.0.algorithms` must be a list of at least one of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512`, `EdDSA`',

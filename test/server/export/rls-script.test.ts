@@ -224,6 +224,31 @@ test('a guarded table shows and takes exactly what it may, whoever owns it, and 
   }
 });
 
+test('a table with another policy that allows rows is refused, and nothing is changed', async () => {
+  const table = `sales."o'hara $$"`;
+  await pool.query(`CREATE SCHEMA sales; CREATE TABLE ${table} (path text)`);
+  const cwd = await makeFolder(FILES);
+  const { stdout: script } = await runCli(['export', 'rls', '.', '--table', "sales.o'hara $$=invoice"], { cwd });
+  const guard = async (): Promise<void> => {
+    await pool.query(script);
+  };
+  const isGuarded = async (): Promise<unknown> =>
+    (await pool.query(`SELECT relrowsecurity AS is FROM pg_class WHERE relname = 'o''hara $$'`)).rows[0];
+  await pool.query(`CREATE POLICY everyone ON ${table} USING (true); CREATE POLICY "My Own" ON ${table} FOR INSERT WITH CHECK (true)`);
+  await expect(guard()).rejects.toThrow(
+    `other policies of the table sales.o'hara $$ allow rows whatever this policy says: "My Own", everyone`,
+  );
+  await pool.query('ROLLBACK');
+  expect(await isGuarded()).toEqual({ is: false });
+  // Restrictive ones only take away, and those that ask this policy were written with it in mind.
+  await pool.query(`DROP POLICY everyone ON ${table}; DROP POLICY "My Own" ON ${table}`);
+  await pool.query(`CREATE POLICY fewer ON ${table} AS RESTRICTIVE USING (path <> '/x')`);
+  await guard();
+  await pool.query(`CREATE POLICY approve ON ${table} FOR UPDATE USING (bailiwick.may('invoice:approve', path))`);
+  await guard();
+  expect(await isGuarded()).toEqual({ is: true });
+});
+
 test('what cannot be exported is said', async () => {
   const cwd = await makeFolder(FILES);
   const run = async (...args: readonly string[]): Promise<string> => {
