@@ -85,7 +85,8 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
         const actor = await one.authenticate(at);
         // Checked for every kind of credential, even if the authenticator knew it from before.
         const { credentialFingerprint: print } = actor;
-        if (print !== null && isRevoked(print)) throw notValid('revoked', 'its fingerprint is in the file of revocations');
+        if (print !== null && isRevoked(print))
+          throw notValid('revoked', 'its fingerprint is in the file of revocations');
         return actor;
       };
       return { isUnproven: one.isUnproven, authenticate };

@@ -24,7 +24,8 @@ export function makeCertificateAuthenticator(
     if (at >= Date.parse(certificate.validTo)) throw notValid('expired', 'expired');
     if (certificate.ca) throw notValid('unusable', 'the certificate of an authority');
     const [subject, ...more] = NAMES[subjectFrom](certificate);
-    if (subject === undefined || more.length > 0) throw notValid('unusable', `the certificate does not have exactly one name at ${subjectFrom}`);
+    if (subject === undefined || more.length > 0)
+      throw notValid('unusable', `the certificate does not have exactly one name at ${subjectFrom}`);
     const made = makeIdentity(provider, subject);
     if (!made.ok) throw notValid('unusable', `the name at ${subjectFrom} is not a subject`);
     return actorOf('certificate', {

@@ -43,7 +43,8 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     const kind = kindOf(stored);
-    if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}, which this listener does not take`);
+    if (!KINDS[door].includes(kind))
+      throw notValid('misdirected', `a key for ${kind}, which this listener does not take`);
     if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
       throw notValid('misdirected', 'a key with the identity that requests without a credential have');
     proven.put(stored.id, stored.secretHash, 0);

@@ -84,7 +84,9 @@ export function makeOidcAuthenticator(
       const { failure } = issuer.keys.state();
       throw failure === null
         ? notValid('unknown', 'signed with a key that the issuer does not publish')
-        : notJudged(`signed with a key that the issuer does not publish, whose keys cannot be fetched: ${failure.message}`);
+        : notJudged(
+            `signed with a key that the issuer does not publish, whose keys cannot be fetched: ${failure.message}`,
+          );
     }
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });
@@ -168,7 +170,8 @@ function checkUse({ type, claims }: CompactToken, { audience, clients, tokenType
   const isAccess = type === 'at+jwt';
   if (!isAccess && (tokenType === 'access' || (type !== null && type !== 'jwt')))
     throw notValid('misdirected', 'not an access token: its type is not accepted');
-  if (!isAccess && isOfAnotherUse(claims)) throw notValid('misdirected', 'an ID token, a refresh token or a logout token');
+  if (!isAccess && isOfAnotherUse(claims))
+    throw notValid('misdirected', 'an ID token, a refresh token or a logout token');
 }
 
 /** Claims that mark ID tokens, logout and security events, and the kinds of token that Keycloak names. */

@@ -10,7 +10,16 @@ import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import { isIds } from '../templates/judge-slots.js';
-import { type Command, type Done, type GivenName, Moved, type Perform, type Rule, type Session, type Touched } from './command.js';
+import {
+  type Command,
+  type Done,
+  type GivenName,
+  Moved,
+  type Perform,
+  type Rule,
+  type Session,
+  type Touched,
+} from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';

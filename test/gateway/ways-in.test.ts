@@ -196,7 +196,9 @@ test('C28 a fingerprint on the list ends a credential of any kind at once, and o
     expect(await Promise.all(credentials.map(async (one) => (await ask(one)).status))).toEqual(
       credentials.map((_, other) => (other === index ? 401 : 200)),
     );
-    expect(open.lines).toContainEqual(expect.objectContaining({ reason: 'its fingerprint is in the file of revocations' }));
+    expect(open.lines).toContainEqual(
+      expect.objectContaining({ reason: 'its fingerprint is in the file of revocations' }),
+    );
   }
   writeFileSync(join(folder, 'revoked.txt'), '\n');
   await open.gateway.revocations?.hurry();

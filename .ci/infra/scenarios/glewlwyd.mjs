@@ -144,8 +144,7 @@ function makeChecks(gateway) {
       if (answer.status === 401 && JSON.parse(answer.text).code === 'auth.invalid') counts.refused += 1;
       else faults.push(`${what}: ${answer.status}, not 401`);
     },
-    told: () =>
-      [`${counts.accepted} tokens accepted, ${counts.refused} refused with 401`, ...faults].join('; '),
+    told: () => [`${counts.accepted} tokens accepted, ${counts.refused} refused with 401`, ...faults].join('; '),
   };
 }
 
@@ -243,7 +242,10 @@ async function signedIn(base, credentials) {
   const headers = { 'content-type': 'application/json' };
   const signIn = await fetch(`${base}/api/auth`, { method: 'POST', headers, body: JSON.stringify(credentials) });
   if (!signIn.ok) throw new ScenarioError(`Glewlwyd refuses ${credentials.username}: ${signIn.status}`);
-  const cookie = signIn.headers.getSetCookie().map((one) => one.split(';', 1)[0]).join('; ');
+  const cookie = signIn.headers
+    .getSetCookie()
+    .map((one) => one.split(';', 1)[0])
+    .join('; ');
   return async (method, path, body) => {
     const answer = await fetch(`${base}${path}`, {
       method,

@@ -157,7 +157,9 @@ describe('C06 to C13: header, keys and spelling', () => {
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .encrypt(new Uint8Array(32));
     expect(world.open().credentialOf({ bearer: jwe, certificate: null, address: '127.0.0.1' })).toBeNull();
-    expect(await world.refusalOf(jwe)).toBe('neither an API key, a signed token nor anything else that is accepted here');
+    expect(await world.refusalOf(jwe)).toBe(
+      'neither an API key, a signed token nor anything else that is accepted here',
+    );
   });
 
   test('C20 one spelling for each token', async () => {

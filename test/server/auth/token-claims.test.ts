@@ -89,7 +89,9 @@ describe('C15 to C19 and C25: claims', () => {
   });
 
   test('C15 a token of one issuer that names another', async () => {
-    expect(await world.refusalOf(await sign(world.keyOf('theirs'), world.claims()))).toBe('signed with a key that the issuer does not publish');
+    expect(await world.refusalOf(await sign(world.keyOf('theirs'), world.claims()))).toBe(
+      'signed with a key that the issuer does not publish',
+    );
     expect(await world.refusalOf(await sign(world.keyOf('k1'), world.claims({ iss: world.other.url })))).toBe(
       'signed with a key that the issuer does not publish',
     );

@@ -234,7 +234,9 @@ test('a table with another policy that allows rows is refused, and nothing is ch
   };
   const isGuarded = async (): Promise<unknown> =>
     (await pool.query(`SELECT relrowsecurity AS is FROM pg_class WHERE relname = 'o''hara $$'`)).rows[0];
-  await pool.query(`CREATE POLICY everyone ON ${table} USING (true); CREATE POLICY "My Own" ON ${table} FOR INSERT WITH CHECK (true)`);
+  await pool.query(
+    `CREATE POLICY everyone ON ${table} USING (true); CREATE POLICY "My Own" ON ${table} FOR INSERT WITH CHECK (true)`,
+  );
   await expect(guard()).rejects.toThrow(
     `other policies of the table sales.o'hara $$ allow rows whatever this policy says: "My Own", everyone`,
   );

@@ -274,7 +274,12 @@ describeOnStores('the pipeline', (store) => {
         [401, 'auth.required'],
       ]);
       const reasons = lines.filter(({ status }) => status === 401).map(({ reason }) => reason);
-      expect(reasons).toEqual(expect.arrayContaining(['a key for data, which this listener does not take', 'a key for admins, which this listener does not take']));
+      expect(reasons).toEqual(
+        expect.arrayContaining([
+          'a key for data, which this listener does not take',
+          'a key for admins, which this listener does not take',
+        ]),
+      );
     });
 
     it('that is closing refuses', async () => {
