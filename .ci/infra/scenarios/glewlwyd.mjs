@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { URLSearchParams } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { prepareStore, startGateway, verb } from '../gateways.mjs';
 import { query, startPostgres } from '../postgres.mjs';
