@@ -96,7 +96,8 @@ async function deadlocksOf({ knex }: Database): Promise<number> {
   await sleep(200);
   const [row] = await rowsOf<{ readonly deadlocks: number }>(
     knex,
-    sql`SELECT deadlocks::integer AS deadlocks FROM pg_stat_database WHERE datname = current_database()`,
+    sql`SELECT deadlocks::integer AS deadlocks FROM pg_stat_database
+      WHERE datname = current_database() AND ${true}::boolean`,
   );
   return row?.deadlocks ?? 0;
 }
