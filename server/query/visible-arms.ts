@@ -46,7 +46,13 @@ export function visibleArms(request: ArmsRequest): readonly Arm[] {
   }
   if (deep.length > 0) {
     const size = deep.length * BELOW;
-    arms.push({ roots: namespacesBelow(deep, request), size, counted: true, within: inNamespace(request), among: null });
+    arms.push({
+      roots: namespacesBelow(deep, request),
+      size,
+      counted: true,
+      within: inNamespace(request),
+      among: null,
+    });
   }
   return arms;
 }

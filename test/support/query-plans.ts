@@ -29,12 +29,24 @@ export interface Step {
   readonly above: readonly PlanNode[];
 }
 
-/** All steps, each before its parts. `options` are those of EXPLAIN; `whole` is as for a reader. */
-export async function planOf(
+/** All steps, each before its parts. `options` are those of EXPLAIN. */
+export function planOf(db: Database, statement: Fragment, options: readonly string[] = []): Promise<readonly Step[]> {
+  return plannedOf(db, statement, { options, whole: false });
+}
+
+/** The same of a statement that reads whole ranges. */
+export function wholePlanOf(
+  db: Database,
+  statement: Fragment,
+  options: readonly string[] = [],
+): Promise<readonly Step[]> {
+  return plannedOf(db, statement, { options, whole: true });
+}
+
+async function plannedOf(
   db: Database,
   { text, bindings }: Fragment,
-  options: readonly string[] = [],
-  whole = false,
+  { options, whole }: { readonly options: readonly string[]; readonly whole: boolean },
 ): Promise<readonly Step[]> {
   const parts = text.split('?');
   const prepared = parts.map((part, index) => (index === 0 ? part : `$${String(index)}${part}`)).join('');

@@ -10,7 +10,7 @@ import type { Position } from '../../../server/query/order.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement, countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
-import { planOf, type Step } from '../../support/query-plans.js';
+import { planOf, type Step, wholePlanOf } from '../../support/query-plans.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
 import { times } from '../../support/test-runs.js';
 import { some } from './asked-pages.js';
@@ -96,7 +96,8 @@ const PAGES: readonly (readonly [string, Json, Position | null])[] = [
 
 /** Every step of a plan: what it is, its index, rows, rounds, rows it passed over, heap fetches, blocks. */
 async function stepsOf(db: Database, statement: Fragment, whole: boolean): Promise<readonly string[]> {
-  const run = (): Promise<readonly Step[]> => planOf(db, statement, ['ANALYZE', 'BUFFERS', 'TIMING OFF'], whole);
+  const run = (): Promise<readonly Step[]> =>
+    (whole ? wholePlanOf : planOf)(db, statement, ['ANALYZE', 'BUFFERS', 'TIMING OFF']);
   // The first time, a connection also reads the catalog.
   await run();
   return (await run()).map(({ node }) => {
