@@ -20,7 +20,7 @@ const QUERY_CANCELED = '57014';
 
 /** Measures all queries on one visible set, and checks that each contender gives the same answer as the physical limit. */
 export async function measureSet(context, { roots, visible, share, index, gateway }) {
-  const { run, client, reader, own, settings, cases } = context;
+  const { run, client, reader, own, whole, settings, cases } = context;
   const actor = `set-${index}`;
   await preparePhys(run, visibleOf(roots));
   await reader.query(`SELECT set_config('bench.visible', $1, false)`, [multirangeOf(roots)]);
@@ -30,7 +30,7 @@ export async function measureSet(context, { roots, visible, share, index, gatewa
     const given = { query, after };
     const contenders = [
       contender('phys', prepared(client), physStatement(given)),
-      contender('ours', prepared(own), ours),
+      contender('ours', prepared(ours.whole ? whole : own), ours),
       {
         name: 'gateway',
         call: () => gateway.ask(actor, query.kind, envelope).then((text) => idsOrCount(JSON.parse(text))),

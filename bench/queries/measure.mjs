@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { migrate } from '../../dist/server/db/migrate.js';
-import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
+import { PLANNER_SETTINGS, SCHEMA, WHOLE_RANGES } from '../../dist/server/db/session-settings.js';
 import { readSecrets } from '../../dist/server/db/secrets.js';
 import { startPostgres } from '../../dist/test/support/postgres.js';
 import { measureGateway, measureSet, PATIENCE } from './contest.mjs';
@@ -63,14 +63,19 @@ async function measure(server, settings) {
   const client = await open();
   const reader = await open();
   const own = await open();
-  for (const [name, value] of PLANNER_SETTINGS) await own.query(`SET ${name} = ${value}`);
+  const whole = await open();
+  for (const client of [own, whole]) {
+    for (const [name, value] of PLANNER_SETTINGS) await client.query(`SET ${name} = ${value}`);
+  }
+  // For good, as nothing else runs there.
+  await whole.query(WHOLE_RANGES.text.replaceAll(', true)', ', false)'));
   const run = (text, values) => client.query(text, values);
   const db = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 0 });
   const before = loadNow();
   try {
     await migrate(db);
     const { cursor: secret } = await readSecrets(db);
-    const context = { settings, server, db, client, reader, own, run, secret, figures: [], cases: [] };
+    const context = { settings, server, db, client, reader, own, whole, run, secret, figures: [], cases: [] };
     const world = await loadWorld(context);
     await prepareBaselines(run, world.sets);
     await reader.query(`SET statement_timeout = ${PATIENCE}`);
@@ -93,6 +98,7 @@ async function measure(server, settings) {
   } finally {
     await db.close();
     await own.end();
+    await whole.end();
     await reader.end();
     await client.end();
   }

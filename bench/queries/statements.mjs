@@ -1,6 +1,7 @@
 // The statements that are compared: ours as the gateway runs them, and the baselines, written by hand and as well as we can.
 // All give the same columns for the same records; every page is checked against the physical limit's.
 import pg from 'pg';
+import { WHOLE_RANGES } from '../../dist/server/db/session-settings.js';
 import { sql } from '../../dist/server/db/sql.js';
 import { sortColumns } from '../../dist/server/query/order.js';
 import { pageOutput } from '../../dist/server/query/page-statement.js';
@@ -65,8 +66,9 @@ export async function ourStatement(db, { query, envelope, roots, visible = visib
   } finally {
     pg.Connection.prototype.bind = bind;
   }
-  if (seen.length !== 1) throw new Error(`a warm query sends one statement, not ${seen.length}`);
-  return seen[0];
+  const [settings, ...statements] = seen[0].text === WHOLE_RANGES.text ? seen : [null, ...seen];
+  if (statements.length !== 1) throw new Error(`a warm query sends one statement, not ${statements.length}`);
+  return { ...statements[0], whole: settings !== null };
 }
 
 /** The body of a query by an actor who sees these roots; `after` is the position of a row, for a deep page. */

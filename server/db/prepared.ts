@@ -7,6 +7,7 @@ import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeRecent } from '../lib/lru-cache.js';
 import type { StorePool } from './connections.js';
 import { isFull, type Query, readRows, sendStoppable } from './send.js';
+import { WHOLE_RANGES } from './session-settings.js';
 import { type Fragment, placeholders, sharingValues } from './sql.js';
 import type { Turns } from '../lib/turns.js';
 
@@ -15,6 +16,8 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Who asks. If the store takes turns, nobody waits for more than one statement of another asker at a time. */
   readonly asker?: string | undefined;
+  /** Whether the statement reads whole ranges in any order, so that it is planned with `WHOLE_RANGES`. */
+  readonly whole?: boolean | undefined;
 }
 
 /** Runs one statement outside any transaction and returns its rows. Rejects with the driver's error unchanged. */
@@ -53,29 +56,33 @@ export function makeStatementNames(): StatementNames {
   };
 }
 
+const PLANNED_WHOLE: Query = Object.freeze({ name: 'bailiwick whole', text: WHOLE_RANGES.text, values: [] });
+
 /** Whoever else uses the pool gives the same names. */
 export function makeReader(
   pool: StorePool,
   turns: Turns | null = null,
   names: StatementNames = makeStatementNames(),
 ): Reader {
-  const read = async <Row>(statement: Fragment, signal: AbortSignal | undefined): Promise<readonly Row[]> => {
-    const query = queryOf(statement, names);
+  const read = async <Row>(statement: Fragment, { signal, whole = false }: ReadOptions): Promise<readonly Row[]> => {
+    // What travels together is one transaction, so the settings end with it.
+    const queries = [...(whole ? [PLANNED_WHOLE] : []), queryOf(statement, names)];
     signal?.throwIfAborted();
     const client = await pool.connect();
     try {
       signal?.throwIfAborted();
-      return await readRows(sendStoppable(client, [query], signal), 0);
+      return await readRows(sendStoppable(client, queries, signal), queries.length - 1);
     } finally {
       client.release(client.isLost || isFull(client));
     }
   };
-  return async <Row>(statement: Fragment, { signal, asker }: ReadOptions = {}) => {
+  return async <Row>(statement: Fragment, options: ReadOptions = {}) => {
+    const { asker } = options;
     if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-    if (turns === null || asker === undefined) return read<Row>(statement, signal);
+    if (turns === null || asker === undefined) return read<Row>(statement, options);
     const leave = await turns.enter(asker);
     try {
-      return await read<Row>(statement, signal);
+      return await read<Row>(statement, options);
     } finally {
       leave();
     }

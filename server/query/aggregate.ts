@@ -38,7 +38,7 @@ export async function aggregateRecords(
     readonly count: string;
     readonly json: string | null;
     readonly alone: string | null;
-  }>(statement, options);
+  }>(statement, { ...options, whole: true });
   const count = Number(row?.count ?? 0);
   if (count > QUERY_LIMITS.groups) throw tooMuch(`has more than ${String(QUERY_LIMITS.groups)} values here`);
   if (count > 0 && typeof row?.json !== 'string') throw tooMuch('and the values together are too large for an answer');

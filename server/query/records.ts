@@ -183,7 +183,8 @@ export interface Counted {
 }
 
 export async function countMatches(db: Database, { predicate, plan, ...options }: CountRequest): Promise<Counted> {
-  const [row] = await db.readReplica<CountRow>(countOf(db, { predicate, plan, after: null }), options);
+  const statement = countOf(db, { predicate, plan, after: null });
+  const [row] = await db.readReplica<CountRow>(statement, { ...options, whole: !isEverything(plan.where) });
   return { count: Number(row?.count ?? 0), only: row?.only ?? null };
 }
 

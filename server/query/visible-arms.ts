@@ -16,6 +16,8 @@ export interface Arm {
   readonly counted: boolean;
   /** The condition that a record called `r` lies within a root `v.at`. */
   readonly within: Fragment;
+  /** The condition that a record called `r` lies within any of the roots, if one range of an index can say so. */
+  readonly among: Fragment | null;
 }
 
 export interface ArmsRequest {
@@ -31,17 +33,26 @@ const BELOW = 8;
 export function visibleArms(request: ArmsRequest): readonly Arm[] {
   const { exact, subtrees } = visibleRoots(request.predicate);
   const arms: Arm[] = [];
-  const add = (roots: readonly string[], within: Fragment): unknown =>
-    arms.push({ roots: listed(roots), size: roots.length, counted: false, within });
-  if (exact.length > 0) add(exact, inNamespace(request));
+  const add = (roots: readonly string[], within: Fragment, among: Fragment | null): unknown =>
+    arms.push({ roots: listed(roots), size: roots.length, counted: false, within, among });
+  if (exact.length > 0) add(exact, inNamespace(request), null);
   const deep: string[] = [];
   for (const [level, roots] of subtrees) {
     if (level > KEYED_LEVELS) deep.push(...roots);
-    else add(rootKeys(roots, request), inSubtree(level));
+    else {
+      const keys = rootKeys(roots, request);
+      add(keys, inSubtree(level, sql`v.at`), inSubtree(level, sql`ANY(${keys}::text[])`));
+    }
   }
   if (deep.length > 0) {
     const size = deep.length * BELOW;
-    arms.push({ roots: namespacesBelow(deep, request), size, counted: true, within: inNamespace(request) });
+    arms.push({
+      roots: namespacesBelow(deep, request),
+      size,
+      counted: true,
+      within: inNamespace(request),
+      among: null,
+    });
   }
   return arms;
 }
@@ -69,7 +80,7 @@ function inNamespace({ family, includeArchived }: ArmsRequest): Fragment {
  * Holds only what the index has. Given two conditions that say the same, the planner would expect far fewer rows than
  * there are.
  */
-function inSubtree(level: number): Fragment {
+function inSubtree(level: number, root: Fragment): Fragment {
   const { key, exists } = ancestorKey(level);
-  return sql`${exists} AND ${key} = v.at`;
+  return sql`${exists} AND ${key} = ${root}`;
 }

@@ -32,14 +32,14 @@ export function matchStatement(request: CountRequest, condition: Condition): Fra
 }
 
 /**
- * `columns` of the visible records that meet the condition, each over a row called `x`. Each root is read by `createdAt`, in either direction, because that is
- * about the order in which records lie in the table. In the order of namespaces, each record would be fetched from a
- * different place.
+ * `columns` of the visible records that meet the condition, each over a row called `x`. The statement reads whole ranges,
+ * and is planned for that (`ReadOptions.whole`): all subtrees of one depth are one bitmap.
  */
 export function visibleMatches(request: CountRequest, condition: Condition, columns: Fragment): Fragment {
-  const rows = visibleArms(request).map(
-    ({ roots, within }) => sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (
-        SELECT r.* FROM records AS r WHERE ${within} ORDER BY r.created_at DESC OFFSET 0) AS f`,
+  const rows = visibleArms(request).map(({ roots, within, among }) =>
+    among === null
+      ? sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE ${within} OFFSET 0) AS f`
+      : sql`SELECT f.* FROM (SELECT r.* FROM records AS r WHERE ${among} OFFSET 0) AS f`,
   );
   return sql`SELECT ${columns} FROM (${join(rows, ' UNION ALL ')}) AS x WHERE ${compileCondition(condition)}`;
 }

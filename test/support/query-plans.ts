@@ -1,6 +1,7 @@
 // The plan of a statement as the store runs it: the generic plan of a prepared statement.
 import type { Database } from '../../server/db/database.js';
 import type { Binding, Fragment } from '../../server/db/sql.js';
+import { WHOLE_RANGES } from '../../server/db/session-settings.js';
 import { inTransaction } from '../../server/db/transaction.js';
 
 /** A step, in the words of `EXPLAIN (FORMAT JSON)`; what is `Actual` is there where it was run. */
@@ -15,6 +16,8 @@ export interface PlanNode {
   readonly 'Actual Rows'?: number;
   readonly 'Rows Removed by Filter'?: number;
   readonly 'Heap Fetches'?: number;
+  readonly 'Exact Heap Blocks'?: number;
+  readonly 'Lossy Heap Blocks'?: number;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
   readonly Plans?: readonly PlanNode[];
@@ -27,10 +30,23 @@ export interface Step {
 }
 
 /** All steps, each before its parts. `options` are those of EXPLAIN. */
-export async function planOf(
+export function planOf(db: Database, statement: Fragment, options: readonly string[] = []): Promise<readonly Step[]> {
+  return plannedOf(db, statement, { options, whole: false });
+}
+
+/** The same of a statement that reads whole ranges. */
+export function wholePlanOf(
+  db: Database,
+  statement: Fragment,
+  options: readonly string[] = [],
+): Promise<readonly Step[]> {
+  return plannedOf(db, statement, { options, whole: true });
+}
+
+async function plannedOf(
   db: Database,
   { text, bindings }: Fragment,
-  options: readonly string[] = [],
+  { options, whole }: { readonly options: readonly string[]; readonly whole: boolean },
 ): Promise<readonly Step[]> {
   const parts = text.split('?');
   const prepared = parts.map((part, index) => (index === 0 ? part : `$${String(index)}${part}`)).join('');
@@ -39,6 +55,7 @@ export async function planOf(
     await knex.raw(`PREPARE asked AS ${prepared}`);
     try {
       await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
+      if (whole) await knex.raw(WHOLE_RANGES.text);
       const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE asked${values}`;
       return (await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained)).rows;
     } finally {

@@ -116,6 +116,24 @@ for (const store of testStores()) {
       expect(last.some((one) => one.statement.includes(' 5 a statement'))).toBe(false);
     });
 
+    it('that read whole ranges are planned for that, and nothing after them, even if they fail', async () => {
+      const planning = async (whole: boolean): Promise<unknown> =>
+        (
+          await db.read(
+            sql`SELECT current_setting('enable_bitmapscan') AS bitmap, current_setting('enable_indexscan') AS index, ${0}::int AS n`,
+            { whole },
+          )
+        )[0];
+      const usual = { bitmap: 'off', index: 'on', n: 0 };
+      expect(await planning(false)).toEqual(usual);
+      for (let times = 0; times < 4; times += 1) {
+        expect(await planning(true)).toEqual({ bitmap: 'on', index: 'off', n: 0 });
+        expect(await planning(false)).toEqual(usual);
+        await expect(db.read(sql`SELECT 1 / ${0}::int AS n`, { whole: true })).rejects.toMatchObject({ code: '22012' });
+        expect(await planning(false)).toEqual(usual);
+      }
+    });
+
     it('are prepared again where somebody has changed a column, or has dropped what was prepared', async () => {
       await db.knex.raw('CREATE TABLE shapes (n int, m int)');
       await db.knex.raw('INSERT INTO shapes VALUES (1, 0)');

@@ -187,14 +187,12 @@ describe('a statement', () => {
     const plan = parseQuery({ family: 'namespace', namespace: '/', where: { name: { contains: '%' } } }, 'count');
     const statement = countStatement({ predicate, plan });
     expect(flat(statement)).toBe(
-      flat(`SELECT count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
-          SELECT r.* FROM records AS r WHERE r.family = ?::smallint AND r.path = v.at AND r.archived_at IS NULL
-          ORDER BY r.created_at DESC OFFSET 0) AS f
-        UNION ALL SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (
-          SELECT r.* FROM records AS r WHERE split_part(r.path, '/', 3) <> ''
+      flat(`SELECT count(*) AS count, CASE WHEN count(*) = 1 THEN min(x.id::text COLLATE "C") END AS only FROM (SELECT f.* FROM unnest(?::text[]) AS v (at) CROSS JOIN LATERAL (SELECT r.* FROM records AS r
+          WHERE r.family = ?::smallint AND r.path = v.at AND r.archived_at IS NULL OFFSET 0) AS f
+        UNION ALL SELECT f.* FROM (SELECT r.* FROM records AS r WHERE split_part(r.path, '/', 3) <> ''
             AND ((r.family::text || CASE WHEN r.archived_at IS NULL THEN '/' ELSE '!/' END
-              || split_part(r.path, '/', 2) || '/' || split_part(r.path, '/', 3) || '/') COLLATE "C") = v.at
-          ORDER BY r.created_at DESC OFFSET 0) AS f) AS x WHERE (COALESCE((strpos(x.name, ?::text) > 0), FALSE))`),
+              || split_part(r.path, '/', 2) || '/' || split_part(r.path, '/', 3) || '/') COLLATE "C") = ANY(?::text[])
+          OFFSET 0) AS f) AS x WHERE (COALESCE((strpos(x.name, ?::text) > 0), FALSE))`),
     );
     expect(statement.bindings).toEqual([['/', '/labs/'], 0, ['0/labs/optics/'], '%']);
   });
