@@ -1,6 +1,7 @@
 // From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
 import { countsOf } from '../model/tables.js';
 import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
+import { digestOfParts } from '../snapshot/hash.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
 import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
 import type { LoadedTables } from './prepare.js';
@@ -32,8 +33,13 @@ function pack({ tables, holders, checks, digest, decisions, format }: StatedTabl
   const { families } = tables.vocabulary;
   return {
     facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks },
-    table: buildTable(tables, holders, digest),
+    table: buildTable(tables, holders, digest === '' ? digestOfTexts(tables) : digest),
   };
+}
+
+/** A draft has no digest. Its hashes must not start where an author knows, either (table/slots.ts). */
+function digestOfTexts({ providers, identities, segments }: LoadedTables['tables']): string {
+  return digestOfParts([providers, identities.subject, segments]);
 }
 
 /** Decides from the buffer, and from nothing else: proofs need a policy that was loaded in this thread. */
