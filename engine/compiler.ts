@@ -13,12 +13,14 @@ import { countPairs } from './model/exclusions.js';
 import { invariant, InvariantError } from './model/invariant.js';
 import { pastNamespaces } from './model/namespace.js';
 import { compareTexts } from './model/order.js';
+import type { PolicyTables } from './model/tables.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
 import { pastExceptions } from './snapshot/resolve-parties.js';
 import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
+import { digestOfParts } from './snapshot/hash.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/encode.js';
 import { SNAPSHOT_FORMAT } from './snapshot/document.js';
 import { isSurelyWithin } from './snapshot/within-limits.js';
@@ -279,12 +281,16 @@ export function draftPolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS
   if (tooLargeToNumber(set, limits) !== null) return null;
   const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
   const holders = isTooLarge ? null : holdersWithin(limits.expandedRows);
-  return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS);
+  return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS, digestOfTexts(tables));
+}
+
+/** A draft has no digest, and its hashes must not start where an author can know either (table/slots.ts). */
+function digestOfTexts({ providers, identities, segments }: PolicyTables): string {
+  return digestOfParts([providers, identities.subject, segments]);
 }
 
 export type DraftResult =
-  | { readonly ok: true; readonly policy: Policy }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+  { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /**
  * Like `draftPolicy`, for callers who report what is wrong: refuses exactly what `compilePolicy` refuses, with the same diagnostics. Takes

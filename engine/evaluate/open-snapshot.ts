@@ -1,7 +1,6 @@
 // From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
 import { countsOf } from '../model/tables.js';
 import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
-import { digestOfParts } from '../snapshot/hash.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
 import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
 import type { LoadedTables } from './prepare.js';
@@ -28,18 +27,17 @@ export function packDecoded(decoded: DecodeResult): PackResult {
 /** Tables, and what their snapshot states. */
 type StatedTables = LoadedTables & Pick<Policy, 'checks' | 'digest' | 'decisions' | 'format'>;
 
-function pack({ tables, holders, checks, digest, decisions, format }: StatedTables): PackedPolicy {
+/** `hashFrom` is a digest that the hashes of the table start from (table/slots.ts). */
+function pack(
+  { tables, holders, checks, digest, decisions, format }: StatedTables,
+  hashFrom: string = digest,
+): PackedPolicy {
   const { name, providers } = tables;
   const { families } = tables.vocabulary;
   return {
     facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks },
-    table: buildTable(tables, holders, digest === '' ? digestOfTexts(tables) : digest),
+    table: buildTable(tables, holders, hashFrom),
   };
-}
-
-/** A draft has no digest. Its hashes must not start where an author knows, either (table/slots.ts). */
-function digestOfTexts({ providers, identities, segments }: LoadedTables['tables']): string {
-  return digestOfParts([providers, identities.subject, segments]);
 }
 
 /** Decides from the buffer, and from nothing else: proofs need a policy that was loaded in this thread. */
@@ -59,11 +57,12 @@ export function openSnapshot(decoded: DecodeResult): LoadResult {
 export function openTables(
   source: LoadedTables,
   { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
+  hashFrom: string = digest,
 ): Policy {
-  return open({ ...source, digest, decisions, format, checks });
+  return open({ ...source, digest, decisions, format, checks }, hashFrom);
 }
 
-function open(source: StatedTables): Policy {
-  const { facts, table } = pack(source);
+function open(source: StatedTables, hashFrom: string = source.digest): Policy {
+  const { facts, table } = pack(source, hashFrom);
   return makePolicy(facts, { table, source });
 }

@@ -38,7 +38,10 @@ export function recordsOf(table: DecisionTable, named: readonly Identity[], from
     const identity = named[from + i];
     const length = identity?.subject.length ?? Infinity;
     LENGTHS[i] = length <= SUBJECT_UNITS ? length : TOO_LONG;
-    HASHES[i] = identity === undefined || length > SUBJECT_UNITS ? 0 : packIdentity(identity, SUBJECTS, { at: i * SUBJECT_WORDS, start: starts.identities });
+    HASHES[i] =
+      identity === undefined || length > SUBJECT_UNITS
+        ? 0
+        : packIdentity(identity, SUBJECTS, { at: i * SUBJECT_WORDS, start: starts.identities });
   }
   for (let i = 0; i < count; i += 1) FOUND[i] = slots[firstSlot(HASHES[i] ?? 0, slots)] ?? 0;
   for (let i = 0; i < count; i += 1) RECORDS[i] = identities[(FOUND[i] ?? 0) & bits] ?? 0;

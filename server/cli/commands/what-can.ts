@@ -46,12 +46,13 @@ interface Asked {
 async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
-    import('../open-policy.js'),
-    import('../../policy/open/one-person.js'),
-  ]);
+  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] =
+    await Promise.all([
+      import('../../../engine/compiler.js'),
+      import('../../../engine/index.js'),
+      import('../open-policy.js'),
+      import('../../policy/open/one-person.js'),
+    ]);
   const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];
   const instant = await instantOption(at);
   // Only JSON names the snapshot.

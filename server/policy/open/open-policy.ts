@@ -43,8 +43,7 @@ export type OpenResult =
 
 /** What is opened only to be asked has no bytes, and a folder's policy no digests. */
 export type AskedResult =
-  | Omit<Extract<OpenResult, { readonly kind: 'opened' }>, 'bytes'>
-  | Exclude<OpenResult, { readonly kind: 'opened' }>;
+  Omit<Extract<OpenResult, { readonly kind: 'opened' }>, 'bytes'> | Exclude<OpenResult, { readonly kind: 'opened' }>;
 
 /** Told about the progress of opening. */
 export interface OpenWatcher {
