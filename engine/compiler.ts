@@ -3,24 +3,27 @@
 import { compileTables } from './compile/compile-tables.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type LoadResult, openSnapshot, openTables } from './evaluate/open-snapshot.js';
-import type { Policy } from './evaluate/policy.js';
+import { loadedOf, type Policy } from './evaluate/policy.js';
 import { linkPolicy } from './link/link-policy.js';
 import type { Diagnostic } from './diagnostics/diagnostic.js';
 import type { PolicyDocument } from './model/document.js';
 import { groupDigits } from './diagnostics/fault-words.js';
 import type { FileOutline, Place, PolicySet } from './model/policy-set.js';
 import { countPairs } from './model/exclusions.js';
-import { InvariantError } from './model/invariant.js';
+import { invariant, InvariantError } from './model/invariant.js';
 import { pastNamespaces } from './model/namespace.js';
 import { compareTexts } from './model/order.js';
+import type { PolicyTables } from './model/tables.js';
 import { makeDiagnostic, makeSink } from './diagnostics/report.js';
 import { rangeOf } from './model/span.js';
 import { pastExceptions } from './snapshot/resolve-parties.js';
 import { digestChecks } from './snapshot/checks.js';
 import { decodeSnapshot } from './snapshot/decode.js';
 import { digestCells } from './snapshot/digest-cells.js';
+import { digestOfParts } from './snapshot/hash.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/encode.js';
 import { SNAPSHOT_FORMAT } from './snapshot/document.js';
+import { isSurelyWithin } from './snapshot/within-limits.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { type NamePlace, namesOf } from './source/names.js';
@@ -278,7 +281,31 @@ export function draftPolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS
   if (tooLargeToNumber(set, limits) !== null) return null;
   const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
   const holders = isTooLarge ? null : holdersWithin(limits.expandedRows);
-  return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS);
+  return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS, digestOfTexts(tables));
+}
+
+/** A draft has no digest, and its hashes must not start where an author can know either (table/slots.ts). */
+function digestOfTexts({ providers, identities, segments }: PolicyTables): string {
+  return digestOfParts([providers, identities.subject, segments]);
+}
+
+export type DraftResult =
+  { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+/**
+ * Like `draftPolicy`, for callers who report what is wrong: refuses exactly what `compilePolicy` refuses, with the same diagnostics. Takes
+ * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits.
+ */
+export function checkedDraft(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): DraftResult {
+  const policy = draftPolicy(set, limits);
+  if (policy !== null) {
+    const drafted = loadedOf(policy);
+    if (drafted !== null && isSurelyWithin(drafted.tables, drafted.holders, limits)) return { ok: true, policy };
+  }
+  const compiled = compilePolicy(set, limits);
+  if (!compiled.ok) return compiled;
+  invariant(policy !== null, 'what compiles is a draft too');
+  return { ok: true, policy };
 }
 
 const NO_DIGESTS = { digest: '', decisions: '', format: SNAPSHOT_FORMAT, checks: null };

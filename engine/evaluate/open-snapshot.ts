@@ -27,12 +27,16 @@ export function packDecoded(decoded: DecodeResult): PackResult {
 /** Tables, and what their snapshot states. */
 type StatedTables = LoadedTables & Pick<Policy, 'checks' | 'digest' | 'decisions' | 'format'>;
 
-function pack({ tables, holders, checks, digest, decisions, format }: StatedTables): PackedPolicy {
+/** `hashFrom` is a digest that the hashes of the table start from (table/slots.ts). */
+function pack(
+  { tables, holders, checks, digest, decisions, format }: StatedTables,
+  hashFrom: string = digest,
+): PackedPolicy {
   const { name, providers } = tables;
   const { families } = tables.vocabulary;
   return {
     facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks },
-    table: buildTable(tables, holders, digest),
+    table: buildTable(tables, holders, hashFrom),
   };
 }
 
@@ -53,11 +57,12 @@ export function openSnapshot(decoded: DecodeResult): LoadResult {
 export function openTables(
   source: LoadedTables,
   { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
+  hashFrom: string = digest,
 ): Policy {
-  return open({ ...source, digest, decisions, format, checks });
+  return open({ ...source, digest, decisions, format, checks }, hashFrom);
 }
 
-function open(source: StatedTables): Policy {
-  const { facts, table } = pack(source);
+function open(source: StatedTables, hashFrom: string = source.digest): Policy {
+  const { facts, table } = pack(source, hashFrom);
   return makePolicy(facts, { table, source });
 }

@@ -8,7 +8,7 @@ import { isWithin, type NamespacePath, scanNamespace } from '../model/namespace.
 import { makeMarks } from '../model/scan-path.js';
 import { ALL_SCOPES, carriesAll, type CarriedScopes } from '../model/vocabulary.js';
 import { type DecisionTable, EXCLUSIVE } from '../table/columns.js';
-import { holdingsOf, identityOf, recordOf } from '../table/locate.js';
+import { holdingsOf, identityOf, recordsOf, TOGETHER } from '../table/locate.js';
 import { type MergedSteps, mergeSteps } from '../table/merge.js';
 import { NO_SCOPES } from '../model/scope-set.js';
 import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
@@ -171,9 +171,11 @@ function addPrincipals(identities: readonly Identity[]): void {
   const { ground } = ASKER;
   if (ground === UNRESTRICTED) return;
   let exclusive = 0;
-  for (const identity of identities) {
-    requireIdentity(identity);
-    const record = recordOf(ground, identity);
+  for (const identity of identities) requireIdentity(identity);
+  let records: ArrayLike<number> = NO_RECORDS;
+  for (let i = 0; i < identities.length; i += 1) {
+    if (i % TOGETHER === 0) records = recordsOf(ground, identities, i);
+    const record = records[i % TOGETHER] ?? 0;
     if (record !== 0 && ((ground.identities[record] ?? 0) & EXCLUSIVE) !== 0) EXCLUSIVES[exclusive++] = record;
     const holdings = holdingsOf(ground, record);
     const count = ground.identities[holdings] ?? 0;
@@ -182,6 +184,8 @@ function addPrincipals(identities: readonly Identity[]): void {
   }
   if (exclusive > 1) ASKER.excluded = firstExcluded(ground, EXCLUSIVES.slice(0, exclusive));
 }
+
+const NO_RECORDS: ArrayLike<number> = [];
 
 /** Records of an actor's identities that exclude others. */
 const EXCLUSIVES: number[] = [];

@@ -11,23 +11,61 @@ const SLASH = 0x2f;
 
 /** A longer subject cannot be in a policy: subjects have at most 255 bytes. */
 const SUBJECT_UNITS = 255;
-const SUBJECT = new Int32Array((SUBJECT_UNITS + 1) / 2);
+/** No subject is empty. */
+const TOO_LONG = 0;
+const SUBJECT_WORDS = (SUBJECT_UNITS + 1) / 2;
 
-/** The record of an identity in `identities`, or 0 if the policy does not name it. */
-export function recordOf(table: DecisionTable, identity: Identity): number {
-  const { provider, subject } = identity;
-  if (subject.length > SUBJECT_UNITS) return 0;
-  const { identities, identitySlots: slots, starts, texts } = table;
+/** How many identities are looked up together. Few actors have more. */
+export const TOGETHER = 4;
+
+// What is known of the identities that are looked up. A subject takes its words whether it needs them or not.
+const SUBJECTS = new Int32Array(TOGETHER * SUBJECT_WORDS);
+const HASHES = new Int32Array(TOGETHER);
+const LENGTHS = new Int32Array(TOGETHER);
+const FOUND = new Int32Array(TOGETHER);
+const RECORDS = new Int32Array(TOGETHER);
+
+/**
+ * The records in `identities` of some identities, from the index `from` on up to `TOGETHER` of them; 0 for one that the policy does not
+ * name. The next call overwrites them. All hashes are made before the first slot is read, and all slots are read before the first record:
+ * so the processor waits for several of them at once, and not for one after the other.
+ */
+export function recordsOf(table: DecisionTable, named: readonly Identity[], from: number): ArrayLike<number> {
+  const { identities, identitySlots: slots, starts } = table;
+  const count = Math.min(named.length - from, TOGETHER);
   const bits = recordBits(identities.length);
-  const hash = packIdentity(identity, SUBJECT, { at: 0, start: starts.identities });
+  for (let i = 0; i < count; i += 1) {
+    const identity = named[from + i];
+    const length = identity?.subject.length ?? Infinity;
+    LENGTHS[i] = length <= SUBJECT_UNITS ? length : TOO_LONG;
+    HASHES[i] =
+      identity === undefined || length > SUBJECT_UNITS
+        ? 0
+        : packIdentity(identity, SUBJECTS, { at: i * SUBJECT_WORDS, start: starts.identities });
+  }
+  for (let i = 0; i < count; i += 1) FOUND[i] = slots[firstSlot(HASHES[i] ?? 0, slots)] ?? 0;
+  for (let i = 0; i < count; i += 1) RECORDS[i] = identities[(FOUND[i] ?? 0) & bits] ?? 0;
+  for (let i = 0; i < count; i += 1) {
+    RECORDS[i] = recordOf(table, named[from + i]?.provider, i);
+  }
+  return RECORDS;
+}
+
+/** The record of an identity that was hashed. */
+function recordOf(table: DecisionTable, provider: string | undefined, index: number): number {
+  const length = LENGTHS[index] ?? TOO_LONG;
+  if (length === TOO_LONG) return 0;
+  const { identities, identitySlots: slots, texts } = table;
+  const bits = recordBits(identities.length);
+  const hash = HASHES[index] ?? 0;
   for (let slot = firstSlot(hash, slots); ; slot = (slot + 1) & (slots.length - 1)) {
     const found = slots[slot] ?? 0;
     if (found === 0) return 0;
     if (((found ^ hash) & ~bits) !== 0) continue;
     const record = found & bits;
     const head = identities[record] ?? 0;
-    if ((head & LENGTH) !== subject.length || texts.providers[head >> 16] !== provider) continue;
-    if (isSubject(identities, record + 2, subject.length)) return record;
+    if ((head & LENGTH) !== length || texts.providers[head >> 16] !== provider) continue;
+    if (isSubject(identities, record + 2, { at: index * SUBJECT_WORDS, length })) return record;
   }
 }
 
@@ -48,9 +86,9 @@ export function identityOf({ identities, texts }: DecisionTable, record: number)
 /** Of the first word of a record. */
 const LENGTH = EXCLUSIVE - 1;
 
-/** Whether the subject at `at` is the one that was packed last. */
-function isSubject(identities: Int32Array, at: number, length: number): boolean {
-  for (let i = 0; 2 * i < length; i += 1) if (identities[at + i] !== SUBJECT[i]) return false;
+/** Whether the subject that begins there is the one that was packed. */
+function isSubject(identities: Int32Array, first: number, { at, length }: { at: number; length: number }): boolean {
+  for (let i = 0; 2 * i < length; i += 1) if (identities[first + i] !== SUBJECTS[at + i]) return false;
   return true;
 }
 

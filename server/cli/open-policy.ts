@@ -14,7 +14,7 @@ import {
 } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CheckReport, CheckRequest, Phase } from '../policy/open/check-policy.js';
-import type { OpenResult, Purpose } from '../policy/open/open-policy.js';
+import type { AskedResult, OpenResult, Purpose } from '../policy/open/open-policy.js';
 import { atPolicy } from './at-policy.js';
 import { EXIT, statusOf } from './exit-codes.js';
 import { CliFailure } from './failure.js';
@@ -39,11 +39,14 @@ export interface OpenedPolicy {
   readonly source: 'folder' | 'file' | 'stdin';
 }
 
+/** One whose digests and bytes nobody needs: those of a folder are not made. */
+export type AskedPolicy = Omit<OpenedPolicy, 'bytes'>;
+
 /** Checks the folder that the user named. Throws `CliFailure` if there is none. */
 export async function checkVisibly(
   io: CliIo,
   dir: string,
-  options: Pick<CheckRequest, 'lint' | 'onlyTests'> = {},
+  options: Pick<CheckRequest, 'lint' | 'onlyTests' | 'digests'> = {},
 ): Promise<CheckReport> {
   const { checkPolicy } = await import('../policy/open/check-policy.js');
   const progress = startProgress(io);
@@ -67,31 +70,54 @@ export async function checkVisibly(
  * Throws `CliFailure`: 2 missing or unreadable, 3, and for use 4 and 5, as `check`, 8 a snapshot that is not intact.
  */
 export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
-  const opened = await openVisibly(io, path, purpose);
-  switch (opened.kind) {
-    case 'opened':
-      if (opened.report !== null && (opened.report.verdict !== 'ok' || opened.report.diagnostics.length > 0))
-        await write(io.stderr, (await renderReport(io, opened.report)).text);
-      return {
-        ...opened,
-        set: opened.report?.compiled?.set ?? null,
-        guardrails: opened.report?.guardrails ?? null,
-        sources: opened.report?.sources ?? new Map<string, string>(),
-      };
+  const opened = await openVisibly(io, path, { purpose, open: 'openPolicy' });
+  return opened.kind === 'opened' ? { ...opened, ...(await reported(io, opened.report)) } : refuse(io, path, opened);
+}
+
+/** Like `openPolicy`, for verbs that state no digest of it. */
+export async function openToAsk(
+  io: CliIo,
+  path: string,
+  purpose: Exclude<Purpose, 'serve'> = 'use',
+): Promise<AskedPolicy> {
+  const opened = await openVisibly(io, path, { purpose, open: 'openToAsk' });
+  return opened.kind === 'opened' ? { ...opened, ...(await reported(io, opened.report)) } : refuse(io, path, opened);
+}
+
+/** What a report says of a folder, once its diagnostics are printed. */
+async function reported(
+  io: CliIo,
+  report: CheckReport | null,
+): Promise<Pick<OpenedPolicy, 'set' | 'guardrails' | 'sources'>> {
+  if (report !== null && (report.verdict !== 'ok' || report.diagnostics.length > 0))
+    await write(io.stderr, (await renderReport(io, report)).text);
+  return {
+    set: report?.compiled?.set ?? null,
+    guardrails: report?.guardrails ?? null,
+    sources: report?.sources ?? new Map<string, string>(),
+  };
+}
+
+async function refuse(
+  io: CliIo,
+  path: string,
+  failed: Exclude<OpenResult, { readonly kind: 'opened' }>,
+): Promise<never> {
+  switch (failed.kind) {
     case 'refused': {
-      const { text, error, report } = await renderReport(io, opened.report);
+      const { text, error, report } = await renderReport(io, failed.report);
       const message = `the policy \`${path}\` cannot be used: ${error.message}`;
-      throw new CliFailure(statusOf(opened.report), { code: error.code, message }, { text, report });
+      throw new CliFailure(statusOf(failed.report), { code: error.code, message }, { text, report });
     }
     case 'path':
-      throw pathFailure(opened.fault, path);
+      throw pathFailure(failed.fault, path);
     case 'too_large':
       throw new CliFailure(EXIT.integrity, {
         code: 'snapshot.too_large',
         message: `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`,
       });
     case 'corrupt':
-      throw notWhole(path, opened.fault, opened.sha256);
+      throw notWhole(path, failed.fault, failed.sha256);
   }
 }
 
@@ -139,7 +165,18 @@ export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { aske
   return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot or \`<revision>:<folder>\`\n`;
 }
 
-async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<OpenResult> {
+type Opening =
+  | { readonly purpose: Purpose; readonly open: 'openPolicy' }
+  | { readonly purpose: Exclude<Purpose, 'serve'>; readonly open: 'openToAsk' };
+
+async function openVisibly(
+  io: CliIo,
+  path: string,
+  opening: Opening & { readonly open: 'openPolicy' },
+): Promise<OpenResult>;
+async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<AskedResult>;
+async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<AskedResult> {
+  const { purpose } = opening;
   const policies = await import('../policy/open/open-policy.js');
   const progress = startProgress(io);
   const watcher = {
@@ -161,7 +198,9 @@ async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<O
             { source: 'file', purpose },
             watcher,
           )
-        : policies.openPolicy(content.path, purpose, watcher),
+        : opening.open === 'openToAsk'
+          ? policies.openToAsk(content.path, opening.purpose, watcher)
+          : policies.openPolicy(content.path, purpose, watcher),
     );
   } finally {
     progress.done();

@@ -2,8 +2,8 @@
 import { dirname, join, relative, sep } from 'node:path';
 import { stat } from 'node:fs/promises';
 import {
+  checkedDraft,
   checkGuardrails,
-  compilePolicy,
   costOfTests,
   type Diagnostic,
   lintPolicy,
@@ -107,8 +107,8 @@ export function makeFolderChecker(folder: string): FolderChecker {
       const found = [...read.diagnostics, ...(tooLong === null ? [] : [tooLong])];
       yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted]) };
       linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() });
-      const compiled = compilePolicy(set);
-      const past = compiled.ok ? [] : compiled.diagnostics;
+      const draft = checkedDraft(set);
+      const past = draft.ok ? [] : draft.diagnostics;
       yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted, ...past]) };
     },
   };

@@ -1,7 +1,8 @@
 // Texts whose hashes are the same, by chance or because an author made them so: all are found, and none makes others slow.
 import { describe, expect, it } from '@jest/globals';
 import { type Policy } from '../../engine/index.js';
-import { makePolicy } from '../../engine/evaluate/policy.js';
+import { checkedDraft } from '../../engine/compiler.js';
+import { groundOf, makePolicy, UNRESTRICTED } from '../../engine/evaluate/policy.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { hashUnit, makeMarks, scanPath } from '../../engine/model/scan-path.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
@@ -168,6 +169,25 @@ describe('texts that an author has made to have one hash', () => {
     // Even if no word of the digest is any good, the table is right.
     const worst = loadAs(set, FROM_ZERO);
     expect(ask(worst.policy, { provider: 'orcid', subject: subjects.at(-1) ?? '' }, '/x')).toMatch(/^g\d+$/);
+  });
+
+  it('make no long search in a draft, which has no digest: its hashes start from its texts', () => {
+    const subjects = flood('orcid:', 0, 9);
+    const segments = flood('/x/', 0, 9);
+    const draft = checkedDraft(
+      policyOf(
+        [],
+        subjects.map((subject, i) =>
+          grant(`/x/${segments[i] ?? ''}`, {
+            principal: { kind: 'identity', identity: { provider: 'orcid', subject } },
+          }),
+        ),
+      ),
+    );
+    const table = draft.ok ? groundOf(draft.policy) : UNRESTRICTED;
+    if (table === UNRESTRICTED) throw new Error('the draft is within the limits');
+    expect(longestRunOf(table.identitySlots)).toBeLessThan(129);
+    expect(longestRunOf(table.pathSlots)).toBeLessThan(129);
   });
 
   it('make no long search: paths', () => {

@@ -64,6 +64,36 @@ describe('subjects', () => {
   });
 });
 
+describe('identities of one actor', () => {
+  it('are each found, however many there are and whatever stands between them', () => {
+    const subjects = Array.from({ length: 9 }, (_, i) => 'x'.repeat(1 + 31 * i));
+    const identityOf = (subject: string): Identity => ({ provider: 'orcid', subject });
+    const policy = load(
+      policyOf(
+        [],
+        subjects.map((subject, i) =>
+          grant(`/n${String(i)}`, { principal: { kind: 'identity', identity: identityOf(subject) } }),
+        ),
+      ),
+    );
+    const strangers = ['y', 'x'.repeat(256), 'x'.repeat(30)].map(identityOf);
+    const held = (own: readonly Identity[]): readonly string[] =>
+      subjects
+        .map((_, i) => pathOf(`/n${String(i)}`))
+        .filter((path) => {
+          const request = { kind: 'access', scope: 'resource:read', context: path, target: path } as const;
+          return decide(policy, { actor: actorOf(...own), request, at: NOW }).decision === 'allow';
+        });
+    for (let count = 0; count <= subjects.length; count += 1) {
+      const own = subjects.slice(0, count).map(identityOf);
+      const expected = own.map((_, i) => `/n${String(i)}`);
+      expect(held(own)).toEqual(expected);
+      for (let at = 0; at <= count; at += 1)
+        for (const stranger of strangers) expect(held(own.toSpliced(at, 0, stranger))).toEqual(expected);
+    }
+  });
+});
+
 describe('many namespaces', () => {
   it('70,000 under one parent, more than a table keeps texts of: each is found, and each with what is below it', () => {
     const COUNT = 70_000;

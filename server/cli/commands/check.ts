@@ -97,7 +97,8 @@ async function report(io: CliIo, dir: string, { format, isSoonAsked }: Asked, li
     import('../render/report.js'),
     import('../render/terminal.js'),
   ]);
-  const found = await checkVisibly(io, dir, { lint });
+  // Only the calendar in JSON names the snapshot.
+  const found = await checkVisibly(io, dir, { lint, digests: isSoonAsked && format === 'json' });
   io.setStatus(statusOf(found));
   const soon = isSoonAsked && (format === 'json' || format === 'text') ? await soonOf(found, lint) : null;
   if (format === 'json') {

@@ -44,12 +44,12 @@ async function decide(io: CliIo, policyPath: string, options: Options): Promise<
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
   const at = await instantOption(options.at);
-  const [{ openPolicy }, { openInput, readLines }, { isBlank }] = await Promise.all([
+  const [{ openToAsk }, { openInput, readLines }, { isBlank }] = await Promise.all([
     import('../open-policy.js'),
     import('../files.js'),
     import('../../json/strict-json.js'),
   ]);
-  const { policy } = await openPolicy(io, policyPath);
+  const { policy } = await openToAsk(io, policyPath);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)
     await write(io.stderr, 'reading requests, one a line; end with Ctrl-D\n');

@@ -71,7 +71,7 @@ export function defineExplain(command: Command, io: CliIo): void {
 }
 
 async function explain(io: CliIo, path: string, options: Options): Promise<void> {
-  const [engine, { noteOnTime, openPolicy }, render] = await Promise.all([
+  const [engine, { noteOnTime, openPolicy, openToAsk }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../open-policy.js'),
     import('../render/answers.js'),
@@ -79,7 +79,10 @@ async function explain(io: CliIo, path: string, options: Options): Promise<void>
   const typed = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;
-  const { policy, source, set, sources } = await openPolicy(io, path, 'study');
+  // Only JSON and what is changed name the snapshot.
+  const isNamed = options.format === 'json' || options.apply !== undefined || options.ifSnapshot !== undefined;
+  const open = isNamed ? openPolicy : openToAsk;
+  const { policy, source, set, sources } = await open(io, path, 'study');
   const actor = completeActor(typed, options, { set, shown: path, policy });
   const request = { ...actor, scope, context, target, at };
   requireSnapshot(options, policy.digest, path);

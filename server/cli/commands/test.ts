@@ -45,7 +45,7 @@ async function test(io: CliIo, dir: string, options: Options): Promise<void> {
     import('../render/report.js'),
     import('../render/text.js'),
   ]);
-  const report = await checkVisibly(io, dir, { onlyTests: pattern });
+  const report = await checkVisibly(io, dir, { onlyTests: pattern, digests: false });
   const { compiled, tests } = report;
   if (compiled === null) {
     io.setStatus(statusOf(report));

@@ -64,13 +64,15 @@ export function defineVisible(command: Command, io: CliIo): void {
 async function visible(io: CliIo, path: string, options: Options): Promise<void> {
   const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  const [engine, { noteOnTime, openPolicy }] = await Promise.all([
+  const [engine, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
     import('../../../engine/index.js'),
     import('../open-policy.js'),
   ]);
   const at = await instantOption(options.at);
   const typed = readActor(options);
-  const { policy, source, set } = await openPolicy(io, path, 'study');
+  // Only JSON names the snapshot.
+  const open = format === 'json' ? openPolicy : openToAsk;
+  const { policy, source, set } = await open(io, path, 'study');
   requireScope(policy, `${family}:${action}`);
   const actor = completeActor(typed, options, { set, shown: path, policy });
   const answer = answerOf(engine, policy, { ...actor, family, action, reach, namespace, at });

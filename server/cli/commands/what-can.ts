@@ -46,15 +46,18 @@ interface Asked {
 async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy }, { pairKeptApart }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
-    import('../open-policy.js'),
-    import('../../policy/open/one-person.js'),
-  ]);
+  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] =
+    await Promise.all([
+      import('../../../engine/compiler.js'),
+      import('../../../engine/index.js'),
+      import('../open-policy.js'),
+      import('../../policy/open/one-person.js'),
+    ]);
   const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];
   const instant = await instantOption(at);
-  const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
+  // Only JSON names the snapshot.
+  const open = format === 'json' ? openPolicy : openToAsk;
+  const { policy, source, set } = await open(io, asked.policy, 'study');
   const identities = person === undefined ? typed : identitiesOf(person, { set, shown: asked.policy });
   const name = person ?? personWith(identities, set);
   const texts = identities.map(formatIdentity);

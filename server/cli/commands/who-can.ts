@@ -41,13 +41,15 @@ async function whoCan(
   asked: { readonly policy: string; readonly scope: string; readonly namespace: string },
   { at, format }: Options,
 ): Promise<void> {
-  const [engine, { formatInstant }, { noteOnTime, openPolicy }] = await Promise.all([
+  const [engine, { formatInstant }, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../../engine/index.js'),
     import('../open-policy.js'),
   ]);
   const place = { namespace: readNamespace(asked.namespace), at: await instantOption(at) };
-  const { policy, source, set } = await openPolicy(io, asked.policy, 'study');
+  // Only JSON names the snapshot.
+  const open = format === 'json' ? openPolicy : openToAsk;
+  const { policy, source, set } = await open(io, asked.policy, 'study');
   const request = { scope: requireScope(policy, asked.scope), ...place };
   const persons = set === null ? new Map<string, string>() : personsOf(set);
   const holders = engine.whoCan(policy, request).map(({ identity, grants }) => {

@@ -1,7 +1,8 @@
-// Everything that `check` does: a policy folder is read, linked, compiled in memory and loaded as a gateway would load
-// it, and its tests and guardrails run against the result. Writes nothing. Every use of a policy folder goes through
+// Everything that `check` does: a policy folder is read, linked, compiled in memory and opened, and its tests and guardrails
+// run against the result. Writes nothing. Every use of a policy folder goes through
 // here.
 import {
+  checkedDraft,
   checkGuardrails,
   type CompiledSnapshot,
   compilePolicy,
@@ -40,7 +41,15 @@ export interface CheckReport {
   readonly tests: PolicyTestReport;
   readonly guardrails: GuardrailReport;
   /** Null if the policy could not be read completely; nothing was run then. */
-  readonly compiled: { readonly set: PolicySet; readonly snapshot: CompiledSnapshot; readonly handle: Policy } | null;
+  readonly compiled: CheckedPolicy | null;
+}
+
+export interface CheckedPolicy {
+  readonly set: PolicySet;
+  /** Null for `digests: false`. */
+  readonly snapshot: CompiledSnapshot | null;
+  /** Has no digests for `digests: false`. */
+  readonly handle: Policy;
 }
 
 const NO_TESTS: PolicyTestReport = Object.freeze({
@@ -71,6 +80,8 @@ export interface CheckRequest {
   readonly lint?: LintRequest;
   /** If given, only tests with matching names run, and guardrails are not checked. */
   readonly onlyTests?: RegExp;
+  /** False for verbs that need neither the snapshot nor a digest, which take most of the time. By default true. */
+  readonly digests?: boolean;
 }
 
 export interface LintRequest extends Omit<LintOptions, 'stored'> {
@@ -114,12 +125,12 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   const invalidates = (one: Diagnostic): boolean => isError(one) || (lint?.failOn === 'warnings' && isLasting(one));
   onPhase('compiling', set.grants.length);
-  const result = compilePolicy(set);
+  const result = request.digests === false ? draft(set) : compile(set);
   if (!result.ok) {
     const all = sortDiagnostics([...diagnostics, ...result.diagnostics]);
     return { ...read, ...refused, diagnostics: all, invalidating: all.filter(invalidates) };
   }
-  const handle = load(result.snapshot);
+  const { handle } = result.compiled;
   const tooLong = costOfTests(set, handle);
   if (tooLong !== null) {
     const all = sortDiagnostics([...diagnostics, tooLong]);
@@ -140,8 +151,23 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
         : guardrails.violated > 0
           ? 'guardrails_violated'
           : 'ok';
-  const compiled = { set, snapshot: result.snapshot, handle };
-  return { ...read, diagnostics, invalidating, verdict, tests, guardrails, compiled };
+  return { ...read, diagnostics, invalidating, verdict, tests, guardrails, compiled: result.compiled };
+}
+
+type Compiling =
+  | { readonly ok: true; readonly compiled: CheckedPolicy }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+function compile(set: PolicySet): Compiling {
+  const result = compilePolicy(set);
+  if (!result.ok) return result;
+  return { ok: true, compiled: { set, snapshot: result.snapshot, handle: load(result.snapshot) } };
+}
+
+/** Refuses what `compile` refuses. */
+function draft(set: PolicySet): Compiling {
+  const result = checkedDraft(set);
+  return result.ok ? { ok: true, compiled: { set, snapshot: null, handle: result.policy } } : result;
 }
 
 /** A warning that does not come and go with the clock. */

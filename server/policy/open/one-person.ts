@@ -75,7 +75,7 @@ export async function askPolicy(content: Content): Promise<Asked | null> {
       }),
     );
   const { path } = content;
-  const checked = await checkPolicy({ folder: path, onlyTests: NO_TESTS });
+  const checked = await checkPolicy({ folder: path, onlyTests: NO_TESTS, digests: false });
   if (checked.kind === 'path')
     return checked.fault.kind === 'not_a_folder' ? askSnapshot(openPolicy(path, 'use')) : null;
   const { compiled } = checked.report;

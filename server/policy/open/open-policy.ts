@@ -11,7 +11,7 @@ import {
   type SnapshotFault,
 } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { type CheckReport, checkPolicy, type Phase } from './check-policy.js';
+import { type CheckedPolicy, type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from '../policy-fault.js';
 import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
@@ -41,6 +41,10 @@ export type OpenResult =
   | NotRead
   | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string };
 
+/** What is opened only to be asked has no bytes, and a folder's policy no digests. */
+export type AskedResult =
+  Omit<Extract<OpenResult, { readonly kind: 'opened' }>, 'bytes'> | Exclude<OpenResult, { readonly kind: 'opened' }>;
+
 /** Told about the progress of opening. */
 export interface OpenWatcher {
   readonly onPhase?: (phase: Phase) => void;
@@ -51,6 +55,22 @@ export interface OpenWatcher {
 /** Opens what is at an absolute path. */
 export async function openPolicy(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<OpenResult> {
   return openRead(await readPolicyAt(path, purpose, watcher), purpose, watcher);
+}
+
+/** Like `openPolicy`, for callers who state no digest: a folder is opened in a fraction of the time. */
+export async function openToAsk(
+  path: string,
+  purpose: Exclude<Purpose, 'serve'>,
+  watcher: OpenWatcher = {},
+): Promise<AskedResult> {
+  try {
+    if (!(await stat(path)).isDirectory()) return await openPolicy(path, purpose, watcher);
+  } catch (error) {
+    return { kind: 'path', fault: pathFaultOf(error) };
+  }
+  const checked = await checkFolder(path, { purpose, digests: false }, watcher);
+  if (checked.kind !== 'checked') return checked;
+  return { kind: 'opened', source: 'folder', policy: checked.compiled.handle, report: checked.report };
 }
 
 /** Opens a snapshot that arrives in a stream. */
@@ -75,17 +95,36 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
 }
 
+interface Checked {
+  readonly kind: 'checked';
+  readonly report: CheckReport;
+  readonly compiled: CheckedPolicy;
+}
+
+async function checkFolder(
+  folder: string,
+  { purpose, digests }: { readonly purpose: Purpose; readonly digests: boolean },
+  { onPhase }: OpenWatcher,
+): Promise<Checked | Exclude<NotRead, { kind: 'too_large' }>> {
+  const result = await checkPolicy({ folder, digests, ...(onPhase === undefined ? {} : { onPhase }) });
+  if (result.kind === 'path') return result;
+  const { report } = result;
+  const { compiled, verdict } = report;
+  if (compiled === null || (verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
+  return { kind: 'checked', report, compiled };
+}
+
 /** Like `readPolicyAt`, but only for a folder. */
 async function compileFolder(
   folder: string,
   purpose: Purpose,
-  { onPhase }: OpenWatcher = {},
+  watcher: OpenWatcher = {},
 ): Promise<Exclude<ReadResult, { kind: 'too_large' }>> {
-  const result = await checkPolicy({ folder, ...(onPhase === undefined ? {} : { onPhase }) });
-  if (result.kind === 'path') return result;
-  const { report } = result;
-  if (report.compiled === null || (report.verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
-  return { kind: 'read', bytes: report.compiled.snapshot.bytes, source: 'folder', report };
+  const checked = await checkFolder(folder, { purpose, digests: true }, watcher);
+  if (checked.kind !== 'checked') return checked;
+  const { report, compiled } = checked;
+  if (compiled.snapshot === null) throw new InvariantError('what is checked with digests has a snapshot');
+  return { kind: 'read', bytes: compiled.snapshot.bytes, source: 'folder', report };
 }
 
 /** The snapshot of a folder that may be served. Throws `PolicyRefused`. */

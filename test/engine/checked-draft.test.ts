@@ -1,0 +1,74 @@
+// A draft that is opened without file and digests decides like the compiled policy, and is refused exactly where compiling is refused,
+// whatever the limits.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { checkedDraft, compilePolicy, ENGINE_LIMITS, openCompiled } from '../../engine/compiler.js';
+import { decide, isRecordScope, type Policy, scopeNames, type ScopeSet, scopeSetOf } from '../../engine/index.js';
+import type { PolicySet } from '../../engine/model/policy-set.js';
+import { testRuns } from '../support/test-runs.js';
+import { anyActor, anyInstant, anyPath, anyScope, exclusiveWorld } from './oracle/worlds.js';
+
+function compiledPolicy(set: PolicySet): Policy {
+  const compiled = compilePolicy(set);
+  const opened = compiled.ok ? openCompiled(compiled.snapshot) : null;
+  if (opened?.ok !== true) throw new Error('a generated world compiles');
+  return opened.policy;
+}
+
+/** Without time, what a draft needs is bounded in another way. */
+const timeless = exclusiveWorld.map(({ families: _, ...set }): PolicySet => ({
+  ...set,
+  roles: set.roles.map((role) => ({
+    ...role,
+    members: role.members.map((member) => ({ ...member, notBefore: null, expires: null })),
+  })),
+  grants: set.grants.map((grant) => ({ ...grant, scopes: recordPart(grant.scopes), notBefore: null, expires: null })),
+}));
+const anyWorld = fc.oneof(exclusiveWorld, timeless);
+
+const recordPart = (scopes: ScopeSet): ScopeSet => scopeSetOf(scopeNames(scopes).filter(isRecordScope));
+
+const anyQuestion = fc.record({
+  actor: anyActor,
+  request: fc.record({ kind: fc.constant('access' as const), scope: anyScope, context: anyPath, target: anyPath }),
+  at: anyInstant,
+});
+
+/** Limits around what small worlds need. */
+const anyLimits = fc.record({
+  expandedRows: fc.integer({ min: 0, max: 60 }),
+  intervals: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constant(ENGINE_LIMITS.intervals)),
+  snapshotBytes: fc.oneof(fc.integer({ min: 500, max: 3000 }), fc.constant(ENGINE_LIMITS.snapshotBytes)),
+  grants: fc.constant(ENGINE_LIMITS.grants),
+  namespaces: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constant(ENGINE_LIMITS.namespaces)),
+});
+
+describe('a checked draft', () => {
+  it('decides like the compiled policy, grants and all', () => {
+    fc.assert(
+      fc.property(anyWorld, fc.array(anyQuestion, { minLength: 10, maxLength: 30 }), (set, questions) => {
+        const draft = checkedDraft(set);
+        if (!draft.ok) throw new Error('a generated world is within the limits');
+        const compiled = compiledPolicy(set);
+        for (const question of questions) expect(decide(draft.policy, question)).toEqual(decide(compiled, question));
+      }),
+      testRuns({ usual: 60, deep: 600 }),
+    );
+  });
+
+  it('is refused where compiling is refused, with the same diagnostics', () => {
+    const seen = { refused: 0, passed: 0 };
+    fc.assert(
+      fc.property(anyWorld, anyLimits, (set, some) => {
+        const limits = { ...ENGINE_LIMITS, ...some };
+        const [draft, compiled] = [checkedDraft(set, limits), compilePolicy(set, limits)];
+        expect(draft.ok).toBe(compiled.ok);
+        if (!draft.ok && !compiled.ok) expect(draft.diagnostics).toEqual(compiled.diagnostics);
+        seen[draft.ok ? 'passed' : 'refused'] += 1;
+      }),
+      testRuns({ usual: 400, deep: 4000 }),
+    );
+    expect(seen.refused).toBeGreaterThan(20);
+    expect(seen.passed).toBeGreaterThan(20);
+  });
+});
