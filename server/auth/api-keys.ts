@@ -1,6 +1,5 @@
 // API keys in the store: made, listed, revoked and found (docs/credentials.md "API keys"). Rows are decoded strictly: a
-// row that this code could not have written means a broken installation, never a weaker key. Nothing is cached, so a
-// revocation takes effect at once.
+// row that this code could not have written means a broken installation, never a weaker key.
 import {
   canonicalize,
   formatInstant,
@@ -15,8 +14,9 @@ import {
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
-import type { Store } from '../db/writing.js';
+import type { Store, Writing } from '../db/writing.js';
 import { formatKey, hashSecret, makeKeyText } from './key-text.js';
+import { announceRevocation, leasesEnded } from './revocation-news.js';
 
 export interface NewKey {
   readonly actor: string;
@@ -82,8 +82,31 @@ export interface RevokedKey {
   readonly key: NewKey | null;
 }
 
-/** Revokes a key forever. A key that was revoked before keeps its first instant. Null if there is no such key. */
-export async function revokeKey(db: Store, id: string, now: Instant): Promise<RevokedKey | null> {
+/**
+ * Revokes a key forever, in one transaction with `beside`. A key that was revoked before keeps its first instant. Null
+ * if there is no such key. Resolves when no gateway of the store serves the key any more.
+ */
+export async function revokeKey(
+  db: Pick<Database, 'write'>,
+  { id, now, beside }: Revocation,
+): Promise<RevokedKey | null> {
+  const revoked = await db.write(async (writing) => {
+    const done = await markRevoked(writing, id, now);
+    if (done === null) return null;
+    await Promise.all([announceRevocation(writing, id), beside?.(writing, done)]);
+    return done;
+  });
+  if (revoked !== null) await leasesEnded();
+  return revoked;
+}
+
+export interface Revocation {
+  readonly id: string;
+  readonly now: Instant;
+  readonly beside?: (writing: Writing, revoked: RevokedKey) => Promise<void>;
+}
+
+async function markRevoked(db: Store, id: string, now: Instant): Promise<RevokedKey | null> {
   const rows = await db.rows(
     sql`UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ${formatInstant(now)}::timestamptz)
       WHERE id = ${id} RETURNING ${COLUMNS}`,

@@ -11,6 +11,7 @@ import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import { noteKeyUse, type StoredKey } from './api-keys.js';
 import { type Authenticator, type Credential, notValid } from './authenticator.js';
 import type { Fingerprinter } from './fingerprint.js';
+import { makeKeyLeases } from './key-leases.js';
 import { makeKeyReader } from './key-reader.js';
 import { hashSecret, hashMatches, isKeyText, parseKey } from './key-text.js';
 import { actorOf, type RequestActor } from './request-actor.js';
@@ -35,12 +36,23 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   const readKey = makeKeyReader(options.db);
   /** By key id, the hash of the secret that was right when it was last presented. */
   const proven = makeRecent<Uint8Array>(Infinity, KEY_LIMITS.proven);
-  const verify = async ({ id, secretHash }: Presented, at: Instant, door: Door): Promise<StoredKey> => {
+  const leases = makeKeyLeases(options);
+  /** Throws unless the store has this key, with this secret, and it is not revoked. */
+  const ask = async ({ id, secretHash }: Presented): Promise<StoredKey> => {
+    const asked = leases.moment();
     const stored = await readKey(id);
     const matches = hashMatches(secretHash, stored?.secretHash ?? null);
     if (stored === null || !matches)
       throw stored === null ? notValid('unknown', 'unknown key') : notValid('wrong', 'wrong secret');
     if (stored.revokedAt !== null) throw notValid('revoked', 'revoked');
+    leases.keep(stored, asked);
+    return stored;
+  };
+  const verify = async (presented: Presented, at: Instant, door: Door): Promise<StoredKey> => {
+    const leased = leases.find(presented.id, presented.secretHash);
+    // If this fails, so will the request that comes when the lease has ended.
+    if (leased?.isAging === true) ask(presented).catch(() => undefined);
+    const stored = leased?.key ?? (await ask(presented));
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     const kind = kindOf(stored);
     if (!KINDS[door].includes(kind))
@@ -64,7 +76,9 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
       return { isUnproven: !hashMatches(presented.secretHash, proven.get(presented.id) ?? null), authenticate };
     },
     issuers: [],
-    close: uses.settled,
+    close: async () => {
+      await Promise.all([uses.settled(), leases.close()]);
+    },
   });
   return {
     actors: forDoor('actors', ({ actor: id, identities, scopes, restrictions, decide }, credentialFingerprint) =>
@@ -115,11 +129,16 @@ interface UseRecorder {
 /** Notes when keys were last used. Requests do not wait for it, and each key is noted at most once a minute. */
 function makeUseRecorder({ db, log }: KeyAuthenticatorOptions): UseRecorder {
   const writing = new Map<string, Promise<void>>();
+  /** By key id. A key that is remembered does not know its later uses. */
+  const noted = makeRecent<Instant>(Infinity, KEY_LIMITS.proven);
   return {
     note: (key, at) => {
-      const due = key.lastUsedAt === null || at - key.lastUsedAt >= KEY_LIMITS.lastUsedInterval;
-      if (!due || writing.has(key.id)) return;
+      const last = Math.max(key.lastUsedAt ?? -Infinity, noted.get(key.id) ?? -Infinity);
+      if (at - last < KEY_LIMITS.lastUsedInterval || writing.has(key.id)) return;
       const written = noteKeyUse(db, key.id, at)
+        .then(() => {
+          noted.put(key.id, at, 0);
+        })
         .catch((error: unknown) => {
           log.warn({ keyId: key.id, error }, 'the last use of a key could not be noted');
         })

@@ -222,12 +222,13 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
   const revoked = await withStore(io, { options, asItIs: true }, (db) =>
-    db.write(async (writing) => {
-      const done = await revokeKey(writing, id, now);
-      if (done === null) return null;
-      const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
-      await record(writing, { ...credential, operation: 'key.revoke', key: id });
-      return done;
+    revokeKey(db, {
+      id,
+      now,
+      beside: async (writing, { key }) => {
+        const credential = key === null ? {} : { credential: eventCredential(key) };
+        await record(writing, { ...credential, operation: 'key.revoke', key: id });
+      },
     }),
   );
   if (revoked === null)

@@ -39,6 +39,8 @@ interface DriverConnection {
   readonly stream: { destroy: () => void };
 }
 
+type Stream = pg.ClientConfig['stream'] | undefined;
+
 export interface Notification {
   readonly channel: string;
   readonly payload?: string;
@@ -46,7 +48,9 @@ export interface Notification {
 
 interface Driver {
   readonly Client: new (config: pg.ClientConfig) => DriverClient;
-  readonly Connection: new (config: Pick<DriverConnection, 'ssl' | 'sslNegotiation'>) => DriverConnection;
+  readonly Connection: new (
+    config: Pick<DriverConnection, 'ssl' | 'sslNegotiation'> & { readonly stream: Stream },
+  ) => DriverConnection;
   readonly Pool: new (options: PoolOptions) => DriverPool;
 }
 
@@ -60,10 +64,13 @@ export class StoreClient extends DriverClient {
   /** Set by the pool: returns the connection to it, or drops the connection. */
   declare readonly release: (drop?: boolean) => void;
   readonly #deadline: number;
+  /** Makes the driver's way to the server, if that is not a socket. */
+  readonly #stream: Stream;
 
   /** `deadline`: milliseconds that a statement may take; 0 is forever. */
   constructor(config: pg.ClientConfig, deadline: number) {
     super(config);
+    this.#stream = config.stream;
     this.#deadline = deadline;
     this.password ??= () => passwordFromFile(this);
     // A killed backend or a lost network raises an `error` event. Without a listener it would end the process.
@@ -130,7 +137,7 @@ export class StoreClient extends DriverClient {
    * not be used for another statement, which might be stopped instead. If the server cannot be told, the connection is dropped.
    */
   async cancel(): Promise<void> {
-    if (!(await isTold(this))) {
+    if (!(await isTold(this, this.#stream))) {
       this.lose(new Error('a statement could not be cancelled'));
       this.connection.stream.destroy();
     }
@@ -142,10 +149,10 @@ export class StoreClient extends DriverClient {
  * Sends the cancel request over a connection of its own, with TLS where the client has it: whoever read the secret key on the way could
  * stop later statements. The server closes this connection when it has handled the request.
  */
-function isTold({ host, port, processID, secretKey, connection }: DriverClient): Promise<boolean> {
+function isTold({ host, port, processID, secretKey, connection }: DriverClient, stream: Stream): Promise<boolean> {
   return new Promise((resolve) => {
     const { ssl, sslNegotiation } = connection;
-    const teller = new DriverConnection({ ssl, sslNegotiation });
+    const teller = new DriverConnection({ ssl, sslNegotiation, stream });
     const settle = (isDone: boolean): void => {
       clearTimeout(timer);
       teller.stream.destroy();

@@ -7,6 +7,14 @@ export const KEY_LIMITS = Object.freeze({
   lastUsedInterval: 60_000,
   /** Keys remembered as good when last presented; the one longest unused is forgotten first. */
   proven: 10_000,
+  /**
+   * How long a key is believed after the store was asked for it, and how much longer a revocation waits before it is
+   * answered. All processes that share a store must agree on them. Milliseconds.
+   */
+  lease: 1_000,
+  leaseMargin: 50,
+  /** Characters of all keys that are believed so. */
+  leased: 4 * 1024 * 1024,
   /** Credentials with remembered fingerprints, because the same credentials come with many requests. */
   fingerprints: 10_000,
   /**

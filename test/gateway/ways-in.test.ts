@@ -1,5 +1,6 @@
 // One gateway with every way to authenticate: certificates over TLS, tokens bound to them, opaque tokens, keys, and a
 // list that revokes any of them.
+import { instantOf } from '../../engine/index.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -207,7 +208,7 @@ test('C28 a fingerprint on the list ends a credential of any kind at once, and o
 
 test('C02 every method gives the same bytes for every reason', async () => {
   const revoked = await open.key();
-  await revokeKey(open.db, revoked.id, Date.now() as Parameters<typeof revokeKey>[2]);
+  await revokeKey(open.db, { id: revoked.id, now: instantOf(Date.now()) });
   const [good = '', payload = '', signature = ''] = (await token()).split('.');
   const bearers = [
     'x',

@@ -113,7 +113,7 @@ export async function makeKey(db: Database): Promise<TestKey> {
 
 /** When it was revoked. */
 export async function revoke(db: Database, { id }: TestKey): Promise<number> {
-  await revokeKey(db, id, instantOf(Date.now()));
+  await revokeKey(db, { id, now: instantOf(Date.now()) });
   return performance.now();
 }
 

@@ -106,7 +106,7 @@ function dropUnfinished(dataDir: string): void {
  * A program that runs once is not worth optimizing: the engine's code takes less memory and time in its first compiled
  * form.
  */
-const SMALL = ['--liftoff-only', '--max-semi-space-size=1'];
+const SMALL = ['--liftoff-only', '--wasm-num-compilation-tasks=1', '--max-semi-space-size=1'];
 
 function makeDatabase(folder: string): Promise<void> {
   const program = fileURLToPath(new URL('./create.js', import.meta.url));

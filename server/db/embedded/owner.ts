@@ -1,16 +1,20 @@
 // Owning the store of a folder: the worker thread, the heartbeat of the lock, and the watch for statements that never
 // end. The thread does not keep the process alive; an owner that wants a clean close must ask for it.
 import { existsSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits/store.js';
 import { StoreError } from '../failures.js';
 import type { HeldLock } from '../../lib/owner-lock.js';
+import { portConnection } from './port-socket.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
-import type { WorkerInput, WorkerMessage } from './worker.js';
+import type { OwnerMessage, WorkerInput, WorkerMessage } from './worker.js';
 
 export interface Owner {
   readonly socketDir: string;
+  /** A connection for this process, which needs no socket. */
+  readonly connect: () => Duplex;
   /** Settles when the thread is gone and the lock released. */
   readonly ended: Promise<void>;
   /** Lets clients finish what they have begun, closes the store, and releases the folder. */
@@ -42,11 +46,14 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   const resourceLimits = { maxYoungGenerationSizeMb: EMBEDDED_LIMITS.youngMegabytes };
   const worker = new Worker(script, { workerData, execArgv: [], resourceLimits, name: 'bailiwick-store' });
 
+  const say = (message: OwnerMessage): void => {
+    worker.postMessage(message, typeof message === 'string' ? [] : [message]);
+  };
   let isReady = false;
   let isLeaving = false;
   const leave = (): void => {
     isLeaving = true; // and the socket is gone before the thread is
-    worker.postMessage('close');
+    say('close');
   };
   const watch = setInterval(() => {
     lock.touch();
@@ -80,6 +87,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   worker.unref();
   return {
     socketDir,
+    connect: () => portConnection(say),
     ended,
     close: async () => {
       worker.ref();

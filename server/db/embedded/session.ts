@@ -1,7 +1,7 @@
-// One client of the embedded engine: its socket, its handshake, and its messages gathered into whole units of work. A
+// One client of the embedded engine: its connection, its handshake, and its messages gathered into whole units of work. A
 // unit ends where the engine answers `ReadyForQuery`. Only whole units are run, so clients never see each other's
 // answers.
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { classify, mentionsCopyIn } from './statements.js';
 import type { Statement } from './statements.js';
@@ -60,7 +60,7 @@ export class Session {
   readonly statements = new Set<string>();
   readonly channels = new Set<string>();
 
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #host: SessionHost;
   readonly #reader = new FrameReader();
   #state: 'greeting' | 'ready' | 'copying' | 'gone' = 'greeting';
@@ -72,12 +72,11 @@ export class Session {
   #channels: Statement[] = [];
   #closed: string[] = [];
 
-  constructor(id: number, socket: Socket, host: SessionHost) {
+  constructor(id: number, socket: Duplex, host: SessionHost) {
     this.id = id;
     this.#socket = socket;
     this.#host = host;
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => {
+    socket.on('data', (chunk: Buffer) => {
       this.#receive(chunk);
     });
     socket.on('error', () => undefined); // `close` follows and says all there is to do

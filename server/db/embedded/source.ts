@@ -1,5 +1,6 @@
 // Connections to the embedded store of a folder. A process that needs one and finds no owner becomes the owner: it
-// takes the lock and starts the worker. Every process, including the owner, then connects through the owner's socket.
+// takes the lock and starts the worker. The owner connects to the thread directly, and every other process through the
+// owner's socket.
 // So several processes share the folder, and when the owner ends, the next one that needs the store takes over.
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -123,6 +124,7 @@ class Store {
   /** The address of the owner that was found last. */
   config(): pg.ClientConfig {
     const { statementTimeout } = this.#options;
+    const owner = this.#owner;
     return {
       host: this.#socketDir ?? '/nowhere',
       port: SOCKET_PORT,
@@ -132,6 +134,7 @@ class Store {
       ssl: false,
       application_name: 'bailiwick',
       ...(statementTimeout === 0 ? {} : { statement_timeout: statementTimeout }),
+      ...(owner === null || owner.socketDir !== this.#socketDir ? {} : { stream: owner.connect }),
     };
   }
 

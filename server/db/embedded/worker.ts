@@ -1,18 +1,26 @@
-// The worker thread of the embedded store: opens the folder, runs the engine, and serves it on a private Unix socket.
+// The worker thread of the embedded store: opens the folder, runs the engine, and serves it to its own process on ports and to others
+// on a private Unix socket.
 // It ends when it is told to, when the engine fails, or when it no longer owns the folder's lock.
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
+import type { Duplex } from 'node:stream';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { type Engine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from '../../lib/owner-lock.js';
+import { PortSocket } from './port-socket.js';
 import { Scheduler } from './scheduler.js';
 import { Session } from './session.js';
 import { greeting } from './wire.js';
 
-/** What its owner starts it with. The only message that may follow is 'close': finish, close the store, and end. */
+/**
+ * What its owner sends it: a connection, or 'close', after which it finishes what it has begun, closes the store, and ends.
+ */
+export type OwnerMessage = MessagePort | 'close';
+
+/** What its owner starts it with. */
 export interface WorkerInput {
   readonly dataDir: string;
   readonly socketPath: string;
@@ -103,8 +111,8 @@ async function serve(): Promise<void> {
     scheduler.sayLast(code, message);
   };
   let sessions = 0;
-  const server = createServer((socket) => {
-    const session = new Session(++sessions, socket, {
+  const welcome = (connection: Duplex): void => {
+    const session = new Session(++sessions, connection, {
       greet: (newcomer) => {
         if (scheduler.sessions > MAX_SESSIONS) newcomer.end('53300', `more than ${String(MAX_SESSIONS)} connections`);
         else newcomer.send(greeting(newcomer.id, PARAMETERS));
@@ -123,6 +131,10 @@ async function serve(): Promise<void> {
       },
     });
     scheduler.add(session);
+  };
+  const server = createServer((socket) => {
+    socket.setNoDelay(true);
+    welcome(socket);
   });
   server.on('error', abandon);
   const close = async (): Promise<void> => {
@@ -133,7 +145,14 @@ async function serve(): Promise<void> {
     await engine.close();
     process.exit(0);
   };
-  parentPort?.once('message', () => void close());
+  let isClosing = false;
+  parentPort?.on('message', (message: OwnerMessage) => {
+    if (message === 'close') {
+      isClosing = true;
+      void close();
+    } else if (isClosing) message.close();
+    else welcome(new PortSocket(message));
+  });
   server.listen(socketPath, () => {
     chmodSync(socketPath, 0o600);
     say({ kind: 'ready', durable });

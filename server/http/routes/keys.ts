@@ -7,12 +7,13 @@ import { eventCredential } from '../../audit/event-key.js';
 import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
 import type { AnonymousSettings } from '../../auth/anonymous.js';
-import { createKey, listKeys, revokeKey } from '../../auth/api-keys.js';
+import { createKey, listKeys, type RevokedKey, revokeKey } from '../../auth/api-keys.js';
 import type { Fingerprinter } from '../../auth/fingerprint.js';
 import { isKeyId } from '../../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.js';
 import { showKey } from '../../auth/shown-key.js';
 import type { Database } from '../../db/database.js';
+import type { Writing } from '../../db/writing.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem, type ProblemError } from '../../problem.js';
@@ -95,14 +96,12 @@ export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesO
     run: async (call) => {
       const id = pathTemplate(REVOKE).partOf(call.path);
       if (id === null || !isKeyId(id)) throw new ApiProblem('key.not_found');
-      const revoked = await db.write(async (writing) => {
-        const done = await revokeKey(writing, id, call.at);
-        if (done === null) return null;
-        const credential = done.key === null ? {} : { credential: eventCredential(done.key) };
+      const beside = async (writing: Writing, { key }: RevokedKey): Promise<void> => {
+        const credential = key === null ? {} : { credential: eventCredential(key) };
         const event = eventOf(call, { ...credential, operation: 'key.revoke', key: id, status: 200 });
         await recordInTransaction(writing, [event]);
-        return done;
-      });
+      };
+      const revoked = await revokeKey(db, { id, now: call.at, beside });
       if (revoked === null) throw new ApiProblem('key.not_found');
       return { status: 200, json: JSON.stringify({ id, revokedAt: formatInstant(revoked.at) }) };
     },

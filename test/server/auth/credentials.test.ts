@@ -90,7 +90,7 @@ describe('a request without a valid credential', () => {
   it('C02 C03 gets the same bytes for every reason', async () => {
     const good = await open.key();
     const revoked = await open.key();
-    await revokeKey(open.db, revoked.id, now);
+    await revokeKey(open.db, { id: revoked.id, now });
     const expired = await open.key({ expires: now });
     const secret = good.text.slice(-43);
     const spellings: readonly string[] = [
@@ -126,7 +126,7 @@ describe('a request without a valid credential', () => {
 
   it('leaves the reason, and never the credential, in the log', async () => {
     const key = await open.key();
-    await revokeKey(open.db, key.id, now);
+    await revokeKey(open.db, { id: key.id, now });
     await whoami(key.text);
     expect(open.lines.at(-1)).toMatchObject({ status: 401, code: 'auth.invalid', reason: 'revoked' });
     expect(JSON.stringify(open.lines)).not.toContain(key.text.slice(-43));
@@ -153,16 +153,16 @@ describe('a key', () => {
   it('C22 ends with its revocation at the next request, on a connection that is open too', async () => {
     const [revoked, other] = [await open.key(), await open.key()];
     expect((await whoami(revoked.text)).status).toBe(200);
-    expect(await revokeKey(open.db, revoked.id, now)).toMatchObject({ at: now });
+    expect(await revokeKey(open.db, { id: revoked.id, now })).toMatchObject({ at: now });
     expect((await whoami(revoked.text)).status).toBe(401);
     expect((await whoami(other.text)).status).toBe(200);
   });
 
   it('keeps its first revocation, and a key that does not exist is not revoked', async () => {
     const { id } = await open.key();
-    await revokeKey(open.db, id, now);
-    expect(await revokeKey(open.db, id, (now + 5_000) as Instant)).toMatchObject({ at: now });
-    expect(await revokeKey(open.db, '0'.repeat(16), now)).toBeNull();
+    await revokeKey(open.db, { id, now });
+    expect(await revokeKey(open.db, { id, now: (now + 5_000) as Instant })).toMatchObject({ at: now });
+    expect(await revokeKey(open.db, { id: '0'.repeat(16), now })).toBeNull();
   });
 
   it('notes its last use, at most once a minute', async () => {

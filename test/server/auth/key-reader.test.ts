@@ -94,7 +94,7 @@ describeOnStores('keys', (store) => {
     const read = makeKeyReader(counted());
     for (let round = 0; round < 20; round += 1) expect((await read(id))?.revokedAt).toBeNull();
     const early = [read(id), read(id)];
-    await revokeKey(store.db, id, NOW);
+    await revokeKey(store.db, { id, now: NOW });
     const late = [read(id), read(id)];
     await Promise.all(early);
     expect((await Promise.all(late)).map((key) => key?.revokedAt)).toEqual([NOW, NOW]);

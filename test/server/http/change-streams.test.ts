@@ -154,7 +154,7 @@ describe('a stream of changes', () => {
     const revoked = await open.key();
     const expiring = await open.key({ expires: instantOf(Date.now() + 4_000) });
     const [one, other] = await Promise.all([revoked, expiring].map(({ text }) => openStream(open.port, { key: text })));
-    await revokeKey(open.db, revoked.id, instantOf(Date.now()));
+    await revokeKey(open.db, { id: revoked.id, now: instantOf(Date.now()) });
     await one?.ended;
     await other?.ended;
     expect([one, other].map((stream) => (stream === undefined ? null : problemOf(stream)))).toEqual([

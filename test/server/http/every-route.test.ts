@@ -89,7 +89,7 @@ beforeAll(async () => {
   ];
   const makeRevoked = async (fields: NewKey): Promise<readonly string[]> => {
     const { text, key } = await createKey(db, fields, now);
-    await revokeKey(db, key.id, now);
+    await revokeKey(db, { id: key.id, now });
     return [`Bearer ${text}`];
   };
   const data = await make(KEY);

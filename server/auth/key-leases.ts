@@ -1,0 +1,101 @@
+// What a gateway remembers of keys, so that a key in use takes no trip to the store. A key that was right is believed
+// for `KEY_LIMITS.lease` milliseconds from the moment before the store was asked for it. Whoever revokes a key answers
+// only when that much time has passed since its COMMIT: whatever was read before the revocation has ended by then, on
+// every gateway, also on one that hears nothing. So no request that begins after the answer is served. The
+// announcement of a revocation only makes gateways ask again at once.
+//
+// Only whoever brings the secret is answered from memory. Wrong secrets and unknown ids always take the trip, so the
+// time of a refusal does not tell which keys are in use.
+import type { Database } from '../db/database.js';
+import { KEY_LIMITS } from '../limits/credentials.js';
+import { makeRecent } from '../lib/lru-cache.js';
+import type { Logger } from '../lib/ports.js';
+import type { StoredKey } from './api-keys.js';
+import { hashMatches } from './key-text.js';
+import { REVOCATIONS_CHANNEL } from './revocation-news.js';
+
+/** A moment before the store is asked. */
+export interface Moment {
+  /** Milliseconds of two clocks: one stops while the machine sleeps, the other can be set. */
+  readonly tick: number;
+  readonly time: number;
+  /** How often revocations had been announced. */
+  readonly news: number;
+}
+
+export interface Leased {
+  readonly key: StoredKey;
+  /** Whether the lease ends soon. True once: whoever gets it asks the store again. */
+  readonly isAging: boolean;
+}
+
+export interface KeyLeases {
+  readonly moment: () => Moment;
+  /** The key, if this is its secret and it may be believed without asking the store. */
+  readonly find: (id: string, secretHash: Uint8Array) => Leased | null;
+  /** The key was right when the store was asked, after this moment. */
+  readonly keep: (key: StoredKey, asked: Moment) => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface KeyLeasesOptions {
+  readonly db: Pick<Database, 'listen'>;
+  readonly log: Logger;
+  readonly clocks?: () => Pick<Moment, 'tick' | 'time'>;
+}
+
+interface Lease {
+  readonly key: StoredKey;
+  readonly asked: Moment;
+  isRenewing: boolean;
+}
+
+const systemClocks = (): Pick<Moment, 'tick' | 'time'> => ({ tick: performance.now(), time: Date.now() });
+
+export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptions): KeyLeases {
+  const leases = makeRecent<Lease>(KEY_LIMITS.leased, KEY_LIMITS.proven);
+  let news = 0;
+  /** Begins with the first key that is kept. */
+  let listening: ReturnType<Database['listen']> | null = null;
+  const listen = async (): Promise<void> => {
+    listening = db.listen(REVOCATIONS_CHANNEL, () => {
+      news += 1;
+    });
+    try {
+      await listening;
+    } catch (error) {
+      listening = null;
+      log.warn({ error }, 'the store announces no revocations: a revoked key is refused when its lease has ended');
+    }
+  };
+  /** By whichever clock has advanced further; forever, if one was set back. */
+  const ageOf = ({ tick, time }: Moment): number => {
+    const now = clocks();
+    return now.time < time ? Infinity : Math.max(now.tick - tick, now.time - time);
+  };
+  return {
+    moment: () => ({ ...clocks(), news }),
+    find: (id, secretHash) => {
+      const lease = leases.get(id);
+      if (lease === undefined || lease.asked.news !== news) return null;
+      const age = ageOf(lease.asked);
+      if (age >= KEY_LIMITS.lease || !hashMatches(secretHash, lease.key.secretHash)) return null;
+      const isAging = !lease.isRenewing && age >= KEY_LIMITS.lease / 2;
+      if (isAging) lease.isRenewing = true;
+      return { key: lease.key, isAging };
+    },
+    keep: (key, asked) => {
+      if (listening === null) void listen();
+      leases.put(key.id, { key, asked, isRenewing: false }, sizeOf(key));
+    },
+    close: async () => {
+      await (await listening?.catch(() => null))?.close();
+    },
+  };
+}
+
+/** About how many characters it takes. */
+function sizeOf({ identities, restrictions }: StoredKey): number {
+  const paths = (restrictions ?? []).reduce((sum, path) => sum + path.length, 0);
+  return 500 + paths + identities.reduce((sum, { provider, subject }) => sum + provider.length + subject.length, 0);
+}
