@@ -58,7 +58,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
     switch (ask.kind) {
       case 'view':
         picture = makePicture(ground, ask.view, ask.view.at === null ? null : instantOf(ask.view.at));
-        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+        return { kind: 'size', size: picture.size };
       case 'frame':
         return { kind: 'shown', shown: picture.show(ask.frame) };
       case 'table':

@@ -126,7 +126,7 @@ export function makeDesk(onProgress: Progress): Desk {
         const at = ask.view.at === null ? null : instantOf(ask.view.at);
         const picture = makePicture(ground(ask.subject, now), ask.view, at);
         pictures.set(ask.subject, { picture, at });
-        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+        return { kind: 'size', size: picture.size };
       }
       case 'frame':
       case 'cell':
