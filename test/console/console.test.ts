@@ -245,7 +245,7 @@ describe('the page on the admin listener', () => {
     await tab('One person');
     await page.getByLabel('Person or identity').fill('badge:b-11240');
     await page.keyboard.press('Tab');
-    await page.locator('svg.icicle').waitFor();
+    await page.locator('.icicle').waitFor();
     await tab('Why');
     await page.getByLabel('May', { exact: true }).fill('badge:b-10210');
     await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');

@@ -5,7 +5,8 @@ import type { ScopeName } from '../../../engine/index.js';
 import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
 import type { View } from '../map/picture.js';
 import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
-import { causeText, grantText } from './causes.js';
+import { causeText } from '../../authoring/causes.js';
+import { grantText } from './grant-text.js';
 import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
@@ -226,7 +227,7 @@ function Detail({ cell, at, onWhy }: DetailProps): VNode {
       cell.causes.length > 0 &&
       html`<h3>Because</h3>
         <ul>
-          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${text}</li>`)}
+          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${plain(text)}</li>`)}
         </ul>`
     }
     ${cell.causes.length === 0 && rows.length === 0 && cell.places !== 1 && html`<p class="faint">Open the row to a single place to see the grants.</p>`}

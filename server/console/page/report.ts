@@ -90,12 +90,12 @@ function Report({ written }: { readonly written: Written }): VNode {
     <header>
       <h1>${plain(written.title)}</h1>
       <span class="faint">What changes for whom, exactly. Made ${written.made} by bailiwick ${written.version}.</span>
-      <span class="seal">old ${written.old.snapshot}<br />new ${written.new.snapshot}</span>
     </header>
     <main class="split">
       <${ChangesPane}
         engine=${engine}
         compared=${compared}
+        digests=${[['before', written.old.snapshot], ['after', written.new.snapshot]]}
         version=${0}
         scopes=${map.scopes}
         instants=${map.instants}
