@@ -89,7 +89,11 @@ function valuesOf({ names, set }: Known, key: string): readonly Choice[] {
     return [...found].sort().map((text) => ({ text, about: kinds[0] ?? '', kind: 'name' }));
   }
   if (SCOPES.includes(key))
-    return patterns(set === null ? [] : vocabularyOf(set).scopes).map((text) => ({ text, about: 'scope', kind: 'scope' }));
+    return patterns(set === null ? [] : vocabularyOf(set).scopes).map((text) => ({
+      text,
+      about: 'scope',
+      kind: 'scope',
+    }));
   if (PLACES.includes(key)) {
     const paths = new Set((set?.grants ?? []).map(({ namespace }): string => namespace));
     return [...paths].sort().map((text) => ({ text, about: 'namespace of a grant', kind: 'namespace' }));

@@ -95,9 +95,7 @@ function partOf(set: PolicySet, { provider, subject }: Identity): PolicySet {
       .filter(({ name }) => within.has(name))
       .map((role) => ({
         ...role,
-        members: role.members.filter((one) =>
-          one.kind === 'role' ? within.has(one.role) : isTheirs(one.identity),
-        ),
+        members: role.members.filter((one) => (one.kind === 'role' ? within.has(one.role) : isTheirs(one.identity))),
       })),
     grants: set.grants.filter(({ principal }) =>
       principal.kind === 'role' ? within.has(principal.role) : isTheirs(principal.identity),

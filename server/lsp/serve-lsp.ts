@@ -99,7 +99,8 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
         .filter(({ uri }) => uri.startsWith(`${pathToFileURL(path).href}/`))
         .map((document) => [pathIn(path, fileURLToPath(document.uri)), document.getText()]),
     );
-  const check = (folder: Folder): Run => (folder.run ??= startRun({ connection, folder, open: openIn(folder), now, refresh }));
+  const check = (folder: Folder): Run =>
+    (folder.run ??= startRun({ connection, folder, open: openIn(folder), now, refresh }));
   const later = (folder: Folder): void => {
     folder.run = null;
     if (folder.timer !== null) clearTimeout(folder.timer);
@@ -146,17 +147,17 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   connection.onInitialize(({ capabilities: { workspace } }) => {
     canRefresh = workspace?.codeLens?.refreshSupport === true;
     return {
-    serverInfo: { name: 'bailiwick', version },
-    capabilities: {
-      textDocumentSync: TextDocumentSyncKind.Incremental,
-      completionProvider: { triggerCharacters: [':', '[', ',', ' ', '-'] },
-      hoverProvider: true,
-      definitionProvider: true,
-      referencesProvider: true,
-      renameProvider: { prepareProvider: true },
-      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
-      codeLensProvider: {},
-    },
+      serverInfo: { name: 'bailiwick', version },
+      capabilities: {
+        textDocumentSync: TextDocumentSyncKind.Incremental,
+        completionProvider: { triggerCharacters: [':', '[', ',', ' ', '-'] },
+        hoverProvider: true,
+        definitionProvider: true,
+        referencesProvider: true,
+        renameProvider: { prepareProvider: true },
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+        codeLensProvider: {},
+      },
     };
   });
   documents.onDidChangeContent(({ document }) => void changed(document.uri, 'editor'));
@@ -347,7 +348,9 @@ function lensText(index: PolicyIndex, covered: CheckedFolder['covered'], { kind,
   if (grant === undefined) return null;
   const holders = grant.principal.kind === 'role' ? index.membersOf(grant.principal.role).length : 1;
   const held = `held by ${counted(holders, 'identity', 'identities')}`;
-  return covered === null ? held : `${held}, in ${counted(covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
+  return covered === null
+    ? held
+    : `${held}, in ${counted(covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
 }
 
 function markdown(lines: readonly SaidLine[]): string {

@@ -144,7 +144,7 @@ describe('the page on the admin listener', () => {
     await page.getByText('24 cells gained').first().waitFor();
     expect(await pane()).toContain('108 cells lost');
     await page.getByRole('button', { name: 'Show the rows' }).click();
-    expect(await pane()).toContain('grant visiting-badge to badge:b-10210 was added (grants/labs.yaml:24)');
+    expect(await pane()).toContain('grant `visiting-badge` to badge:b-10210 was added (grants/labs.yaml:24)');
     await shot('changes-light');
     await page.getByRole('button', { name: 'Upload it' }).click();
     await page.getByText('is stored. It decides nothing').waitFor();

@@ -136,6 +136,12 @@ test('a text of the policy cannot leave its place in the page', async () => {
     await page.getByLabel('Find who').fill('hanna');
     await page.locator('.across .head', { hasText: 'hanna' }).waitFor();
     expect(await page.locator('.across .head').first().textContent()).toContain('davide-ferro');
+    await page
+      .getByRole('button', { name: 'Pin /computing' })
+      .or(page.getByRole('button', { name: 'Pin /', exact: true }))
+      .click();
+    await page.locator('.down.kept .head.pinned').first().waitFor();
+    await page.locator('.zone.both canvas').first().waitFor({ state: 'attached' });
     await page.getByText('The same as a table').click();
     const table = page.locator('details.as-table');
     await table.getByRole('row', { name: /^\/computing and below davide-ferro / }).waitFor();

@@ -13,19 +13,23 @@ async function setOf(folder: string): Promise<PolicySet> {
   throw new Error(`${folder} has mistakes`);
 }
 
-test.each(['policies', 'docs/examples/erp'])('each identity of %s holds by itself what it holds in the whole', async (folder) => {
-  const set = await setOf(folder);
-  const policy = draftPolicy(set);
-  if (policy === null) throw new Error('the policy is within the limits');
-  const identities = new Map<string, Identity>();
-  for (const { members } of set.roles)
-    for (const one of members) if (one.kind === 'identity') identities.set(formatIdentity(one.identity), one.identity);
-  for (const { principal } of set.grants)
-    if (principal.kind === 'identity') identities.set(formatIdentity(principal.identity), principal.identity);
-  expect(identities.size).toBeGreaterThan(5);
-  for (const identity of identities.values())
-    expect(indexPolicy(set).heldBy(identity, AT)).toEqual(whatCan(policy, { identities: [identity], at: AT }));
-});
+test.each(['policies', 'docs/examples/erp'])(
+  'each identity of %s holds by itself what it holds in the whole',
+  async (folder) => {
+    const set = await setOf(folder);
+    const policy = draftPolicy(set);
+    if (policy === null) throw new Error('the policy is within the limits');
+    const identities = new Map<string, Identity>();
+    for (const { members } of set.roles)
+      for (const one of members)
+        if (one.kind === 'identity') identities.set(formatIdentity(one.identity), one.identity);
+    for (const { principal } of set.grants)
+      if (principal.kind === 'identity') identities.set(formatIdentity(principal.identity), principal.identity);
+    expect(identities.size).toBeGreaterThan(5);
+    for (const identity of identities.values())
+      expect(indexPolicy(set).heldBy(identity, AT)).toEqual(whatCan(policy, { identities: [identity], at: AT }));
+  },
+);
 
 test('members, grants and declarations are those of the policy', async () => {
   const set = await setOf('policies');

@@ -1,11 +1,5 @@
 // `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
-import type {
-  CellRow,
-  ChecksDiff,
-  DiffReport,
-  Emergent,
-  EmergentCheck,
-} from '../../../engine/compiler.js';
+import type { CellRow, ChecksDiff, DiffReport, Emergent, EmergentCheck } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { type AnyCause, causeText } from '../../authoring/causes.js';
 import { count } from './text.js';

@@ -57,11 +57,7 @@ export interface PlacesAsked {
 }
 
 /** A namespace that is open shows itself, each namespace inside, and what is below it beside them. */
-export function makePlaces(
-  nodes: Nodes,
-  opened: Opened,
-  { search, isShown, pinned: asked = [] }: PlacesAsked,
-): Places {
+export function makePlaces(nodes: Nodes, opened: Opened, { search, isShown, pinned: asked = [] }: PlacesAsked): Places {
   const { paths, end, hasBelow, classesBefore, parent } = nodes;
   const but = new Set(opened.but);
   const found = search === '' ? null : marksOf(nodes, search);

@@ -166,7 +166,10 @@ export function KeysPane({ gateway }: { readonly gateway: Gateway }): VNode {
       keys === null
         ? html`<p>Asking the gateway…</p>`
         : keys.length === 0
-          ? html`<p>There are no keys yet. Make the first one above: a client sends it with each request, and it may do what its identities may.</p>`
+          ? html`<p>
+              There are no keys yet. Make the first one above: a client sends it with each request, and it may do what
+              its identities may.
+            </p>`
           : html`<${Table}
               name="keys"
               heads=${['Key', 'Actor', 'Of', 'May at most', 'State', 'Expires', 'Used last', 'Made']}

@@ -52,8 +52,15 @@ export function Icicle({ regions, scopes }: IcicleProps): VNode {
     <ul class="bar legend" aria-label="Scopes by number">
       ${shown.map((scope) => html`<li class="key" key=${scope}>${mark(scope)} ${scope}</li>`)}
     </ul>
-    <div class="icicle" ref=${box} role="img" aria-label="Namespaces by what is held there; the table below says the same">
-      <div style=${`position:relative;width:${String(wide)}px;height:${String((1 + Math.max(...blocks.map(({ depth }) => depth))) * LEVEL)}px`}>
+    <div
+      class="icicle"
+      ref=${box}
+      role="img"
+      aria-label="Namespaces by what is held there; the table below says the same"
+    >
+      <div
+        style=${`position:relative;width:${String(wide)}px;height:${String((1 + Math.max(...blocks.map(({ depth }) => depth))) * LEVEL)}px`}
+      >
         ${blocks.map(({ path, depth, from, leaves: own, held }) => {
           const [left, width] = [(from / leaves) * wide, (own / leaves) * wide];
           const fits = Math.max(0, Math.floor((width - 8) / MARK));
@@ -107,7 +114,9 @@ function blocksOf(regions: readonly RegionDetail[], scopes: readonly string[]): 
   };
   const blocks: Block[] = [];
   const place = (path: string, depth: number, from: number): void => {
-    const held = new Set(regions.filter((region) => covers(region, path)).flatMap((region): readonly string[] => region.scopes));
+    const held = new Set(
+      regions.filter((region) => covers(region, path)).flatMap((region): readonly string[] => region.scopes),
+    );
     blocks.push({ path, depth, from, leaves: leavesOf(path), held: scopes.filter((scope) => held.has(scope)) });
     let next = from;
     for (const child of children.get(path) ?? []) {

@@ -58,7 +58,11 @@ export function inSight({ wide, high, left, top }: Sight, pins: Pins, size: Size
 }
 
 /** What is asked for: more in the direction of the movement, so that an answer is there before it is needed. */
-export function withSpare(seen: Frame, last: Frame | null, pins: Pins, size: Size): Frame {
+export function withSpare(
+  seen: Frame,
+  last: Frame | null,
+  { pins, size }: { readonly pins: Pins; readonly size: Size },
+): Frame {
   const [row, column] = [seen.row - pins.row, seen.column - pins.column];
   const [isUp, isLeft] = [last !== null && seen.row < last.row, last !== null && seen.column < last.column];
   const along = (at: number, count: number, isBack: boolean, unit: 'rows' | 'columns'): readonly [number, number] => [
@@ -119,7 +123,11 @@ export function cellAt(point: { readonly x: number; readonly y: number }, { left
 }
 
 /** How far to scroll so that a cell is in sight. */
-export function revealing({ line, column }: Active, sight: Sight, pins: Pins): { readonly left: number; readonly top: number } {
+export function revealing(
+  { line, column }: Active,
+  sight: Sight,
+  pins: Pins,
+): { readonly left: number; readonly top: number } {
   const along = (at: number, pinned: number, unit: number, [from, room]: readonly [number, number]): number => {
     if (at < pinned) return pins.isLoose ? 0 : from;
     const [start, free] = pins.isLoose ? [at * unit, room] : [(at - pinned) * unit, room - pinned * unit];

@@ -39,8 +39,14 @@ export function Heads({ axis, lines, from, shown, first, active, isPinned, onHea
     const own = lines.slice(at - from, Math.min(until, at + unit) - from);
     const known = kept.current.get(at - first);
     const isIn = active >= at && active < at + unit ? active : -1;
-    const isSame = known?.active === isIn && known.lines.length === own.length && own.every((line, i) => isEqual(line, known.lines[i]));
-    next.set(at - first, isSame ? known : { lines: own, active: isIn, drawn: group({ axis, lines: own, at, first, active }) });
+    const isSame =
+      known?.active === isIn &&
+      known.lines.length === own.length &&
+      own.every((line, i) => isEqual(line, known.lines[i]));
+    next.set(
+      at - first,
+      isSame ? known : { lines: own, active: isIn, drawn: group({ axis, lines: own, at, first, active }) },
+    );
   }
   kept.current = next;
   return html`<div

@@ -103,7 +103,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
         const isAnew = own.isStale;
         own.isStale = false;
         if (!isAnew && now.blocks.scrolled !== null && covers(now.blocks.scrolled.frame, area)) break;
-        const wanted = withSpare(area, own.last, at, now.size);
+        const wanted = withSpare(area, own.last, { pins: at, size: now.size });
         own.last = area;
         const asked = await Promise.all(
           PARTS.map(async (part) => {
@@ -113,7 +113,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
           }),
         );
         // What was asked before the picture was another one is nothing to go by.
-        if (own.isStale && latest.current.size !== now.size) continue;
+        if (asking.current.isStale && latest.current.size !== now.size) continue;
         latest.current = { ...latest.current, blocks: { ...NO_BLOCKS, ...Object.fromEntries(asked) } };
         setBlocks(latest.current.blocks);
         draw(isAnew);

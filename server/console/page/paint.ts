@@ -18,7 +18,14 @@ export function paletteOf(element: Element): Palette {
     return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0] ?? 0;
   };
   const [read, write, gained, lost, line, paper] = INKS.map(inkOf);
-  return { read: read ?? 0, write: write ?? 0, gained: gained ?? 0, lost: lost ?? 0, line: line ?? 0, paper: paper ?? 0 };
+  return {
+    read: read ?? 0,
+    write: write ?? 0,
+    gained: gained ?? 0,
+    lost: lost ?? 0,
+    line: line ?? 0,
+    paper: paper ?? 0,
+  };
 }
 
 /** The scopes that are drawn, by number. */
@@ -38,8 +45,15 @@ export interface Sheet {
   readonly height: number;
 }
 
-/** Draws the cells of `area`, of which `shown` has all. */
-export function paint(sheet: Sheet, area: Frame, { frame, cells, pending, scopes: all }: Shown, look: Look): void {
+export interface Painting {
+  readonly area: Frame;
+  /** Has all cells of the area. */
+  readonly shown: Shown;
+  readonly look: Look;
+}
+
+export function paint(sheet: Sheet, { area, shown, look }: Painting): void {
+  const { frame, cells, pending, scopes: all } = shown;
   const { palette, scopes, squares, ratio } = look;
   const layers = cells.length / Math.max(1, frame.rows * frame.columns * all.length);
   const inks = layers === 2 ? [palette.gained, palette.lost] : [palette.read, palette.write];
@@ -52,7 +66,8 @@ export function paint(sheet: Sheet, area: Frame, { frame, cells, pending, scopes
   };
   pixels.fill(palette.paper);
   const [wide, high] = [px(area.columns * COLUMN), px(area.rows * ROW)];
-  for (let row = 0; row < area.rows; row += 1) fill(palette.line, [0, px((row + 1) * ROW) - thin, wide, px((row + 1) * ROW)]);
+  for (let row = 0; row < area.rows; row += 1)
+    fill(palette.line, [0, px((row + 1) * ROW) - thin, wide, px((row + 1) * ROW)]);
   for (let column = 0; column < area.columns; column += 1)
     fill(palette.line, [px((column + 1) * COLUMN) - thin, 0, px((column + 1) * COLUMN), high]);
   const inkOf = scopes.map((scope) => Number(all[scope]?.endsWith(':read') === false));

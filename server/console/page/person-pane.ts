@@ -69,10 +69,7 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
         <div class="bar">
           <${ScopePicker} scopes=${facts.scopes} value=${choice} onChange=${setChoice} />
         </div>
-        <${Icicle}
-          regions=${found.regions}
-          scopes=${facts.scopes.filter((scope) => drawn.has(scope))}
-        />
+        <${Icicle} regions=${found.regions} scopes=${facts.scopes.filter((scope) => drawn.has(scope))} />
         ${
           soon.length > 0 &&
           html`<h2>Ends within 30 days</h2>

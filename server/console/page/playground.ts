@@ -266,7 +266,24 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
               </p>
             </div>`
           }
-          ${facts !== null && compared !== null && tab === 'changes' && html`<${ChangesPane} engine=${engine} compared=${compared} digests=${[['before', policy.opened ?? 'computing the digest…'], ['after', sealText(facts, proofs)]]} version=${version} scopes=${facts.scopes} instants=${facts.instants} view=${changes} onView=${setChanges} />`}
+          ${
+            facts !== null &&
+            compared !== null &&
+            tab === 'changes' &&
+            html`<${ChangesPane}
+              engine=${engine}
+              compared=${compared}
+              digests=${[
+                ['before', policy.opened ?? 'computing the digest…'],
+                ['after', sealText(facts, proofs)],
+              ]}
+              version=${version}
+              scopes=${facts.scopes}
+              instants=${facts.instants}
+              view=${changes}
+              onView=${setChanges}
+            />`
+          }
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
           ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 || compiled !== null ? null : apply}>${ownEdits}<//>`}
           ${facts !== null && compared !== null && tab === 'changes' && ownEdits}

@@ -95,7 +95,10 @@ function Report({ written }: { readonly written: Written }): VNode {
       <${ChangesPane}
         engine=${engine}
         compared=${compared}
-        digests=${[['before', written.old.snapshot], ['after', written.new.snapshot]]}
+        digests=${[
+          ['before', written.old.snapshot],
+          ['after', written.new.snapshot],
+        ]}
         version=${0}
         scopes=${map.scopes}
         instants=${map.instants}

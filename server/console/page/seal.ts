@@ -12,7 +12,6 @@ export interface SealProps {
 
 export function Seal({ digests, at }: SealProps): VNode {
   return html`<span class="seal"
-    >${digests.map(([name, digest]) => html`<span key=${name}>${name === '' ? '' : `${name} `}${digest}<br /></span>`)}at
-    ${at === null ? 'any time' : instantText(at)}</span
+    >${digests.map(([name, digest]) => html`<span key=${name}>${name === '' ? '' : `${name} `}${digest}<br /></span>`)}${`at ${at === null ? 'any time' : instantText(at)}`}</span
   >`;
 }

@@ -28,10 +28,14 @@ export function squaresOf(scopes: readonly ScopeName[]): Squares {
     const at = parts.map(([family = '', action = '']) => tidy.at(families.indexOf(family), actions.indexOf(action)));
     return { side: tidy.side, at, heads: { families, actions } };
   }
-  const dense = Array.from({ length: scopes.length }, (_, i) => placed(Math.ceil(scopes.length / (i + 1)), i + 1)).reduce(
-    (best, one) => (one.side > best.side ? one : best),
-  );
-  return { side: Math.max(1, dense.side), at: scopes.map((_, i) => dense.at(i % dense.across, Math.floor(i / dense.across))), heads: null };
+  const dense = Array.from({ length: scopes.length }, (_, i) =>
+    placed(Math.ceil(scopes.length / (i + 1)), i + 1),
+  ).reduce((best, one) => (one.side > best.side ? one : best));
+  return {
+    side: Math.max(1, dense.side),
+    at: scopes.map((_, i) => dense.at(i % dense.across, Math.floor(i / dense.across))),
+    heads: null,
+  };
 }
 
 interface Placed {

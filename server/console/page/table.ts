@@ -54,35 +54,37 @@ export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kind
         JSON
       </button>
     </div>
-    <div class="scrolled-table" tabindex="0" role="region" aria-label=${`Table of ${name}`}><table>
-      <thead>
-        <tr>
-          ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}${(act ?? tools) !== undefined && html`<td></td>`}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.slice(0, DRAWN).map(
-          (row, i) =>
-            html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
-              ${row.map((text, j) => html`<td key=${j} class=${kindOf?.(i, j) ?? ''}>${plain(text)}</td>`)}${tools !== undefined && html`<td>${tools(i)}</td>`}${
-                act !== undefined &&
-                html`<td>
-                  <button
-                    type="button"
-                    aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
-                    aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
-                    onClick=${() => {
-                      act.onRow(i);
-                    }}
-                  >
-                    ${act.text}
-                  </button>
-                </td>`
-              }
-            </tr>`,
-        )}
-      </tbody>
-    </table></div>
+    <div class="scrolled-table" tabindex="0" role="region" aria-label=${`Table of ${name}`}>
+      <table>
+        <thead>
+          <tr>
+            ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}${(act ?? tools) !== undefined && html`<td></td>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.slice(0, DRAWN).map(
+            (row, i) =>
+              html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
+                ${row.map((text, j) => html`<td key=${j} class=${kindOf?.(i, j) ?? ''}>${plain(text)}</td>`)}${tools !== undefined && html`<td>${tools(i)}</td>`}${
+                  act !== undefined &&
+                  html`<td>
+                    <button
+                      type="button"
+                      aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
+                      aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
+                      onClick=${() => {
+                        act.onRow(i);
+                      }}
+                    >
+                      ${act.text}
+                    </button>
+                  </td>`
+                }
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </div>`;
 }
 

@@ -75,7 +75,7 @@ function draw(canvas: HTMLCanvasElement, tile: Frame, { shown, look, image: know
   const context = canvas.getContext('2d', { alpha: false, willReadFrequently: true });
   if (context === null) return known;
   const image = known?.width === width && known.height === height ? known : context.createImageData(width, height);
-  paint({ pixels: new Uint32Array(image.data.buffer), width, height }, tile, shown, look);
+  paint({ pixels: new Uint32Array(image.data.buffer), width, height }, { area: tile, shown, look });
   context.putImageData(image, 0, 0);
   return image;
 }
@@ -84,11 +84,18 @@ function draw(canvas: HTMLCanvasElement, tile: Frame, { shown, look, image: know
 function cut(tile: Frame, { row, rows, column, columns }: Frame): Frame | null {
   const isIn = tile.row >= row && tile.row < row + rows && tile.column >= column && tile.column < column + columns;
   if (!isIn) return null;
-  return { ...tile, rows: Math.min(TILE.rows, row + rows - tile.row), columns: Math.min(TILE.columns, column + columns - tile.column) };
+  return {
+    ...tile,
+    rows: Math.min(TILE.rows, row + rows - tile.row),
+    columns: Math.min(TILE.columns, column + columns - tile.column),
+  };
 }
 
 function meets(a: Frame, b: Frame): boolean {
   return (
-    a.row < b.row + b.rows && b.row < a.row + a.rows && a.column < b.column + b.columns && b.column < a.column + a.columns
+    a.row < b.row + b.rows &&
+    b.row < a.row + a.rows &&
+    a.column < b.column + b.columns &&
+    b.column < a.column + a.columns
   );
 }
