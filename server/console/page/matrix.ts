@@ -49,6 +49,13 @@ const NO_SIZE: Size = { lines: 0, columns: 0, pinnedLines: 0, pinnedColumns: 0 }
 const NO_SIGHT: Sight = { names: 0, wide: 0, high: 0, left: 0, top: 0 };
 const NO_FRAME: Frame = { row: 0, rows: 0, column: 0, columns: 0 };
 
+/** What is being asked for. */
+interface Asking {
+  isBusy: boolean;
+  isStale: boolean;
+  last: Frame | null;
+}
+
 export function Matrix({ engine, subject, view, version, scopes, drawn, onView, onCell, label }: MatrixProps): VNode {
   const [size, setSize] = useState<Size>(NO_SIZE);
   const [blocks, setBlocks] = useState<Blocks>(NO_BLOCKS);
@@ -62,7 +69,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const boxes = useRef<Partial<Record<Part, HTMLElement | null>>>({});
   const tiles = useRef<Partial<Record<Part, Tiles>>>({});
   const sight = useRef(NO_SIGHT);
-  const asking = useRef({ isBusy: false, isStale: false, last: null as Frame | null });
+  const asking = useRef<Asking>({ isBusy: false, isStale: false, last: null });
   const latest = useRef({ blocks, size });
   const pins = pinsOf(size, sight.current);
   const look = useMemo(() => {
