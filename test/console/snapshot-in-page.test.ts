@@ -44,7 +44,10 @@ import { makeFolder } from '../support/temp-folder.js';
       await page.keyboard.press('Tab');
       await pane.getByRole('heading', { name: 'Denied' }).waitFor();
       // The answer does not wait for the edits.
-      await pane.getByText(/opens 779 other cells/).first().waitFor();
+      await pane
+        .getByText(/opens 779 other cells/)
+        .first()
+        .waitFor();
       await tab('One person');
       await page.getByLabel('Person or identity').fill('davide-ferro');
       await page.keyboard.press('Tab');
