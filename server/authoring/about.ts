@@ -1,11 +1,7 @@
 // What an editor shows about a name: who is behind a role, what somebody holds, whom a grant reaches. Each editor writes it in its own way.
-import { type NamePlace, type PolicySet, whatCan } from '../../engine/compiler.js';
-import { formatIdentity, type Instant, parseIdentity, type Policy, scopeNames } from '../../engine/index.js';
-
-export interface Opened {
-  readonly set: PolicySet;
-  readonly policy: Policy;
-}
+import type { NamePlace } from '../../engine/compiler.js';
+import { formatIdentity, type Instant, parseIdentity, scopeNames } from '../../engine/index.js';
+import type { PolicyIndex } from './policy-index.js';
 
 /** A piece of a line. Texts of a policy are no markup. */
 export interface Part {
@@ -17,29 +13,15 @@ export type SaidLine = readonly Part[];
 
 const SHOWN = 20;
 
-/** Everybody in a role, directly or by other roles. */
-export function membersOf({ roles }: PolicySet, name: string): readonly string[] {
-  const byName = new Map(roles.map((role) => [role.name, role]));
-  const visited = new Set([name]);
-  const people = new Set<string>();
-  // Iterating a set also visits what is added meanwhile.
-  for (const role of visited) {
-    for (const member of byName.get(role)?.members ?? []) {
-      if (member.kind === 'role') visited.add(member.role);
-      else people.add(formatIdentity(member.identity));
-    }
-  }
-  return [...people].sort();
-}
-
 /** Null if there is nothing to say. */
-export function aboutName({ set, policy }: Opened, { kind, name }: NamePlace, at: Instant): readonly SaidLine[] | null {
+export function aboutName(index: PolicyIndex, { kind, name }: NamePlace, at: Instant): readonly SaidLine[] | null {
+  const { set } = index;
   switch (kind) {
     case 'role': {
-      const role = set.roles.find((one) => one.name === name);
+      const role = index.role(name);
       if (role === undefined) return null;
-      const members = membersOf(set, name);
-      const grants = set.grants.filter(({ principal }) => principal.kind === 'role' && principal.role === name);
+      const members = index.membersOf(name);
+      const grants = index.grantsTo(name);
       return [
         [strong(`role ${name}`), ...after(': ', role.description)],
         [text(`${counted(members.length)}: `), ...listed(members)],
@@ -55,7 +37,7 @@ export function aboutName({ set, policy }: Opened, { kind, name }: NamePlace, at
     case 'identity': {
       const parsed = parseIdentity(name);
       if (!parsed.ok) return null;
-      const regions = whatCan(policy, { identities: [parsed.identity], at });
+      const regions = index.heldBy(parsed.identity, at);
       const person = set.people.find(({ identities }) => identities.some((one) => formatIdentity(one) === name));
       return [
         [strong(name), ...after(', ', person?.name ?? null)],
@@ -69,7 +51,7 @@ export function aboutName({ set, policy }: Opened, { kind, name }: NamePlace, at
       ];
     }
     case 'grant': {
-      const grant = set.grants.find(({ id }) => id === name);
+      const grant = index.grant(name);
       if (grant === undefined) return null;
       const { namespace, inherit, scopes, principal, reason } = grant;
       return [
@@ -78,7 +60,7 @@ export function aboutName({ set, policy }: Opened, { kind, name }: NamePlace, at
           text(`${inherit ? ' and below' : ''}: ${scopeNames(scopes).join(', ')}`),
         ],
         principal.kind === 'role'
-          ? [text(`held by ${counted(membersOf(set, principal.role).length)} of role `), code(principal.role)]
+          ? [text(`held by ${counted(index.membersOf(principal.role).length)} of role `), code(principal.role)]
           : [text('held by '), code(formatIdentity(principal.identity))],
         ...(reason === null ? [] : [[text(reason)]]),
       ];

@@ -1,6 +1,6 @@
 // What may be written at a place of a policy file: keys by the schema, and the policy's own names.
-import { type JsonSchema, type NamePlace, policySchema } from '../../engine/compiler.js';
-import type { Opened } from './about.js';
+import { type JsonSchema, type NamePlace, policySchema, type PolicySet } from '../../engine/compiler.js';
+import { vocabularyOf } from '../../engine/index.js';
 
 export interface Choice {
   readonly text: string;
@@ -19,7 +19,7 @@ export interface Known {
   /** By file. */
   readonly names: ReadonlyMap<string, readonly NamePlace[]>;
   /** The last that had no mistakes, since what is being typed often is one. */
-  readonly opened: Opened | null;
+  readonly set: PolicySet | null;
 }
 
 export interface Typing {
@@ -77,7 +77,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 const PLACES = ['namespace', 'within', 'under', 'at', 'namespaceRestrictions'];
 const SCOPES = ['scopes', 'credentialScopes', 'never', 'separate'];
 
-function valuesOf({ names, opened }: Known, key: string): readonly Choice[] {
+function valuesOf({ names, set }: Known, key: string): readonly Choice[] {
   const kinds = NAMES[key] ?? [];
   if (kinds.length > 0) {
     const found = new Set(
@@ -89,9 +89,13 @@ function valuesOf({ names, opened }: Known, key: string): readonly Choice[] {
     return [...found].sort().map((text) => ({ text, about: kinds[0] ?? '', kind: 'name' }));
   }
   if (SCOPES.includes(key))
-    return patterns(opened?.policy.scopes ?? []).map((text) => ({ text, about: 'scope', kind: 'scope' }));
+    return patterns(set === null ? [] : vocabularyOf(set).scopes).map((text) => ({
+      text,
+      about: 'scope',
+      kind: 'scope',
+    }));
   if (PLACES.includes(key)) {
-    const paths = new Set((opened?.set.grants ?? []).map(({ namespace }): string => namespace));
+    const paths = new Set((set?.grants ?? []).map(({ namespace }): string => namespace));
     return [...paths].sort().map((text) => ({ text, about: 'namespace of a grant', kind: 'namespace' }));
   }
   if (key === 'inherit') return ['true', 'false'].map((text) => ({ text, about: '', kind: 'name' }));

@@ -18,19 +18,18 @@ import {
   sortDiagnostics,
 } from '../../engine/compiler.js';
 import { type Instant, type Policy } from '../../engine/index.js';
-import type { Opened } from '../authoring/about.js';
 import { type FolderResult, readFolder } from '../policy/open/read-folder.js';
 
 /** What is known of the files so far. */
 export interface CheckedFolder {
   readonly diagnostics: readonly Diagnostic[];
-  /** Null if a mistake is an error. The policy is a draft: it has no digests. */
-  readonly opened: Opened | null;
+  /** What the files say; null if a mistake is an error. */
+  readonly set: PolicySet | null;
   /** By file. */
   readonly names: ReadonlyMap<string, readonly NamePlace[]>;
   readonly problems: readonly Problem[];
-  /** How many expectations of tests a grant carries, by its id. */
-  readonly covered: ReadonlyMap<string, number>;
+  /** How many expectations of tests a grant carries, by its id; null before any test ran. */
+  readonly covered: ReadonlyMap<string, number> | null;
 }
 
 /** What is no mistake of the files, and still fails `check`: a test, or a guardrail. */
@@ -59,8 +58,9 @@ const DISK_FOR = 2000;
 
 export interface FolderChecker {
   /**
-   * Checks in three steps, each of which knows more than the one before: what the files say, then what it decides with its tests and
-   * guardrails, then lint and the limits of a compiled policy. `open` has the texts of open files by their path in the folder.
+   * Checks in steps, each of which knows more than the one before: what the files say, then tests, guardrails, lint, and the limits of a
+   * compiled policy. What a later step found the last time stands until it is done again. `open` has the texts of open files by their path
+   * in the folder.
    */
   readonly check: (open: ReadonlyMap<string, string>, at: Instant) => AsyncGenerator<CheckedFolder, void>;
   /** The disk has changed. */
@@ -71,8 +71,7 @@ export function makeFolderChecker(folder: string): FolderChecker {
   // A file that has not changed is not read again.
   const reader = rememberingReader();
   let disk: { readonly read: Promise<FolderResult>; readonly at: number } | null = null;
-  /** What lint found last stands until it is done again: in a large policy that takes a while. */
-  let linted: readonly Diagnostic[] = [];
+  let last = NOTHING;
   const readFiles = async (open: ReadonlyMap<string, string>, at: Instant): Promise<PolicyReading> => {
     if (disk === null || Math.abs(at - disk.at) > DISK_FOR) disk = { read: readFolder(folder), at };
     const onDisk = await disk.read;
@@ -94,27 +93,45 @@ export function makeFolderChecker(folder: string): FolderChecker {
       const names = read.names();
       const set = read.policy;
       if (set === null) {
-        linted = [];
-        yield { diagnostics: sortDiagnostics(read.diagnostics), opened: null, names, ...UNTESTED };
+        last = NOTHING;
+        yield { ...foundBy(last), set, names, diagnostics: sortDiagnostics(read.diagnostics) };
         return;
       }
-      const part = { opened: null, names, ...UNTESTED };
-      yield { ...part, diagnostics: sortDiagnostics([...read.diagnostics, ...linted]) };
+      const known = (found: Partial<Found>): CheckedFolder => {
+        last = { ...last, ...found };
+        const { unsettled, linted, past } = last;
+        const diagnostics = sortDiagnostics([...read.diagnostics, ...unsettled, ...linted, ...past]);
+        return { ...foundBy(last), set, names, diagnostics };
+      };
+      yield known({});
       const policy = draftPolicy(set);
       const tooLong = policy === null ? null : costOfTests(set, policy);
-      const opened = policy === null ? null : { set, policy };
-      const tests = policy === null || tooLong !== null ? UNTESTED : tested(set, policy);
-      const found = [...read.diagnostics, ...(tooLong === null ? [] : [tooLong])];
-      yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted]) };
-      linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() });
+      const unsettled = tooLong === null ? [] : [tooLong];
+      yield known({ ...(policy === null || tooLong !== null ? UNTESTED : tested(set, policy)), unsettled });
+      yield known({ violations: policy === null || tooLong !== null ? [] : violated(set, policy) });
+      yield known({ linted: lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() }) });
       const draft = checkedDraft(set);
-      const past = draft.ok ? [] : draft.diagnostics;
-      yield { names, opened, ...tests, diagnostics: sortDiagnostics([...found, ...linted, ...past]) };
+      yield known({ past: draft.ok ? [] : draft.diagnostics });
     },
   };
 }
 
-const UNTESTED: Pick<CheckedFolder, 'problems' | 'covered'> = { problems: [], covered: new Map() };
+/** What the steps after the first have found. */
+interface Found {
+  readonly failures: readonly Problem[];
+  readonly covered: CheckedFolder['covered'];
+  readonly unsettled: readonly Diagnostic[];
+  readonly violations: readonly Problem[];
+  readonly linted: readonly Diagnostic[];
+  readonly past: readonly Diagnostic[];
+}
+
+const UNTESTED: Pick<Found, 'failures' | 'covered'> = { failures: [], covered: null };
+const NOTHING: Found = { ...UNTESTED, unsettled: [], violations: [], linted: [], past: [] };
+
+function foundBy({ failures, violations, covered }: Found): Pick<CheckedFolder, 'problems' | 'covered'> {
+  return { problems: [...failures, ...violations], covered };
+}
 
 function tested(set: PolicySet, policy: Policy): typeof UNTESTED {
   const shown = (answer: string | readonly string[]): string =>
@@ -126,11 +143,14 @@ function tested(set: PolicySet, policy: Policy): typeof UNTESTED {
     ...{ file: file ?? 'policy.yaml', line: line ?? 1 },
     message: `the test "${test}" fails: ${request} is expected to be ${shown(expected)}, and is ${shown(actual)}`,
   }));
-  const violations = checkGuardrails(set, policy).violations.map(
+  return { failures, covered };
+}
+
+function violated(set: PolicySet, policy: Policy): readonly Problem[] {
+  return checkGuardrails(set, policy).violations.map(
     ({ guardrail, requires, file, line, witnesses: [first] }): Problem => ({
       ...{ file: file ?? 'policy.yaml', line: line ?? 1 },
       message: `the guardrail ${guardrail} does not hold: ${requires}${first === undefined ? '' : `; ${first.identities.join(', ')} at ${first.namespace}`}`,
     }),
   );
-  return { problems: [...failures, ...violations], covered };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   CodeActionKind,
+  CodeLensRefreshRequest,
   CompletionItemKind,
   createConnection,
   type Connection,
@@ -19,10 +20,11 @@ import {
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Readable, Writable } from 'node:stream';
-import type { NamePlace } from '../../engine/compiler.js';
+import type { NamePlace, PolicySet } from '../../engine/compiler.js';
 import { type Instant, instantOf, InvariantError } from '../../engine/index.js';
-import { aboutName, membersOf, type Opened, type SaidLine } from '../authoring/about.js';
+import { aboutName, type SaidLine } from '../authoring/about.js';
 import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete.js';
+import { indexPolicy, type PolicyIndex } from '../authoring/policy-index.js';
 import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
 
 export interface LspInput {
@@ -41,10 +43,12 @@ interface Folder {
   readonly checker: FolderChecker;
   readonly published: Set<string>;
   run: Run | null;
-  /** Milliseconds that the last step of a check took. */
+  /** Milliseconds that the longest step of a check took. */
   slowest: number;
+  /** When a text was changed last, or something was asked. */
+  active: number;
   /** As it was when it had no mistakes: what is being typed often is one. */
-  good: Opened | null;
+  good: PolicySet | null;
   timer: NodeJS.Timeout | null;
 }
 
@@ -52,8 +56,10 @@ interface Folder {
 interface Run {
   /** Once the names are known. */
   readonly read: Promise<CheckedFolder>;
-  /** Once it is known what they decide. */
-  readonly decided: Promise<CheckedFolder>;
+  /** Once their tests have run. */
+  readonly tested: Promise<CheckedFolder>;
+  /** What its steps have found so far. Called once the names are known. */
+  readonly known: () => CheckedFolder;
 }
 
 /** Runs until the editor ends it. */
@@ -68,13 +74,17 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     const path = await folderOfFile(fileURLToPath(uri));
     if (path === null) return null;
     const known = folders.get(path);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.active = performance.now();
+      return known;
+    }
     const made: Folder = {
       path,
       checker: makeFolderChecker(path),
       published: new Set<string>(),
       run: null,
       slowest: 0,
+      active: performance.now(),
       good: null,
       timer: null,
     };
@@ -89,7 +99,8 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
         .filter(({ uri }) => uri.startsWith(`${pathToFileURL(path).href}/`))
         .map((document) => [pathIn(path, fileURLToPath(document.uri)), document.getText()]),
     );
-  const check = (folder: Folder): Run => (folder.run ??= startRun(connection, folder, openIn(folder), now));
+  const check = (folder: Folder): Run =>
+    (folder.run ??= startRun({ connection, folder, open: openIn(folder), now, refresh }));
   const later = (folder: Folder): void => {
     folder.run = null;
     if (folder.timer !== null) clearTimeout(folder.timer);
@@ -104,16 +115,13 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     later(folder);
   };
   /** The name at a place, and the folder that it is in. */
-  const nameAt = async (
-    asked: {
-      readonly textDocument: { readonly uri: string };
-      readonly position: { readonly line: number; readonly character: number };
-    },
-    until: 'read' | 'decided' = 'read',
-  ): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
+  const nameAt = async (asked: {
+    readonly textDocument: { readonly uri: string };
+    readonly position: { readonly line: number; readonly character: number };
+  }): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
     const folder = await folderOf(asked.textDocument.uri);
     if (folder === null) return null;
-    const checked = await check(folder)[until];
+    const checked = await check(folder).read;
     const found = checked.names.get(pathIn(folder.path, fileURLToPath(asked.textDocument.uri))) ?? [];
     const name = nameIn(found, asked.position);
     return name === null ? null : { folder, checked, name };
@@ -129,19 +137,29 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
         .map((one) => ({ uri: uriOf(folder, file), range: shownRange(one.range), declares: one.declares })),
     );
 
-  connection.onInitialize(() => ({
-    serverInfo: { name: 'bailiwick', version },
-    capabilities: {
-      textDocumentSync: TextDocumentSyncKind.Incremental,
-      completionProvider: { triggerCharacters: [':', '[', ',', ' ', '-'] },
-      hoverProvider: true,
-      definitionProvider: true,
-      referencesProvider: true,
-      renameProvider: { prepareProvider: true },
-      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
-      codeLensProvider: {},
-    },
-  }));
+  let canRefresh = false;
+  const refresh = (): void => {
+    if (!canRefresh) return;
+    connection.sendRequest(CodeLensRefreshRequest.type).catch((error: unknown) => {
+      connection.console.error(`the editor did not refresh what stands over grants: ${String(error)}`);
+    });
+  };
+  connection.onInitialize(({ capabilities: { workspace } }) => {
+    canRefresh = workspace?.codeLens?.refreshSupport === true;
+    return {
+      serverInfo: { name: 'bailiwick', version },
+      capabilities: {
+        textDocumentSync: TextDocumentSyncKind.Incremental,
+        completionProvider: { triggerCharacters: [':', '[', ',', ' ', '-'] },
+        hoverProvider: true,
+        definitionProvider: true,
+        referencesProvider: true,
+        renameProvider: { prepareProvider: true },
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+        codeLensProvider: {},
+      },
+    };
+  });
   documents.onDidChangeContent(({ document }) => void changed(document.uri, 'editor'));
   documents.onDidSave(({ document }) => void changed(document.uri, 'disk'));
   documents.onDidClose(({ document }) => void changed(document.uri, 'disk'));
@@ -153,7 +171,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     if (folder === null || document === undefined) return [];
     const file = pathIn(folder.path, fileURLToPath(textDocument.uri));
     const { names } = await check(folder).read;
-    const choices = choicesAt({ names, opened: folder.good }, { file, text: document.getText(), place: position });
+    const choices = choicesAt({ names, set: folder.good }, { file, text: document.getText(), place: position });
     const items = choices.map(({ text, about, kind }) => ({
       ...{ label: text, detail: about, kind: ITEM_KINDS[kind] },
       ...(kind === 'key' ? { insertText: `${text}: ` } : {}),
@@ -161,9 +179,9 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     return choices.length < MOST_CHOICES ? items : { isIncomplete: true, items };
   });
   connection.onHover(async (asked) => {
-    const found = await nameAt(asked, 'decided');
-    if (found === null || found.checked.opened === null) return null;
-    const said = aboutName(found.checked.opened, found.name, at());
+    const found = await nameAt(asked);
+    if (found === null || found.folder.good === null) return null;
+    const said = aboutName(indexPolicy(found.folder.good), found.name, at());
     return said === null
       ? null
       : { contents: { kind: 'markdown', value: markdown(said) }, range: shownRange(found.name.range) };
@@ -215,12 +233,15 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   connection.onCodeLens(async ({ textDocument }) => {
     const folder = await folderOf(textDocument.uri);
     if (folder === null) return [];
-    const checked = await check(folder).decided;
-    if (checked.opened === null) return [];
-    const { set } = checked.opened;
+    const run = check(folder);
+    const read = await run.read;
+    if (read.set === null) return [];
+    // Where a step takes long, what the tests said last is shown until they have run again: then the editor is told to ask again.
+    const checked = canRefresh && folder.slowest > LONG ? run.known() : await run.tested;
+    const index = indexPolicy(read.set);
     const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
     return names.flatMap((name) => {
-      const title = name.declares ? lensText(checked, set, name) : null;
+      const title = name.declares ? lensText(index, checked.covered, name) : null;
       return title === null ? [] : [{ range: shownRange(name.range), command: { title, command: '' } }];
     });
   });
@@ -244,47 +265,70 @@ const LONG = 100;
 /** Milliseconds without a change after which a long step begins. */
 const PAUSE = 600;
 
+interface Checking {
+  readonly connection: Connection;
+  readonly folder: Folder;
+  readonly open: ReadonlyMap<string, string>;
+  readonly now: () => number;
+  /** What was said of grants has changed. */
+  readonly refresh: () => void;
+}
+
 /** A later change of the texts ends it after the step that it is in. */
-function startRun(connection: Connection, folder: Folder, open: ReadonlyMap<string, string>, now: () => number): Run {
+function startRun({ connection, folder, open, now, refresh }: Checking): Run {
   const steps = folder.checker.check(open, instantOf(now()));
   const isCurrent = (): boolean => folder.run === run;
   let last: CheckedFolder | null = null;
   let slowest = 0;
-  const step = async (): Promise<CheckedFolder | null> => {
+  /** False at the end, and once something newer is checked. */
+  const step = async (): Promise<boolean> => {
+    if (last !== null) {
+      await quiet(folder, isCurrent);
+      if (!isCurrent()) return false;
+    }
     const began = performance.now();
     const { done, value } = await steps.next();
     slowest = Math.max(slowest, performance.now() - began);
-    if (done === true) return null;
+    folder.slowest = Math.max(folder.slowest, slowest);
+    if (done === true) return false;
     last = value;
-    folder.good = value.opened ?? folder.good;
+    folder.good = value.set ?? folder.good;
     // Where all steps are short, what they found is shown at once.
     if (isCurrent() && folder.slowest > LONG) await publish(connection, folder, value);
-    return value;
+    return true;
   };
-  const read = step().then((checked) => {
-    if (checked === null) throw new InvariantError('the first step always answers');
-    return checked;
-  });
-  const pause = async (): Promise<void> => {
-    if (folder.slowest > LONG) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  const known = (): CheckedFolder => {
+    if (last === null) throw new InvariantError('the first step always answers');
+    return last;
   };
-  const decided = read.then(async (checked) => {
-    await pause();
-    return isCurrent() ? ((await step()) ?? checked) : checked;
+  const read = step().then(known);
+  const tested = read.then(async ({ covered }) => {
+    await step();
+    if (folder.slowest > LONG && known().covered !== covered) refresh();
+    return known();
   });
   const rest = async (): Promise<void> => {
-    await decided;
-    await pause();
+    await tested;
+    while (await step());
     if (!isCurrent()) return;
-    await step();
     folder.slowest = slowest;
-    if (isCurrent() && last !== null) await publish(connection, folder, last);
+    if (slowest <= LONG) await publish(connection, folder, known());
   };
   rest().catch((error: unknown) => {
     connection.console.error(`the policy could not be checked: ${String(error)}`);
   });
-  const run: Run = { read, decided };
+  const run: Run = { read, tested, known };
   return run;
+}
+
+/** Lets what was asked meanwhile be answered. Before a long step, nothing may have been typed or asked for a while. */
+async function quiet(folder: Folder, isCurrent: () => boolean): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  while (isCurrent() && folder.slowest > LONG) {
+    const wait = folder.active + PAUSE - performance.now();
+    if (wait <= 0) return;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
 }
 
 /** JSON-RPC: invalid params. */
@@ -297,18 +341,16 @@ const ITEM_KINDS = {
   namespace: CompletionItemKind.Folder,
 };
 
-function lensText(
-  checked: CheckedFolder,
-  set: Parameters<typeof membersOf>[0],
-  { kind, name }: NamePlace,
-): string | null {
+function lensText(index: PolicyIndex, covered: CheckedFolder['covered'], { kind, name }: NamePlace): string | null {
   if (kind === 'role')
-    return `${counted(membersOf(set, name).length, 'identity', 'identities')}, ${counted(set.grants.filter(({ principal }) => principal.kind === 'role' && principal.role === name).length, 'grant', 'grants')}`;
-  if (kind !== 'grant') return null;
-  const grant = set.grants.find(({ id }) => id === name);
+    return `${counted(index.membersOf(name).length, 'identity', 'identities')}, ${counted(index.grantsTo(name).length, 'grant', 'grants')}`;
+  const grant = kind === 'grant' ? index.grant(name) : undefined;
   if (grant === undefined) return null;
-  const holders = grant.principal.kind === 'role' ? membersOf(set, grant.principal.role).length : 1;
-  return `held by ${counted(holders, 'identity', 'identities')}, in ${counted(checked.covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
+  const holders = grant.principal.kind === 'role' ? index.membersOf(grant.principal.role).length : 1;
+  const held = `held by ${counted(holders, 'identity', 'identities')}`;
+  return covered === null
+    ? held
+    : `${held}, in ${counted(covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
 }
 
 function markdown(lines: readonly SaidLine[]): string {

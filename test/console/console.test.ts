@@ -144,7 +144,7 @@ describe('the page on the admin listener', () => {
     await page.getByText('24 cells gained').first().waitFor();
     expect(await pane()).toContain('108 cells lost');
     await page.getByRole('button', { name: 'Show the rows' }).click();
-    expect(await pane()).toContain('grant visiting-badge to badge:b-10210 was added (grants/labs.yaml:24)');
+    expect(await pane()).toContain('grant `visiting-badge` to badge:b-10210 was added (grants/labs.yaml:24)');
     await shot('changes-light');
     await page.getByRole('button', { name: 'Upload it' }).click();
     await page.getByText('is stored. It decides nothing').waitFor();
@@ -245,7 +245,7 @@ describe('the page on the admin listener', () => {
     await tab('One person');
     await page.getByLabel('Person or identity').fill('badge:b-11240');
     await page.keyboard.press('Tab');
-    await page.locator('svg.icicle').waitFor();
+    await page.locator('.icicle').waitFor();
     await tab('Why');
     await page.getByLabel('May', { exact: true }).fill('badge:b-10210');
     await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');

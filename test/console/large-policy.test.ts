@@ -105,7 +105,7 @@ const PATIENCE = 120_000;
       await page.getByRole('tab', { name: 'One person' }).click();
       await page.getByLabel('Person or identity').fill('badge:s0001');
       await page.keyboard.press('Tab');
-      await page.locator('svg.icicle').waitFor();
+      await page.locator('.icicle').waitFor();
       await page.getByRole('tab', { name: 'Why' }).click();
       await page.getByText(/^Proving what each would do/).waitFor();
       await page

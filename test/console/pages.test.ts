@@ -136,6 +136,12 @@ test('a text of the policy cannot leave its place in the page', async () => {
     await page.getByLabel('Find who').fill('hanna');
     await page.locator('.across .head', { hasText: 'hanna' }).waitFor();
     expect(await page.locator('.across .head').first().textContent()).toContain('davide-ferro');
+    await page
+      .getByRole('button', { name: 'Pin /computing' })
+      .or(page.getByRole('button', { name: 'Pin /', exact: true }))
+      .click();
+    await page.locator('.down.kept .head.pinned').first().waitFor();
+    await page.locator('.zone.both canvas').first().waitFor({ state: 'attached' });
     await page.getByText('The same as a table').click();
     const table = page.locator('details.as-table');
     await table.getByRole('row', { name: /^\/computing and below davide-ferro / }).waitFor();
@@ -148,7 +154,7 @@ test('a text of the policy cannot leave its place in the page', async () => {
       new Set(['davide-ferro', 'everybody', 'hanna-sorensen']),
     );
     await page.emulateMedia({ media: 'print' });
-    expect(await page.locator('.cells canvas').isVisible()).toBe(true);
+    expect(await page.locator('.cells canvas').first().isVisible()).toBe(true);
     await page.emulateMedia({ media: 'screen' });
     await tab('Why');
     await page.getByLabel('at', { exact: true }).fill('/beamlines/amx');
@@ -178,7 +184,7 @@ test('a text of the policy cannot leave its place in the page', async () => {
     await tab('One person');
     await page.getByLabel('Person or identity').fill('davide-ferro');
     await page.keyboard.press('Tab');
-    await page.locator('svg.icicle').waitFor();
+    await page.locator('.icicle').waitFor();
     expect(await pane.textContent()).toContain('/labs/detector and below');
   }, 60_000);
 
@@ -246,7 +252,7 @@ test('a text of the policy cannot leave its place in the page', async () => {
     await page.getByText(/cells gained/).waitFor();
     await page.getByRole('button', { name: 'Show the rows' }).click();
     expect(await page.getByRole('tabpanel').textContent()).toContain(
-      'grant crystallization-published to role users was changed: scopes (grants/labs.yaml:17)',
+      'grant `crystallization-published` to role users was changed: scopes (grants/labs.yaml:17)',
     );
     await tab('Tests and guardrails');
     await page.getByText(/\d+ fail/).waitFor();
@@ -329,7 +335,9 @@ test('a text of the policy cannot leave its place in the page', async () => {
       new: { snapshot: string };
       cells: { gained: number };
     };
-    expect(await page.locator('header').textContent()).toContain(`old ${diff.old.snapshot}new ${diff.new.snapshot}`);
+    expect(await page.locator('.seal').textContent()).toContain(
+      `before ${diff.old.snapshot}after ${diff.new.snapshot}at any time`,
+    );
     expect(await page.locator('.summary').textContent()).toContain(`${String(diff.cells.gained)} cells gained`);
   }, 60_000);
 

@@ -2,6 +2,7 @@
 // anything, so it is escaped, and its own quotes do not end it.
 import type { CitedGrant, CitedRole } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
+import { placeText as rawPlace, whyText as rawWhy } from '../../authoring/causes.js';
 import { escapeText } from './escape.js';
 
 /** `id (file:line)` */
@@ -20,11 +21,11 @@ export function roleText({ role, description, ...place }: CitedRole & Omit<Grant
 }
 
 /** ` (file:line)`; nothing for a policy that was built in memory. */
-export function placeText({ file, line }: Omit<GrantRef, 'id'>): string {
-  return file === undefined ? '' : ` (${escapeText(file)}:${String(line ?? 1)})`;
+export function placeText(place: Omit<GrantRef, 'id'>): string {
+  return escapeText(rawPlace(place));
 }
 
 /** `: "text"`; nothing where the policy gives none. */
 export function whyText(text: string | undefined): string {
-  return text === undefined ? '' : `: "${escapeText(text.replaceAll(/["\\]/g, '\\$&'))}"`;
+  return escapeText(rawWhy(text));
 }

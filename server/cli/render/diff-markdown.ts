@@ -1,10 +1,10 @@
 // `diff` as the comment of a pull request: who gains and loses in one line, the first rows in a table, and the others
 // folded, as many as a comment has room for. The certificate comes last.
 import type { DiffReport, DiffRow } from '../../../engine/compiler.js';
+import type { AnyCause } from '../../authoring/causes.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import {
-  type AnyCause,
   certificate,
   changeLines,
   checkLines,

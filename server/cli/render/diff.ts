@@ -1,17 +1,8 @@
 // `diff` on a terminal and as JSON. The certificate comes last: how much was compared, and that nothing else differs.
-import type {
-  Cause,
-  CellRow,
-  ChangeKind,
-  ChecksDiff,
-  DiffReport,
-  Emergent,
-  EmergentCheck,
-  Turn,
-} from '../../../engine/compiler.js';
+import type { CellRow, ChecksDiff, DiffReport, Emergent, EmergentCheck } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
+import { type AnyCause, causeText } from '../../authoring/causes.js';
 import { count } from './text.js';
-import { placeText, whyText } from './citation.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../json/exact-json.js';
@@ -107,8 +98,6 @@ const KIND_NAMES = Object.freeze({
   tests: 'test',
 });
 
-/** Of `diff` and of `calendar`. */
-export type AnyCause = Cause<ChangeKind | Turn>;
 export type AnyRow = CellRow<AnyCause>;
 
 export interface ShownRow extends AnyRow {
@@ -196,45 +185,10 @@ function renderAlike(rows: readonly ShownRow[], { sign, timeOf }: RowStyle, pain
   });
   const causes = first.causes
     .slice(0, SHOWN_CAUSES)
-    .map((cause) => `    ${paint('faint', `because ${causeText(cause)}`)}\n`);
+    .map((cause) => `    ${paint('faint', `because ${escapeText(causeText(cause))}`)}\n`);
   const left = first.causes.length - SHOWN_CAUSES;
   const more = left > 0 ? `    ${paint('faint', `and ${count(left, 'more cause')}`)}\n` : '';
   return `${sign} ${paint('strong', who)}\n${what.join('')}${causes.join('')}${more}`;
-}
-
-/** ``grant `amx-staff` was changed: scopes (grants/amx.yaml:4)``, and what the policy says about it and about its role */
-function causeText(cause: AnyCause): string {
-  const place = placeText(cause);
-  const about = whyText(cause.description);
-  switch (cause.kind) {
-    case 'grant': {
-      const fields = cause.fields === undefined ? '' : `: ${cause.fields.join(', ')}`;
-      const whose = about === '' ? '' : `; ${escapeText(cause.principal)}${about}`;
-      return `grant \`${escapeText(cause.id)}\` to ${escapeText(cause.principal)} ${verbText(cause.change)}${fields}${place}${whyText(cause.reason)}${whose}`;
-    }
-    case 'member':
-      return `${memberText(cause.change, escapeText(cause.member), `role ${cause.role}`)}${place}${about}`;
-    case 'role':
-      return `role ${cause.role} was ${cause.change}${place}${about}`;
-  }
-}
-
-function verbText(change: ChangeKind | Turn): string {
-  return change === 'begins' || change === 'ends' ? change : `was ${change}`;
-}
-
-function memberText(change: ChangeKind | Turn, member: string, role: string): string {
-  switch (change) {
-    case 'begins':
-    case 'ends':
-      return `the membership of ${member} in ${role} ${change}`;
-    case 'changed':
-      return `the window of ${member} in ${role} was changed`;
-    case 'added':
-      return `${member} was added to ${role}`;
-    case 'removed':
-      return `${member} was removed from ${role}`;
-  }
 }
 
 export interface ExclusiveLine {

@@ -39,17 +39,25 @@ export interface Places {
   readonly at: (line: number) => Place;
   /** The line of a namespace, or of the nearest one above it that is visible. */
   readonly lineOf: (path: string) => number;
+  /** How many lines are pinned. They come first. */
+  readonly pinned: number;
 }
+
+/** The kind of a line that stands first whatever is shown. */
+export const PINNED = 'pinned';
 
 const [WHOLE, ITSELF, BELOW] = [0, 1, 2];
 const PARTS = 3;
 
+export interface PlacesAsked {
+  readonly search: string;
+  readonly isShown: (from: number, until: number) => boolean;
+  /** Paths of lines that stand first, whatever else is shown. */
+  readonly pinned?: readonly string[];
+}
+
 /** A namespace that is open shows itself, each namespace inside, and what is below it beside them. */
-export function makePlaces(
-  nodes: Nodes,
-  opened: Opened,
-  { search, isShown }: { readonly search: string; readonly isShown: (from: number, until: number) => boolean },
-): Places {
+export function makePlaces(nodes: Nodes, opened: Opened, { search, isShown, pinned: asked = [] }: PlacesAsked): Places {
   const { paths, end, hasBelow, classesBefore, parent } = nodes;
   const but = new Set(opened.but);
   const found = search === '' ? null : marksOf(nodes, search);
@@ -58,7 +66,9 @@ export function makePlaces(
     depths[row] = above < 0 ? 0 : (depths[above] ?? 0) + 1;
   });
   const isOpen = (row: number): boolean => opened.all !== but.has(paths[row] ?? '') || found?.[row] === INSIDE;
-  const lines: number[] = [];
+  const rowOf = asked.length === 0 ? null : new Map<string, number>(paths.map((path, row) => [path, row]));
+  const pinned = asked.flatMap((path) => rowOf?.get(path) ?? []);
+  const lines: number[] = pinned.map((row) => PARTS * row + WHOLE);
   const walk = (row: number, isWanted: boolean): void => {
     const wanted = isWanted || found?.[row] === FOUND;
     if (!wanted && found?.[row] === 0) return;
@@ -73,12 +83,15 @@ export function makePlaces(
   walk(0, found === null);
   return {
     count: lines.length,
+    pinned: pinned.length,
     at: (line) => {
       const place = lines[line] ?? 0;
       const [row, part] = [Math.floor(place / PARTS), place % PARTS];
       const path: string = paths[row] ?? '/';
       const [first, last] = [classesBefore[row] ?? 0, classesBefore[end[row] ?? 0] ?? 0];
       const depth = depths[row] ?? 0;
+      if (line < pinned.length)
+        return { key: path, text: path, path, kind: PINNED, depth: 0, isOpen: null, from: first, until: last };
       if (part === ITSELF)
         return {
           key: `${path} itself`,
@@ -119,7 +132,7 @@ export function makePlaces(
       lines.forEach((place, line) => {
         const known: string = paths[Math.floor(place / PARTS)] ?? '/';
         const isAbove = known === '/' || path === known || path.startsWith(`${known}/`);
-        if (place % PARTS === WHOLE && isAbove) best = line;
+        if (line >= pinned.length && place % PARTS === WHOLE && isAbove) best = line;
       });
       return best;
     },

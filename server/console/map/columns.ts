@@ -1,6 +1,6 @@
 // The columns of the map: everybody, and inside them roles, people or identities. What is in a column is a list of identities; somebody
 // in several roles stands in each of them and counts once in everybody.
-import type { Line, Opened } from './axis.js';
+import { type Line, type Opened, PINNED } from './axis.js';
 
 export type Grouping = 'people' | 'roles' | 'identities';
 export const GROUPINGS: readonly Grouping[] = ['people', 'roles', 'identities'];
@@ -147,8 +147,6 @@ export function visibleColumns(all: Branch, { opened, search, pinned = [] }: Col
   walk(all, search === '');
   return columns;
 }
-
-export const PINNED = 'pinned';
 
 /** A key begins with the key of what its column is in. */
 function branchOf(branch: Branch, key: string): Branch | null {

@@ -2,7 +2,7 @@
 // the counts of the engine and never from the policy's text.
 import { type Counting, countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
 import type { Instant, ScopeName } from '../../../engine/index.js';
-import { type Line, makePlaces, type Opened, type Place, type Places } from './axis.js';
+import { type Line, makePlaces, PINNED, type Opened, type Place, type Places } from './axis.js';
 import { type Cast, type Column, type Grouping, makeColumns, visibleColumns } from './columns.js';
 
 /** What a picture is of. Null for the instant means at any time. */
@@ -13,8 +13,9 @@ export interface View {
   readonly columns: Opened;
   readonly searchRows: string;
   readonly searchColumns: string;
-  /** Keys of columns that stand first. */
+  /** Keys of columns that stand first, and paths of lines. */
   readonly pinned?: readonly string[];
+  readonly pinnedRows?: readonly string[];
 }
 
 /** Layers are `held`, or what is gained and what is lost. */
@@ -47,6 +48,14 @@ export interface Shown {
   readonly cells: Uint8Array;
 }
 
+export interface Size {
+  readonly lines: number;
+  readonly columns: number;
+  /** How many of them are pinned: these come first. */
+  readonly pinnedLines: number;
+  readonly pinnedColumns: number;
+}
+
 export interface CellCount {
   readonly path: string;
   readonly place: string;
@@ -63,8 +72,7 @@ export interface CellCount {
 }
 
 export interface Picture {
-  readonly lines: number;
-  readonly columns: number;
+  readonly size: Size;
   readonly show: (frame: Frame) => Shown;
   /** Null while its column is being counted. */
   readonly cell: (line: number, column: number) => CellCount | null;
@@ -90,10 +98,12 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
   const places: Places = makePlaces(ground.nodes, view.rows, {
     search: view.searchRows,
     isShown: shownPlaces(ground, at),
+    pinned: view.pinnedRows ?? [],
   });
   const columns = visibleColumns(makeColumns(ground.cast, view.grouping), {
     ...{ opened: view.columns, search: view.searchColumns, pinned: view.pinned ?? [] },
   });
+  const pinnedColumns = columns.filter(({ kind }) => kind === PINNED).length;
   const kept = new Map<number, readonly Tally[]>();
   const started = new Map<number, Counting>();
   const keep = (column: number, made: readonly Tally[]): readonly Tally[] => {
@@ -131,8 +141,7 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
     };
   };
   return {
-    lines: places.count,
-    columns: columns.length,
+    size: { lines: places.count, columns: columns.length, pinnedLines: places.pinned, pinnedColumns },
     lineOf: places.lineOf,
     columnAt: (column) => columns[column],
     work: (isTimeUp) => {
@@ -157,9 +166,11 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
       const lines = Array.from({ length: frame.rows }, (_, i) => places.at(frame.row + i));
       const size = ground.layers * ground.scopes.length;
       const cells = new Uint8Array(frame.rows * frame.columns * size);
-      // What is no longer looked at is no longer counted.
+      // What is no longer looked at is no longer counted. Pinned columns always are, and are asked for by themselves.
+      const isOfPinned = frame.column + frame.columns <= pinnedColumns;
       for (const column of started.keys())
-        if (column < frame.column || column >= frame.column + frame.columns) started.delete(column);
+        if (!isOfPinned && column >= pinnedColumns && (column < frame.column || column >= frame.column + frame.columns))
+          started.delete(column);
       const tallies = shownColumns.map((_, across) => talliesOf(frame.column + across));
       shownColumns.forEach(({ identities }, across) => {
         tallies[across]?.forEach((tally, layer) => {

@@ -50,21 +50,6 @@ export interface StoredSnapshot {
   readonly loadedAt: string;
 }
 
-export interface ShownKey {
-  readonly id: string;
-  readonly actor: string;
-  readonly identities: readonly string[];
-  readonly scopes: readonly string[] | null;
-  readonly restrictions: readonly string[] | null;
-  readonly admin: boolean;
-  readonly decide: boolean;
-  readonly monitor: boolean;
-  readonly status: 'active' | 'expired' | 'revoked';
-  readonly expires: string | null;
-  readonly lastUsedAt: string | null;
-  readonly createdAt: string;
-}
-
 interface ShadowRow {
   readonly identities: readonly string[];
   readonly scopes: readonly string[];

@@ -117,6 +117,10 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
       html`<${ChangesPane}
         engine=${engine()}
         compared=${comparison.compared}
+        digests=${[
+          ['runs', comparison.against],
+          ['candidate', comparison.digest],
+        ]}
         version=${version}
         scopes=${comparison.facts.scopes}
         instants=${comparison.facts.instants}

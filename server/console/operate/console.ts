@@ -7,10 +7,11 @@ import { type Engine, startEngine, type Working } from '../page/engine.js';
 import { html } from '../page/html.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
+import { Seal } from '../page/seal.js';
 import { startView } from '../page/state.js';
 import { TabList } from '../page/tab-list.js';
 import { WhyPane } from '../page/why-pane.js';
-import { instantText, plain } from '../page/words.js';
+import { plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
 import type { Status } from './answers.js';
 import { type Candidate, open, type SnapshotFacts } from './candidate.js';
@@ -206,9 +207,13 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
       <span class="working" role="status"
         >${state.working === null ? '' : html`${state.working.doing} <progress aria-label=${state.working.doing} max="1" value=${state.working.done === 0 ? undefined : state.working.done}></progress>`}</span
       >
-      <span class="seal"
-        >${running === null ? 'nothing is known yet' : `${running.slice(0, 23)}… at ${instantText(asksPolicy ? view.at : Date.now() - (Date.now() % 1000))}`}</span
-      >
+      ${
+        (tab !== 'changes' || candidate === null) &&
+        html`<${Seal}
+          digests=${[['', running ?? 'nothing is known yet']]}
+          at=${asksPolicy ? view.at : Date.now() - (Date.now() % 1000)}
+        />`
+      }
     </header>
     ${lost !== null && html`<p class="bad notice" role="alert">${plain(lost)}${status === null ? '' : ' What is shown is what was known before.'}</p>`}
     ${

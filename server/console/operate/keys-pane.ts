@@ -3,7 +3,8 @@ import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { fieldValue, html } from '../page/html.js';
 import { plain } from '../page/words.js';
-import type { ShownKey } from './answers.js';
+import { Table } from '../page/table.js';
+import type { ShownKey } from '../../api/shown-key.js';
 import { useDraft } from './draft.js';
 import type { Gateway } from './gateway.js';
 
@@ -65,6 +66,35 @@ export function KeysPane({ gateway }: { readonly gateway: Gateway }): VNode {
     await list();
   };
   const { keys, ending, made, note } = state;
+  const toolsOf = (key: ShownKey | undefined): VNode | null => {
+    if (key?.status !== 'active') return null;
+    const setEnding = (id: string | null): void => {
+      change((draft) => {
+        draft.ending = id;
+      });
+    };
+    if (ending !== key.id)
+      return html`<button
+        type="button"
+        aria-label=${`Revoke ${key.id}`}
+        onClick=${() => {
+          setEnding(key.id);
+        }}
+      >
+        Revoke
+      </button>`;
+    return html`<span class="bar"
+      ><button type="button" class="main" onClick=${() => void revoke(key.id)}>Revoke ${key.id} now</button
+      ><button
+        type="button"
+        onClick=${() => {
+          setEnding(null);
+        }}
+      >
+        Keep it
+      </button></span
+    >`;
+  };
   return html`<div class="panel">
     ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
     ${
@@ -135,59 +165,20 @@ export function KeysPane({ gateway }: { readonly gateway: Gateway }): VNode {
     ${
       keys === null
         ? html`<p>Asking the gateway…</p>`
-        : html`<table>
-            <thead>
-              <tr>
-                ${['Key', 'Actor', 'Of', 'May at most', 'State', 'Expires', 'Used last', 'Made', ''].map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
-              </tr>
-            </thead>
-            <tbody>
-              ${keys.map(
-                (key) =>
-                  html`<tr key=${key.id}>
-                    <td><code>${key.id}</code></td>
-                    <td>${plain(key.actor)}</td>
-                    <td>${plain(key.identities.join(', '))}</td>
-                    <td>${plain(mayText(key))}</td>
-                    <td class=${key.status === 'active' ? 'good' : 'faint'}>${key.status}</td>
-                    <td>${key.expires ?? 'never'}</td>
-                    <td>${key.lastUsedAt ?? 'never'}</td>
-                    <td>${key.createdAt}</td>
-                    <td>
-                      ${
-                        key.status === 'active' &&
-                        (ending === key.id
-                          ? html`<span class="bar"
-                              ><button type="button" class="main" onClick=${() => void revoke(key.id)}>
-                                Revoke ${key.id} now</button
-                              ><button
-                                type="button"
-                                onClick=${() => {
-                                  change((draft) => {
-                                    draft.ending = null;
-                                  });
-                                }}
-                              >
-                                Keep it
-                              </button></span
-                            >`
-                          : html`<button
-                              type="button"
-                              aria-label=${`Revoke ${key.id}`}
-                              onClick=${() => {
-                                change((draft) => {
-                                  draft.ending = key.id;
-                                });
-                              }}
-                            >
-                              Revoke
-                            </button>`)
-                      }
-                    </td>
-                  </tr>`,
-              )}
-            </tbody>
-          </table>`
+        : keys.length === 0
+          ? html`<p>
+              There are no keys yet. Make the first one above: a client sends it with each request, and it may do what
+              its identities may.
+            </p>`
+          : html`<${Table}
+              name="keys"
+              heads=${['Key', 'Actor', 'Of', 'May at most', 'State', 'Expires', 'Used last', 'Made']}
+              rows=${keys.map((key) => [key.id, key.actor, key.identities.join(', '), mayText(key), key.status, key.expires ?? 'never', key.lastUsedAt ?? 'never', key.createdAt])}
+              json=${keys}
+              kindOf=${(row: number, column: number) =>
+                column === 0 ? 'mono' : column === 4 ? (keys[row]?.status === 'active' ? 'good' : 'faint') : ''}
+              tools=${(row: number) => toolsOf(keys[row])}
+            />`
     }
   </div>`;
 }

@@ -10,7 +10,7 @@ import type { ChainState, FoundEvents, LogEvent } from './answers.js';
 import { useDraft } from './draft.js';
 import { EVENT_HEADS, accessesOf, eventRow } from './event-text.js';
 import type { Gateway } from './gateway.js';
-import { grantText } from '../page/causes.js';
+import { grantText } from '../page/grant-text.js';
 
 export interface LogPaneProps {
   readonly gateway: Gateway;

@@ -1,7 +1,8 @@
 // The snapshots of the store, a file to upload, and the candidate in shadow.
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { fieldFiles, html } from '../page/html.js';
+import { FilePicker } from '../page/file-picker.js';
+import { html } from '../page/html.js';
 import { Table } from '../page/table.js';
 import { grouped, plain } from '../page/words.js';
 import { whereText } from '../page/changes-pane.js';
@@ -47,23 +48,31 @@ export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPanePr
     await ask();
   };
   const { snapshots, shadow, note } = state;
+  const compareButton = (one: StoredSnapshot | undefined): VNode | null =>
+    one === undefined || one.snapshot === running
+      ? null
+      : html`<button
+          type="button"
+          aria-label=${`Compare ${one.snapshot}`}
+          onClick=${() => {
+            const { snapshot, generation } = one;
+            onCandidate({ name: snapshot, digest: snapshot, file: null, wasActive: generation !== null });
+          }}
+        >
+          Compare
+        </button>`;
   return html`<div class="panel">
     ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
     <div class="bar">
       <h2>Snapshots of the store</h2>
-      <label class="open"
-        >Compare a file, then upload it
-        <input
-          type="file"
-          accept=".json"
-          onChange=${(event: Event) => {
-            const [file] = fieldFiles(event);
-            if (file !== undefined)
-              void file.arrayBuffer().then((bytes) => {
-                onCandidate({ name: file.name, digest: null, file: new Uint8Array(bytes), wasActive: false });
-              });
-          }}
-      /></label>
+      <${FilePicker}
+        text="Compare a file, then upload it"
+        onFile=${(file: File) => {
+          void file.arrayBuffer().then((bytes) => {
+            onCandidate({ name: file.name, digest: null, file: new Uint8Array(bytes), wasActive: false });
+          });
+        }}
+      />
       <button type="button" onClick=${() => void ask()}>Ask again</button>
     </div>
     ${snapshots === null && note === null && html`<p>Asking the gateway…</p>`}
@@ -71,46 +80,14 @@ export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPanePr
     ${
       snapshots !== null &&
       snapshots.length > 0 &&
-      html`<table>
-        <thead>
-          <tr>
-            ${['Snapshot', 'State', 'Policy', 'Activation', 'Because', 'By', 'Stored', ''].map((head) => html`<th scope="col" key=${head}>${head}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${snapshots.map(
-            (one) =>
-              html`<tr key=${one.snapshot}>
-                <td><code>${one.snapshot}</code></td>
-                <td class=${STATES[one.state]}>${one.state}${one.isSigned ? ', signed' : ''}</td>
-                <td>${plain(one.policy)}</td>
-                <td>${one.generation ?? 'never'}</td>
-                <td>${plain(one.reason ?? '')}</td>
-                <td>${plain(one.askedBy ?? '')}</td>
-                <td>${one.loadedAt}</td>
-                <td>
-                  ${
-                    one.snapshot !== running &&
-                    html`<button
-                      type="button"
-                      aria-label=${`Compare ${one.snapshot}`}
-                      onClick=${() => {
-                        onCandidate({
-                          name: one.snapshot,
-                          digest: one.snapshot,
-                          file: null,
-                          wasActive: one.generation !== null,
-                        });
-                      }}
-                    >
-                      Compare
-                    </button>`
-                  }
-                </td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>`
+      html`<${Table}
+        name="snapshots"
+        heads=${['Snapshot', 'State', 'Policy', 'Activation', 'Because', 'By', 'Stored']}
+        rows=${snapshots.map((one) => [one.snapshot, `${one.state}${one.isSigned ? ', signed' : ''}`, one.policy, one.generation === null ? 'never' : String(one.generation), one.reason ?? '', one.askedBy ?? '', one.loadedAt])}
+        json=${snapshots}
+        kindOf=${(row: number, column: number) => (column === 0 ? 'mono' : column === 1 ? STATES[snapshots[row]?.state ?? 'stored'] : '')}
+        tools=${(row: number) => compareButton(snapshots[row])}
+      />`
     }
     <div class="bar">
       <h2>In shadow</h2>

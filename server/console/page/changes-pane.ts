@@ -5,16 +5,19 @@ import type { DiffRow } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
 import type { View } from '../map/picture.js';
 import type { Compared } from '../worker/protocol.js';
-import { causeText } from './causes.js';
+import { causeText } from '../../authoring/causes.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
 import { MapPane } from './map-pane.js';
+import { Seal, type SealProps } from './seal.js';
 import { Table } from './table.js';
 import { countText, grouped, instantText, plain } from './words.js';
 
 export interface ChangesPaneProps {
   readonly engine: Engine;
   readonly compared: Compared;
+  /** What is compared. */
+  readonly digests: SealProps['digests'];
   readonly version: number;
   readonly scopes: readonly ScopeName[];
   readonly instants: readonly number[];
@@ -23,7 +26,7 @@ export interface ChangesPaneProps {
 }
 
 export function ChangesPane(props: ChangesPaneProps): VNode {
-  const { compared, ...map } = props;
+  const { compared, digests, ...map } = props;
   const [isTable, setTable] = useState(false);
   const { gained, lost, cells, weaker } = compared;
   return html`<div class="right">
@@ -44,6 +47,7 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
           ${isTable ? 'Show the picture' : 'Show the rows'}
         </button>`
       }
+      <${Seal} digests=${digests} at=${map.view.at} />
     </div>
     ${
       weaker.length > 0 &&
@@ -73,7 +77,7 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
       row.from === null && row.until === null
         ? 'always'
         : `${row.from === null ? '' : `from ${instantText(row.from)}`} ${row.until === null ? '' : `until ${instantText(row.until)}`}`.trim(),
-      row.causes.map(causeText).join('; '),
+      row.causes.map((cause) => plain(causeText(cause))).join('; '),
     ]);
   return [...of('gained', gained), ...of('lost', lost)];
 }

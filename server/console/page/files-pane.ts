@@ -111,7 +111,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
       ${diagnostics.slice(0, LISTED).map(
         ({ code, severity, file: where, range, message, help }, i) =>
           html`<li key=${i}>
-            <span class=${severity === 'error' ? 'error' : 'warning'}>${severity}</span>
+            <span class=${severity === 'error' ? 'error' : 'warning'}>${severity}</span>${' '}
             <code>${code}</code> ${' '}<button
               type="button"
               onClick=${() => {

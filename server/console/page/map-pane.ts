@@ -5,11 +5,13 @@ import type { ScopeName } from '../../../engine/index.js';
 import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
 import type { View } from '../map/picture.js';
 import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
-import { causeText, grantText } from './causes.js';
+import { causeText } from '../../authoring/causes.js';
+import { grantText } from './grant-text.js';
+import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
 import { MapTable } from './map-table.js';
-import { cellText, Matrix } from './matrix.js';
+import { Matrix } from './matrix.js';
 import { drawnOf, Key, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
 import { instantText, plain } from './words.js';
@@ -106,7 +108,8 @@ export function MapPane(props: MapPaneProps): VNode {
       subject=${subject}
       view=${view}
       version=${version}
-      scopes=${drawn}
+      scopes=${scopes}
+      drawn=${drawn}
       onView=${onView}
       onCell=${setCell}
       label=${subject === 'rights' ? 'Who holds what where' : 'Who gains and loses what where'}
@@ -163,20 +166,39 @@ interface PinProps extends Pick<MapPaneProps, 'view' | 'onView'> {
   readonly cell: CellDetail;
 }
 
-/** Keeps a column in sight, to compare others with it. */
-function Pin({ cell: { column, columnKey }, view, onView }: PinProps): VNode {
-  const { pinned = [] } = view;
-  const isPinned = pinned.includes(columnKey);
-  return html`<button
-    type="button"
-    class="pin"
-    aria-pressed=${String(isPinned)}
-    onClick=${() => {
-      onView({ ...view, pinned: isPinned ? pinned.filter((key) => key !== columnKey) : [...pinned, columnKey] });
-    }}
-  >
-    ${plain(`Pin ${column}`)}
-  </button>`;
+/** Keeps a column or a row in sight, to compare others with it. */
+function Pin({ cell: { column, columnKey, path }, view, onView }: PinProps): VNode {
+  const { pinned = [], pinnedRows = [] } = view;
+  const button = (text: string, { list, key, onList }: Pinning): VNode =>
+    html`<button
+      type="button"
+      aria-pressed=${String(list.includes(key))}
+      onClick=${() => {
+        onList(list.includes(key) ? list.filter((one) => one !== key) : [...list, key]);
+      }}
+    >
+      ${plain(`Pin ${text}`)}
+    </button>`;
+  return html`<span class="bar pin">
+    ${button(column, {
+      ...{ list: pinned, key: columnKey },
+      onList: (list) => {
+        onView({ ...view, pinned: list });
+      },
+    })}
+    ${button(path, {
+      ...{ list: pinnedRows, key: path },
+      onList: (list) => {
+        onView({ ...view, pinnedRows: list });
+      },
+    })}
+  </span>`;
+}
+
+interface Pinning {
+  readonly list: readonly string[];
+  readonly key: string;
+  readonly onList: (list: readonly string[]) => void;
 }
 
 interface DetailProps extends Pick<MapPaneProps, 'onWhy'> {
@@ -205,7 +227,7 @@ function Detail({ cell, at, onWhy }: DetailProps): VNode {
       cell.causes.length > 0 &&
       html`<h3>Because</h3>
         <ul>
-          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${text}</li>`)}
+          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${plain(text)}</li>`)}
         </ul>`
     }
     ${cell.causes.length === 0 && rows.length === 0 && cell.places !== 1 && html`<p class="faint">Open the row to a single place to see the grants.</p>`}

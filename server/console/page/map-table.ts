@@ -5,7 +5,7 @@ import type { CellCount, View } from '../map/picture.js';
 import type { Subject } from '../worker/protocol.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
-import { placeText } from './matrix.js';
+import { placeText } from './cell-text.js';
 import { Table } from './table.js';
 import { partText } from './words.js';
 

@@ -1,13 +1,36 @@
-// The matrix: namespaces down, people across, both opened and closed; only what is on the screen is asked for, drawn and kept.
+// The matrix: namespaces down, people across, both opened and closed. The browser scrolls it by itself; only what is in sight is asked for,
+// drawn and kept.
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ScopeName } from '../../../engine/index.js';
 import { type Line, toggled } from '../map/axis.js';
-import type { Frame, Shown, View } from '../map/picture.js';
-import type { CellDetail, Size, Subject } from '../worker/protocol.js';
+import type { Frame, Size, View } from '../map/picture.js';
+import type { CellDetail, Subject } from '../worker/protocol.js';
+import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
-import { COLUMN, type Drawn, paint, paletteOf, ROW } from './paint.js';
-import { countText, partText, plain } from './words.js';
+import {
+  type Active,
+  type Blocks,
+  cellAt,
+  cornerOf,
+  covers,
+  inSight,
+  NO_BLOCKS,
+  type Part,
+  partOf,
+  PARTS,
+  pinsOf,
+  revealing,
+  type Sight,
+  sightOf,
+  withSpare,
+} from './matrix-frames.js';
+import { Heads } from './matrix-heads.js';
+import { type Drawn, paletteOf } from './paint.js';
+import { COLUMN, ROW, squaresOf } from './squares.js';
+import { makeTiles, type Tiles } from './tiles.js';
+import { countText } from './words.js';
 
 export interface MatrixProps {
   readonly engine: Engine;
@@ -15,76 +38,95 @@ export interface MatrixProps {
   readonly view: View;
   /** Rises with the policy. */
   readonly version: number;
-  readonly scopes: Drawn;
+  readonly scopes: readonly ScopeName[];
+  readonly drawn: Drawn;
   readonly onView: (view: View) => void;
   readonly onCell: (cell: CellDetail | null) => void;
   readonly label: string;
 }
 
-const SPARE = { rows: 24, columns: 12 };
-const NO_SIZE: Size = { lines: 0, columns: 0 };
+const NO_SIZE: Size = { lines: 0, columns: 0, pinnedLines: 0, pinnedColumns: 0 };
+const NO_SIGHT: Sight = { names: 0, wide: 0, high: 0, left: 0, top: 0 };
+const NO_FRAME: Frame = { row: 0, rows: 0, column: 0, columns: 0 };
 
-interface Active {
-  readonly line: number;
-  readonly column: number;
+/** What is being asked for. */
+interface Asking {
+  isBusy: boolean;
+  isStale: boolean;
+  last: Frame | null;
 }
 
-export function Matrix(props: MatrixProps): VNode {
-  const { engine, subject, view, version, scopes, onView, onCell, label } = props;
+export function Matrix({ engine, subject, view, version, scopes, drawn, onView, onCell, label }: MatrixProps): VNode {
   const [size, setSize] = useState<Size>(NO_SIZE);
-  const [block, setBlock] = useState<Shown | null>(null);
+  const [blocks, setBlocks] = useState<Blocks>(NO_BLOCKS);
+  const [seen, setSeen] = useState<Frame>(NO_FRAME);
   const [active, setActive] = useState<Active>({ line: 0, column: 0 });
   const [cell, setCell] = useState<CellDetail | null>(null);
+  const [counted, setCounted] = useState(0);
+  const [paper, setPaper] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const rows = useRef<HTMLDivElement>(null);
-  const columns = useRef<HTMLDivElement>(null);
-  const isAsking = useRef(false);
-  const isStale = useRef(false);
-  const latest = useRef({ block, active, scopes, size });
-  latest.current = { block, active, scopes, size };
+  const room = useRef<HTMLDivElement>(null);
+  const boxes = useRef<Partial<Record<Part, HTMLElement | null>>>({});
+  const tiles = useRef<Partial<Record<Part, Tiles>>>({});
+  const sight = useRef(NO_SIGHT);
+  const asking = useRef<Asking>({ isBusy: false, isStale: false, last: null });
+  const latest = useRef({ blocks, size });
+  const pins = pinsOf(size, sight.current);
+  const look = useMemo(() => {
+    const squares = squaresOf(drawn.flatMap((i) => scopes[i] ?? []));
+    const element = scroller.current ?? document.body;
+    return { palette: paletteOf(element), scopes: drawn, squares, ratio: globalThis.devicePixelRatio };
+  }, [scopes, drawn.join(), paper]);
+  const lastLook = useRef(look);
+  lastLook.current = look;
 
-  const draw = useCallback(() => {
-    const [box, sheet] = [scroller.current, canvas.current];
-    const { block: shown, active: at, scopes: drawn } = latest.current;
-    const context = sheet?.getContext('2d');
-    if (box === null || sheet === null || context === null || context === undefined || shown === null) return;
-    const [width, height] = [box.clientWidth, box.clientHeight];
-    const ratio = globalThis.devicePixelRatio;
-    if (sheet.width !== Math.round(width * ratio) || sheet.height !== Math.round(height * ratio)) {
-      sheet.width = Math.round(width * ratio);
-      sheet.height = Math.round(height * ratio);
-      sheet.style.width = `${width}px`;
-      sheet.style.height = `${height}px`;
+  const draw = useCallback((isAnew: boolean): void => {
+    const now = latest.current;
+    const at = pinsOf(now.size, sight.current);
+    const area = inSight(sight.current, at, now.size);
+    for (const part of PARTS) {
+      const box = boxes.current[part];
+      if (box === null || box === undefined) continue;
+      const own = (tiles.current[part] ??= makeTiles(box));
+      if (isAnew) own.clear();
+      const [frame, shown] = [partOf(part, area, at), now.blocks[part]];
+      if (frame === null || shown === null) own.clear();
+      else own.show(frame, shown, { look: lastLook.current, first: cornerOf(part, at) });
     }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const [left, top] = [box.scrollLeft, box.scrollTop];
-    paint({ context, width, height, left, top, palette: paletteOf(box), scopes: drawn, active: at }, shown);
-    if (rows.current !== null) rows.current.style.transform = `translateY(${-top}px)`;
-    if (columns.current !== null) columns.current.style.transform = `translateX(${-left}px)`;
+    setSeen((before) => (covers(before, area) && covers(area, before) ? before : area));
   }, []);
 
-  /** Asks for what the screen shows and some more around it, one question at a time. */
-  const fetchBlock = useCallback(
+  /** Asks for what is in sight and some more around it, one question at a time. */
+  const fetchBlocks = useCallback(
     async (isForced = false): Promise<void> => {
-      const box = scroller.current;
-      if (box === null) return;
-      if (isAsking.current) {
-        isStale.current ||= isForced;
-        return;
+      const own = asking.current;
+      own.isStale ||= isForced;
+      if (own.isBusy) return;
+      own.isBusy = true;
+      for (;;) {
+        const now = latest.current;
+        const at = pinsOf(now.size, sight.current);
+        const area = inSight(sight.current, at, now.size);
+        const isAnew = own.isStale;
+        own.isStale = false;
+        if (!isAnew && now.blocks.scrolled !== null && covers(now.blocks.scrolled.frame, area)) break;
+        const wanted = withSpare(area, own.last, { pins: at, size: now.size });
+        own.last = area;
+        const asked = await Promise.all(
+          PARTS.map(async (part) => {
+            const frame = partOf(part, wanted, at);
+            const answer = frame === null ? null : await engine.ask({ kind: 'frame', subject, frame });
+            return [part, answer?.kind === 'shown' ? answer.shown : null] as const;
+          }),
+        );
+        // What was asked before the picture was another one is nothing to go by.
+        if (asking.current.isStale && latest.current.size !== now.size) continue;
+        latest.current = { ...latest.current, blocks: { ...NO_BLOCKS, ...Object.fromEntries(asked) } };
+        setBlocks(latest.current.blocks);
+        draw(isAnew);
+        if (latest.current.blocks.scrolled === null) break;
       }
-      const seen = frameOf(box);
-      const { block: known } = latest.current;
-      if (!isForced && known !== null && covers(known.frame, seen, latest.current.size)) return;
-      isAsking.current = true;
-      isStale.current = false;
-      const answer = await engine.ask({ kind: 'frame', subject, frame: withSpare(seen) });
-      isAsking.current = false;
-      if (answer.kind !== 'shown') return;
-      latest.current = { ...latest.current, block: answer.shown };
-      setBlock(answer.shown);
-      draw();
-      await fetchBlock(isStale.current);
+      own.isBusy = false;
     },
     [engine, subject, draw],
   );
@@ -99,14 +141,21 @@ export function Matrix(props: MatrixProps): VNode {
         line: Math.min(at.line, Math.max(0, answer.size.lines - 1)),
         column: Math.min(at.column, Math.max(0, answer.size.columns - 1)),
       }));
-      await fetchBlock(true);
+      await fetchBlocks(true);
     });
     return () => {
       isCurrent = false;
     };
-  }, [engine, subject, view, version, fetchBlock]);
+  }, [engine, subject, view, version, fetchBlocks]);
 
-  useEffect(() => engine.onCounted(subject, () => void fetchBlock(true)), [engine, subject, fetchBlock]);
+  useEffect(
+    () =>
+      engine.onCounted(subject, () => {
+        setCounted((before) => before + 1);
+        void fetchBlocks(true);
+      }),
+    [engine, subject, fetchBlocks],
+  );
 
   useEffect(() => {
     if (size.lines === 0 || size.columns === 0) return undefined;
@@ -123,25 +172,39 @@ export function Matrix(props: MatrixProps): VNode {
       isCurrent = false;
       clearTimeout(wait);
     };
-  }, [engine, subject, active, size, block, onCell]);
+  }, [engine, subject, active, size, counted, onCell]);
 
-  useLayoutEffect(draw, [draw, block, active, scopes, size]);
+  useLayoutEffect(() => {
+    draw(true);
+  }, [draw, look]);
   useEffect(() => {
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const again = (): void => {
-      draw();
-      void fetchBlock();
+    const box = scroller.current;
+    if (box === null) return undefined;
+    const measure = (): void => {
+      sight.current = sightOf(box);
+      setPaper((before) => before + 1);
+      void fetchBlocks();
     };
-    scheme.addEventListener('change', again);
-    const watch = new ResizeObserver(again);
-    if (scroller.current !== null) watch.observe(scroller.current);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', measure);
+    const watch = new ResizeObserver(measure);
+    watch.observe(box);
     return () => {
-      scheme.removeEventListener('change', again);
+      scheme.removeEventListener('change', measure);
       watch.disconnect();
     };
-  }, [draw, fetchBlock]);
+  }, [fetchBlocks]);
 
-  const toggle = (axis: 'rows' | 'columns', line: Line | undefined): void => {
+  const lineAt = (line: number): Line | undefined => {
+    const block = line < pins.row ? (blocks.over ?? blocks.both) : (blocks.scrolled ?? blocks.beside);
+    return block?.lines[line - block.frame.row];
+  };
+  const columnAt = (column: number): Line | undefined => {
+    const block = column < pins.column ? (blocks.beside ?? blocks.both) : (blocks.scrolled ?? blocks.over);
+    return block?.columns[column - block.frame.column];
+  };
+  const toggle = (axis: 'rows' | 'columns', at: number): void => {
+    const line = axis === 'rows' ? lineAt(at) : columnAt(at);
     if (line === undefined || line.isOpen === null) return;
     onView({ ...view, [axis]: toggled(view[axis], line.key) });
   };
@@ -151,12 +214,10 @@ export function Matrix(props: MatrixProps): VNode {
       column: Math.max(0, Math.min(size.columns - 1, to.column)),
     };
     setActive(at);
-    if (scroller.current !== null) reveal(scroller.current, at);
+    scroller.current?.scrollTo(revealing(at, sight.current, pins));
   };
-  const lineAt = (line: number): Line | undefined => block?.lines[line - block.frame.row];
-  const columnAt = (column: number): Line | undefined => block?.columns[column - block.frame.column];
   const onKey = (event: KeyboardEvent): void => {
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / ROW) - 1);
+    const page = Math.max(1, Math.floor(sight.current.high / ROW) - 1 - pins.row);
     const { line, column } = active;
     const moves: Readonly<Record<string, Active>> = {
       ArrowDown: { line: line + 1, column },
@@ -170,138 +231,95 @@ export function Matrix(props: MatrixProps): VNode {
     };
     const to = moves[event.key];
     if (to !== undefined) go(to);
-    else if (event.key === 'Enter' && event.shiftKey) toggle('columns', columnAt(column));
-    else if (event.key === 'Enter') toggle('rows', lineAt(line));
+    else if (event.key === 'Enter' && event.shiftKey) toggle('columns', column);
+    else if (event.key === 'Enter') toggle('rows', line);
     else return;
     event.preventDefault();
   };
-  const onClick = (event: MouseEvent): void => {
-    const box = scroller.current;
-    if (box === null) return;
-    const edge = box.getBoundingClientRect();
-    go({
-      line: Math.floor((event.clientY - edge.top + box.scrollTop) / ROW),
-      column: Math.floor((event.clientX - edge.left + box.scrollLeft) / COLUMN),
-    });
-  };
-
-  /** Placed from the first line of all, so that lines that stay on the screen stay as they are. */
-  const header = (axis: 'rows' | 'columns', line: Line, i: number): VNode => {
+  const heads = (axis: 'rows' | 'columns', isPinned: boolean): VNode => {
     const isRow = axis === 'rows';
-    const at = i + ((isRow ? block?.frame.row : block?.frame.column) ?? 0);
-    const place = isRow ? { top: `${at * ROW}px` } : { left: `${at * COLUMN}px` };
-    const isActive = at === (isRow ? active.line : active.column);
-    return html`<button
-      type="button"
-      tabindex="-1"
-      key=${at}
-      class=${`head ${line.kind}${isActive ? ' active' : ''}`}
-      style=${{ ...place, '--depth': String(line.depth) }}
-      title=${plain(line.key.split('\n').at(-1) ?? line.text)}
-      aria-expanded=${line.isOpen === null ? undefined : String(line.isOpen)}
-      onClick=${() => {
-        toggle(axis, line);
+    const block = isPinned ? (isRow ? blocks.over : blocks.beside) : blocks.scrolled;
+    const first = isPinned ? 0 : isRow ? pins.row : pins.column;
+    const [from, count] = isRow ? [seen.row, seen.rows] : [seen.column, seen.columns];
+    return html`<${Heads}
+      axis=${axis}
+      lines=${(isRow ? block?.lines : block?.columns) ?? []}
+      from=${(isRow ? block?.frame.row : block?.frame.column) ?? 0}
+      shown=${isPinned ? [0, isRow ? pins.row : pins.column] : [from, from + count]}
+      first=${first}
+      active=${isRow ? active.line : active.column}
+      isPinned=${isPinned}
+      onHead=${(at: number) => {
+        toggle(axis, at);
         go({ line: isRow ? at : active.line, column: isRow ? active.column : at });
       }}
-    >
-      <span class="twist" aria-hidden="true">${line.isOpen === null ? '' : line.isOpen ? '▾' : '▸'}</span
-      ><span class="name">${plain(line.text)}</span>
-    </button>`;
+    />`;
   };
-
-  // The page is drawn again for each word about progress; these are not.
-  const [acrossHeads, downHeads] = useMemo(
-    () => [
-      block?.columns.map((line, i) => header('columns', line, i)),
-      block?.lines.map((line, i) => header('rows', line, i)),
-    ],
-    [block, active, size, view, onView],
-  );
-
-  return html`<div class="matrix">
-    <div class="corner">${countText(size.lines, 'line')}, ${countText(size.columns, 'column')}</div>
-    <div class="heads across">
-      <div ref=${columns}>${acrossHeads}</div>
-    </div>
-    <div class="heads down"><div ref=${rows}>${downHeads}</div></div>
+  const activePart = PARTS.find((part) => {
+    const isOver = part === 'over' || part === 'both';
+    const isBeside = part === 'beside' || part === 'both';
+    return isOver === active.line < pins.row && isBeside === active.column < pins.column;
+  });
+  const { names, wide, high } = sight.current;
+  const sizes = {
+    '--names': `${String(names)}px`,
+    '--room-wide': `${String(wide)}px`,
+    '--room-high': `${String(high)}px`,
+    '--wide': `${String((size.columns - pins.column) * COLUMN)}px`,
+    '--high': `${String((size.lines - pins.row) * ROW)}px`,
+    '--kept-wide': `${String(pins.column * COLUMN)}px`,
+    '--kept-high': `${String(pins.row * ROW)}px`,
+  };
+  return html`<div class=${`matrix${pins.isLoose ? ' loose' : ''}`}>
     <div
       class="cells"
-      role="grid"
-      tabindex="0"
-      aria-label=${label}
-      aria-rowcount=${size.lines}
-      aria-colcount=${size.columns}
-      aria-activedescendant=${`${subject}-cell`}
       ref=${scroller}
-      onScroll=${() => {
-        draw();
-        void fetchBlock();
+      onScroll=${(event: Event) => {
+        const { currentTarget: box } = event;
+        if (!(box instanceof HTMLElement)) return;
+        sight.current = { ...sight.current, left: box.scrollLeft, top: box.scrollTop };
+        draw(false);
+        void fetchBlocks();
       }}
-      onKeyDown=${onKey}
-      onClick=${onClick}
     >
-      <div role="row" aria-rowindex=${active.line + 1} class="unseen">
-        <div role="gridcell" id=${`${subject}-cell`} aria-colindex=${active.column + 1} aria-selected="true">
-          ${cell === null ? 'nothing' : cellText(cell)}
+      <div class="sheet" style=${sizes}>
+        <div class="corner">${countText(size.lines, 'line')}, ${countText(size.columns, 'column')}</div>
+        ${heads('columns', true)} ${heads('columns', false)} ${heads('rows', true)} ${heads('rows', false)}
+        ${PARTS.map((part) => {
+          const at = cornerOf(part, pins);
+          const place = `translate(${String((active.column - at.column) * COLUMN)}px, ${String((active.line - at.row) * ROW)}px)`;
+          return html`<div class=${`zone ${part}`} key=${part} aria-hidden="true">
+            <div
+              class="apart"
+              ref=${(box: HTMLElement | null) => {
+                boxes.current[part] = box;
+              }}
+            ></div>
+            ${part === activePart && html`<div class="chosen" style=${{ transform: place }}></div>`}
+          </div>`;
+        })}
+        <div
+          class="room"
+          role="grid"
+          tabindex="0"
+          aria-label=${label}
+          aria-rowcount=${size.lines}
+          aria-colcount=${size.columns}
+          aria-activedescendant=${`${subject}-cell`}
+          ref=${room}
+          onKeyDown=${onKey}
+          onClick=${({ clientX, clientY }: MouseEvent) => {
+            const edge = room.current?.getBoundingClientRect();
+            if (edge !== undefined) go(cellAt({ x: clientX - edge.left, y: clientY - edge.top }, sight.current, pins));
+          }}
+        >
+          <div role="row" aria-rowindex=${active.line + 1} class="unseen">
+            <div role="gridcell" id=${`${subject}-cell`} aria-colindex=${active.column + 1} aria-selected="true">
+              ${cell === null ? 'nothing' : cellText(cell)}
+            </div>
+          </div>
         </div>
       </div>
-      <canvas ref=${canvas} aria-hidden="true"></canvas>
-      <div
-        class="extent"
-        aria-hidden="true"
-        style=${{ width: `${size.columns * COLUMN}px`, height: `${size.lines * ROW}px` }}
-      ></div>
     </div>
   </div>`;
-}
-
-export function placeText({ path, place }: Pick<CellDetail, 'path' | 'place'>): string {
-  return `${path}${place === 'itself' ? ' itself' : place === 'below' ? ', everywhere else below' : ' and below'}`;
-}
-
-/** A cell in words, for whoever hears the page. */
-export function cellText(cell: CellDetail): string {
-  const place = placeText(cell);
-  const words = cell.counts.map((counts, layer) => {
-    const held = cell.scopes.flatMap((scope, i) =>
-      (counts[i] ?? 0) > 0 ? [`${scope} ${partText(counts[i] ?? 0, cell.of)}`] : [],
-    );
-    const what = cell.counts.length === 1 ? 'holds' : layer === 0 ? 'gains' : 'loses';
-    return `${what} ${held.length === 0 ? 'nothing' : held.join(', ')}`;
-  });
-  return plain(`${cell.column} at ${place} ${words.join('; ')}`);
-}
-
-function frameOf(box: HTMLElement): Frame {
-  return {
-    row: Math.floor(box.scrollTop / ROW),
-    rows: Math.ceil(box.clientHeight / ROW) + 1,
-    column: Math.floor(box.scrollLeft / COLUMN),
-    columns: Math.ceil(box.clientWidth / COLUMN) + 1,
-  };
-}
-
-function withSpare({ row, rows, column, columns }: Frame): Frame {
-  const [above, before] = [Math.min(row, SPARE.rows), Math.min(column, SPARE.columns)];
-  return {
-    ...{ row: row - above, rows: rows + above + SPARE.rows },
-    ...{ column: column - before, columns: columns + before + SPARE.columns },
-  };
-}
-
-function covers(known: Frame, seen: Frame, { lines, columns }: Size): boolean {
-  return (
-    known.row <= seen.row &&
-    known.column <= seen.column &&
-    known.row + known.rows >= Math.min(lines, seen.row + seen.rows) &&
-    known.column + known.columns >= Math.min(columns, seen.column + seen.columns)
-  );
-}
-
-function reveal(box: HTMLElement, { line, column }: Active): void {
-  const [x, y] = [column * COLUMN, line * ROW];
-  if (y < box.scrollTop) box.scrollTop = y;
-  if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight;
-  if (x < box.scrollLeft) box.scrollLeft = x;
-  if (x + COLUMN > box.scrollLeft + box.clientWidth) box.scrollLeft = x + COLUMN - box.clientWidth;
 }

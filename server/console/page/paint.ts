@@ -1,119 +1,119 @@
-// Paints the cells of the picture. Each scope has its own square: full for all, smaller for some, empty for none. So nothing depends on
-// colour alone.
-import { ALL, type Shown } from '../map/picture.js';
+// Paints the cells of the picture, pixel by pixel: a path for thousands of squares costs more than a frame has. Each scope has its own
+// square: full for all, smaller for some, empty for none. So nothing depends on colour alone.
+import { ALL, type Frame, type Shown } from '../map/picture.js';
+import { COLUMN, ROW, type Squares } from './squares.js';
 
-export const ROW = 26;
-export const COLUMN = 50;
-const GAP = 1;
+const INKS = ['read', 'write', 'gained', 'lost', 'line', 'paper'] as const;
 
-export interface Palette {
-  readonly read: string;
-  readonly write: string;
-  readonly gained: string;
-  readonly lost: string;
-  readonly line: string;
-  readonly paper: string;
-  readonly active: string;
-}
+/** Colours as pixels of an image. */
+export type Palette = Readonly<Record<(typeof INKS)[number], number>>;
 
 export function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const inkOf = (name: string): number => {
+    if (context === null) return 0;
+    context.fillStyle = style.getPropertyValue(`--${name}`).trim();
+    context.fillRect(0, 0, 1, 1);
+    return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0] ?? 0;
+  };
+  const [read, write, gained, lost, line, paper] = INKS.map(inkOf);
   return {
-    ...{ read: colour('read'), write: colour('write'), gained: colour('gained'), lost: colour('lost') },
-    ...{ line: colour('line'), paper: colour('paper'), active: colour('accent') },
+    read: read ?? 0,
+    write: write ?? 0,
+    gained: gained ?? 0,
+    lost: lost ?? 0,
+    line: line ?? 0,
+    paper: paper ?? 0,
   };
 }
 
 /** The scopes that are drawn, by number. */
 export type Drawn = readonly number[];
 
-export interface Sheet {
-  readonly context: CanvasRenderingContext2D;
-  readonly width: number;
-  readonly height: number;
-  readonly left: number;
-  readonly top: number;
+export interface Look {
   readonly palette: Palette;
   readonly scopes: Drawn;
-  readonly active: { readonly line: number; readonly column: number } | null;
+  readonly squares: Squares;
+  /** Pixels of the screen for one of the page. */
+  readonly ratio: number;
 }
 
-/** Where the squares of a cell are. Read stands over write, families from left to right. */
-function squaresOf(scopes: Drawn): { readonly side: number; readonly at: readonly (readonly [number, number])[] } {
-  const down = scopes.length > 1 ? 2 : 1;
-  const across = Math.max(1, Math.ceil(scopes.length / down));
-  const side = Math.max(2, Math.min(Math.floor((COLUMN - 6) / across), Math.floor((ROW - 6) / down)) - GAP);
-  const [left, top] = [(COLUMN - across * (side + GAP)) / 2, (ROW - down * (side + GAP)) / 2];
-  return {
-    side,
-    at: scopes.map((_, i) => [
-      Math.round(left) + Math.floor(i / down) * (side + GAP),
-      Math.round(top) + (i % down) * (side + GAP),
-    ]),
-  };
+export interface Sheet {
+  readonly pixels: Uint32Array;
+  readonly width: number;
+  readonly height: number;
 }
 
-export function paint(sheet: Sheet, { frame, cells, pending, scopes: all }: Shown): void {
-  const perCell = all.length;
-  const { context, width, height, left, top, palette, scopes, active } = sheet;
-  context.fillStyle = palette.paper;
-  context.fillRect(0, 0, width, height);
-  const squares = squaresOf(scopes);
-  const firstLine = Math.max(frame.row, Math.floor(top / ROW));
-  const lastLine = Math.min(frame.row + frame.rows, Math.ceil((top + height) / ROW));
-  const firstColumn = Math.max(frame.column, Math.floor(left / COLUMN));
-  const lastColumn = Math.min(frame.column + frame.columns, Math.ceil((left + width) / COLUMN));
-  const layers = cells.length / Math.max(1, frame.rows * frame.columns * perCell);
-  // One path for each colour: a fill for each square would take most of the frame.
+export interface Painting {
+  readonly area: Frame;
+  /** Has all cells of the area. */
+  readonly shown: Shown;
+  readonly look: Look;
+}
+
+export function paint(sheet: Sheet, { area, shown, look }: Painting): void {
+  const { frame, cells, pending, scopes: all } = shown;
+  const { palette, scopes, squares, ratio } = look;
+  const layers = cells.length / Math.max(1, frame.rows * frame.columns * all.length);
   const inks = layers === 2 ? [palette.gained, palette.lost] : [palette.read, palette.write];
-  const paths = inks.map(() => new Path2D());
-  const lines = new Path2D();
-  for (let line = firstLine; line < lastLine; line += 1) {
-    const y = line * ROW - top;
-    lines.rect(0, y + ROW - 1, Math.min(width, lastColumn * COLUMN - left), 1);
-    for (let column = firstColumn; column < lastColumn; column += 1) {
-      const x = column * COLUMN - left;
-      if (pending[column - frame.column] === true) {
-        lines.rect(x + COLUMN / 2 - 8, y + ROW / 2, 16, 1);
+  const px = (length: number): number => Math.round(length * ratio);
+  const thin = Math.max(1, Math.floor(ratio));
+  const { pixels, width } = sheet;
+  const fill = (ink: number, [left, top, right, bottom]: Edges): void => {
+    for (let y = top; y < bottom; y += 1)
+      for (let at = y * width + left, end = y * width + right; at < end; at += 1) pixels[at] = ink;
+  };
+  pixels.fill(palette.paper);
+  const [wide, high] = [px(area.columns * COLUMN), px(area.rows * ROW)];
+  for (let row = 0; row < area.rows; row += 1)
+    fill(palette.line, [0, px((row + 1) * ROW) - thin, wide, px((row + 1) * ROW)]);
+  for (let column = 0; column < area.columns; column += 1)
+    fill(palette.line, [px((column + 1) * COLUMN) - thin, 0, px((column + 1) * COLUMN), high]);
+  const inkOf = scopes.map((scope) => Number(all[scope]?.endsWith(':read') === false));
+  for (let row = 0; row < area.rows; row += 1) {
+    for (let column = 0; column < area.columns; column += 1) {
+      const [x, y] = [column * COLUMN, row * ROW];
+      const across = area.column + column - frame.column;
+      if (pending[across] === true) {
+        fill(palette.line, [px(x + COLUMN / 2 - 8), px(y + ROW / 2), px(x + COLUMN / 2 + 8), px(y + ROW / 2) + thin]);
         continue;
       }
-      const cell = ((line - frame.row) * frame.columns + column - frame.column) * layers * perCell;
+      const cell = ((area.row + row - frame.row) * frame.columns + across) * layers * all.length;
       for (let layer = 0; layer < layers; layer += 1) {
-        for (const [i, scope] of scopes.entries()) {
-          const shade = cells[cell + layer * perCell + scope] ?? 0;
+        for (let i = 0; i < scopes.length; i += 1) {
+          const shade = cells[cell + layer * all.length + (scopes[i] ?? 0)] ?? 0;
           if (shade === 0) continue;
           const [dx, dy] = squares.at[i] ?? [0, 0];
-          const ink = paths[layers === 2 ? layer : Number(all[scope]?.endsWith(':read') === false)];
-          if (ink !== undefined) addSquare(ink, { x: x + dx, y: y + dy, side: squares.side }, shade, layer);
+          const size = sizeOf(shade, squares.side);
+          const inset = (squares.side - size) / 2;
+          const [left, top] = [px(x + dx + inset), px(y + dy + inset)];
+          const edges: Edges = [left, top, left + Math.max(1, px(size)), top + Math.max(1, px(size))];
+          const ink = inks[layers === 2 ? layer : (inkOf[i] ?? 0)] ?? palette.line;
+          if (layer === 1) frameOnly(fill, ink, edges, Math.max(1, px(1.5)));
+          else fill(ink, edges);
         }
       }
     }
   }
-  for (let column = firstColumn; column < lastColumn; column += 1)
-    lines.rect((column + 1) * COLUMN - left - 1, 0, 1, Math.min(height, lastLine * ROW - top));
-  context.fillStyle = palette.line;
-  context.fill(lines);
-  paths.forEach((path, i) => {
-    context.fillStyle = inks[i] ?? palette.line;
-    context.fill(path, 'evenodd');
-  });
-  if (active === null) return;
-  context.strokeStyle = palette.active;
-  context.lineWidth = 2;
-  context.strokeRect(active.column * COLUMN - left + 1, active.line * ROW - top + 1, COLUMN - 3, ROW - 3);
 }
 
-interface Square {
-  readonly x: number;
-  readonly y: number;
-  readonly side: number;
+type Edges = readonly [left: number, top: number, right: number, bottom: number];
+
+function sizeOf(shade: number, side: number): number {
+  if (shade === ALL) return side;
+  return Math.max(1, Math.min(side - 2, Math.round(side * (0.3 + 0.4 * (shade / ALL)))));
 }
 
-/** Of the second layer, what is lost, only the frame of a square. */
-function addSquare(path: Path2D, { x, y, side }: Square, shade: number, layer: number): void {
-  const size = shade === ALL ? side : Math.max(2, Math.min(side - 2, Math.round(side * (0.3 + 0.4 * (shade / ALL)))));
-  const inset = (side - size) / 2;
-  path.rect(x + inset, y + inset, size, size);
-  if (layer === 1 && size > 3) path.rect(x + inset + 1.5, y + inset + 1.5, size - 3, size - 3);
+/** Of what is lost only the frame of a square: what is gained beside it stays visible. */
+function frameOnly(fill: (ink: number, edges: Edges) => void, ink: number, edges: Edges, thick: number): void {
+  const [left, top, right, bottom] = edges;
+  if (right - left <= 2 * thick) {
+    fill(ink, edges);
+    return;
+  }
+  fill(ink, [left, top, right, top + thick]);
+  fill(ink, [left, bottom - thick, right, bottom]);
+  fill(ink, [left, top + thick, left + thick, bottom - thick]);
+  fill(ink, [right - thick, top + thick, right, bottom - thick]);
 }

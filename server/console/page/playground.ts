@@ -6,6 +6,7 @@ import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/pr
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
 import type { Place } from './editor-host.js';
+import { FilePicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
 import { fieldFiles, fieldValue, html } from './html.js';
@@ -14,9 +15,10 @@ import { readDrop, readList } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
 import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
+import { Seal } from './seal.js';
 import { TabList } from './tab-list.js';
 import { usePolicy } from './use-policy.js';
-import { countText, instantText, plain } from './words.js';
+import { countText, plain } from './words.js';
 import { WhyPane } from './why-pane.js';
 
 interface Example {
@@ -205,35 +207,19 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
       >
         Share as a file
       </button>
-      <label class="open"
-        >Open a shared file
-        <input
-          type="file"
-          accept=".json"
-          onChange=${(event: Event) => {
-            const [file] = fieldFiles(event);
-            if (file !== undefined)
-              void file.text().then((text) => {
-                take(file.name, readShared(text));
-              });
-          }}
-      /></label>
-      <label class="open"
-        >Open a snapshot
-        <input
-          type="file"
-          accept=".json"
-          onChange=${(event: Event) => {
-            const [file] = fieldFiles(event);
-            if (file !== undefined) void openSnapshot(file);
-          }}
-      /></label>
+      <${FilePicker}
+        text="Open a shared file"
+        onFile=${(file: File) => {
+          void file.text().then((text) => {
+            take(file.name, readShared(text));
+          });
+        }}
+      />
+      <${FilePicker} text="Open a snapshot" onFile=${(file: File) => void openSnapshot(file)} />
       <span class="working" role="status"
         >${working === null ? '' : html`${working.doing} <progress max="1" value=${working.done === 0 ? undefined : working.done}></progress>`}</span
       >
-      <span class="seal"
-        >${compiled === null ? sealText(facts, proofs) : `${compiled.slice(0, 23)}…`} at ${instantText(view.at)}</span
-      >
+      ${(tab !== 'changes' || compared === null) && html`<${Seal} digests=${[['', compiled ?? sealText(facts, proofs)]]} at=${view.at} />`}
     </header>
     ${[note, policy.fault].map((text) => text !== null && html`<p class="bad" role="alert">${plain(text)}</p>`)}
     <div class="split">
@@ -280,7 +266,24 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
               </p>
             </div>`
           }
-          ${facts !== null && compared !== null && tab === 'changes' && html`<${ChangesPane} engine=${engine} compared=${compared} version=${version} scopes=${facts.scopes} instants=${facts.instants} view=${changes} onView=${setChanges} />`}
+          ${
+            facts !== null &&
+            compared !== null &&
+            tab === 'changes' &&
+            html`<${ChangesPane}
+              engine=${engine}
+              compared=${compared}
+              digests=${[
+                ['before', policy.opened ?? 'computing the digest…'],
+                ['after', sealText(facts, proofs)],
+              ]}
+              version=${version}
+              scopes=${facts.scopes}
+              instants=${facts.instants}
+              view=${changes}
+              onView=${setChanges}
+            />`
+          }
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
           ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 || compiled !== null ? null : apply}>${ownEdits}<//>`}
           ${facts !== null && compared !== null && tab === 'changes' && ownEdits}
@@ -294,7 +297,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
 
 function sealText(facts: Facts | null, proofs: Proofs | null): string {
   if (facts === null) return 'no policy yet';
-  return proofs === null ? 'computing the digest…' : `${proofs.snapshot.slice(0, 23)}…`;
+  return proofs === null ? 'computing the digest…' : proofs.snapshot;
 }
 
 function readShared(text: string): readonly TextFile[] | string {

@@ -58,7 +58,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
     switch (ask.kind) {
       case 'view':
         picture = makePicture(ground, ask.view, ask.view.at === null ? null : instantOf(ask.view.at));
-        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+        return { kind: 'size', size: picture.size };
       case 'frame':
         return { kind: 'shown', shown: picture.show(ask.frame) };
       case 'table':
@@ -90,12 +90,15 @@ function Report({ written }: { readonly written: Written }): VNode {
     <header>
       <h1>${plain(written.title)}</h1>
       <span class="faint">What changes for whom, exactly. Made ${written.made} by bailiwick ${written.version}.</span>
-      <span class="seal">old ${written.old.snapshot}<br />new ${written.new.snapshot}</span>
     </header>
     <main class="split">
       <${ChangesPane}
         engine=${engine}
         compared=${compared}
+        digests=${[
+          ['before', written.old.snapshot],
+          ['after', written.new.snapshot],
+        ]}
         version=${0}
         scopes=${map.scopes}
         instants=${map.instants}

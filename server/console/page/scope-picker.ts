@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { ScopeName } from '../../../engine/index.js';
 import { fieldValue, html } from './html.js';
 import type { Drawn } from './paint.js';
+import { squaresOf } from './squares.js';
 import { familiesOf } from './words.js';
 
 export interface ScopePickerProps {
@@ -48,6 +49,7 @@ export function Key({
   readonly changes: boolean;
 }): VNode {
   const shown = drawn.flatMap((i) => scopes[i] ?? []);
+  const { heads } = squaresOf(shown);
   const inks = changes
     ? [
         ['gained', '--gained', ''],
@@ -63,7 +65,13 @@ export function Key({
     <span class="key"><span class="swatch some" style=${{ '--swatch': 'var(--faint)' }}></span>some</span>
     <span class="key"><span class="swatch none"></span>none</span>
     <span class="faint"
-      >${shown.length === 1 ? shown[0] : `Columns of squares: ${familiesOf(shown).join(', ')}; read above, write below.`}</span
+      >${
+        shown.length === 1
+          ? shown[0]
+          : heads === null
+            ? 'Squares stand in the order of the list. Choose a family to tell them apart.'
+            : `Squares from left to right: ${heads.families.join(', ')}; from top to bottom: ${heads.actions.join(', ')}.`
+      }</span
     >
   </div>`;
 }

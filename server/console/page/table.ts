@@ -21,12 +21,16 @@ export interface TableProps {
   /** The row whose button was pressed. */
   readonly chosen?: number | null;
   readonly isBad?: (row: number) => boolean;
+  /** Buttons of a row, or null if it has none. */
+  readonly tools?: (row: number) => VNode | null;
+  /** How a cell is shown. */
+  readonly kindOf?: (row: number, column: number) => string;
 }
 
 /** Rows that are drawn. Copies have all of them. */
 const DRAWN = 500;
 
-export function Table({ name, heads, rows, json, act, chosen, isBad }: TableProps): VNode {
+export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kindOf }: TableProps): VNode {
   return html`<div>
     <div class="bar">
       <span class="faint"
@@ -50,35 +54,37 @@ export function Table({ name, heads, rows, json, act, chosen, isBad }: TableProp
         JSON
       </button>
     </div>
-    <table>
-      <thead>
-        <tr>
-          ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}${act !== undefined && html`<td></td>`}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.slice(0, DRAWN).map(
-          (row, i) =>
-            html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
-              ${row.map((text, j) => html`<td key=${j}>${plain(text)}</td>`)}${
-                act !== undefined &&
-                html`<td>
-                  <button
-                    type="button"
-                    aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
-                    aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
-                    onClick=${() => {
-                      act.onRow(i);
-                    }}
-                  >
-                    ${act.text}
-                  </button>
-                </td>`
-              }
-            </tr>`,
-        )}
-      </tbody>
-    </table>
+    <div class="scrolled-table" tabindex="0" role="region" aria-label=${`Table of ${name}`}>
+      <table>
+        <thead>
+          <tr>
+            ${heads.map((head) => html`<th scope="col" key=${head}>${head}</th>`)}${(act ?? tools) !== undefined && html`<td></td>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.slice(0, DRAWN).map(
+            (row, i) =>
+              html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
+                ${row.map((text, j) => html`<td key=${j} class=${kindOf?.(i, j) ?? ''}>${plain(text)}</td>`)}${tools !== undefined && html`<td>${tools(i)}</td>`}${
+                  act !== undefined &&
+                  html`<td>
+                    <button
+                      type="button"
+                      aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
+                      aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
+                      onClick=${() => {
+                        act.onRow(i);
+                      }}
+                    >
+                      ${act.text}
+                    </button>
+                  </td>`
+                }
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
   </div>`;
 }
 

@@ -13,6 +13,8 @@ export interface PolicyState {
   readonly facts: Facts | null;
   /** Null while they are computed. */
   readonly proofs: Proofs | null;
+  /** The digest of the files as they were opened; null while it is computed. */
+  readonly opened: string | null;
   /** Since the files were opened. */
   readonly compared: Compared | null;
   /** Rises with the policy. */
@@ -27,7 +29,7 @@ export interface PolicyState {
 
 interface Known extends Pick<
   PolicyState,
-  'compiled' | 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'
+  'compiled' | 'opened' | 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'
 > {
   /** Which reading `diagnostics` and `proofs` are all about. */
   readonly proved: number;
@@ -35,7 +37,7 @@ interface Known extends Pick<
 
 const NOTHING: Known = {
   ...{ diagnostics: [], facts: null, proofs: null, compared: null, version: 0, fault: null, proved: 0 },
-  compiled: null,
+  ...{ compiled: null, opened: null },
 };
 
 export function usePolicy(script: string, at: number): PolicyState {
@@ -45,6 +47,8 @@ export function usePolicy(script: string, at: number): PolicyState {
   const engine = useMemo(() => startEngine(script, setAnswering), [script]);
   const prover = useRef<{ readonly engine: Engine; isBusy: boolean } | null>(null);
   const reads = useRef(0);
+  /** What was opened, as long as its digest is not known. */
+  const unknown = useRef<readonly TextFile[] | null>(null);
 
   const prove = async (files: readonly TextFile[], own: number): Promise<void> => {
     if (prover.current?.isBusy === true) {
@@ -56,17 +60,31 @@ export function usePolicy(script: string, at: number): PolicyState {
     const answer = await mine.engine.ask({ kind: 'prove', files, at });
     mine.isBusy = false;
     if (own !== reads.current) return;
+    const isOpened = unknown.current === files;
+    if (isOpened) unknown.current = null;
     if (answer.kind === 'proved')
       setKnown((before) => ({
         ...before,
+        ...(isOpened ? { opened: answer.proofs?.snapshot ?? NO_DIGEST } : {}),
         ...{ diagnostics: answer.diagnostics, proved: own },
         // What is shown while the files have mistakes is the last policy that had none.
         proofs: answer.proofs ?? (hasErrors(answer.diagnostics) ? before.proofs : null),
       }));
     else if (answer.kind === 'refused') setKnown((before) => ({ ...before, fault: answer.message }));
+    // An edit came before the digest of what was opened was known.
+    const opened = unknown.current;
+    if (opened === null || isOpened) return;
+    mine.isBusy = true;
+    const late = await mine.engine.ask({ kind: 'prove', files: opened, at });
+    mine.isBusy = false;
+    if (unknown.current !== opened) return;
+    unknown.current = null;
+    const digest = late.kind === 'proved' ? (late.proofs?.snapshot ?? NO_DIGEST) : NO_DIGEST;
+    setKnown((before) => ({ ...before, opened: digest }));
   };
   const read = async (kind: 'open' | 'edit', files: readonly TextFile[]): Promise<void> => {
     const own = (reads.current += 1);
+    if (kind === 'open') unknown.current = files;
     if (kind === 'open') setKnown(({ version }) => ({ ...NOTHING, version }));
     // What is shown first is answered first: a machine with few cores would do both slowly.
     const checked = await engine.ask({ kind, files, at });
@@ -110,6 +128,9 @@ export function usePolicy(script: string, at: number): PolicyState {
     read: (kind, files) => void read(kind, files),
   };
 }
+
+/** Files with mistakes make no snapshot. */
+const NO_DIGEST = 'no snapshot';
 
 function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');

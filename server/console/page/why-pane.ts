@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AnyEdit, Explained, Facts, Proposed, WhyQuestion } from '../worker/protocol.js';
 import type { Holder } from '../../../engine/compiler.js';
-import { grantText } from './causes.js';
+import { grantText } from './grant-text.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
 import { WhoList } from './person-pane.js';

@@ -9,6 +9,7 @@ import {
 } from '../../../engine/compiler.js';
 import { formatIdentity, type Instant, instantOf } from '../../../engine/index.js';
 import { aboutName } from '../../authoring/about.js';
+import { indexPolicy } from '../../authoring/policy-index.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
 import { type Ground, makePicture, type Picture } from '../map/picture.js';
@@ -117,7 +118,7 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'complete')
       return {
         kind: 'choices',
-        choices: choicesAt({ names: names(), opened: now === null || now.set === null ? null : now }, ask),
+        choices: choicesAt({ names: names(), set: now?.set ?? null }, ask),
       };
     if (ask.kind === 'open-snapshot') return readSnapshot(ask);
     if (now === null) return refused('the files have mistakes: correct them first');
@@ -126,7 +127,7 @@ export function makeDesk(onProgress: Progress): Desk {
         const at = ask.view.at === null ? null : instantOf(ask.view.at);
         const picture = makePicture(ground(ask.subject, now), ask.view, at);
         pictures.set(ask.subject, { picture, at });
-        return { kind: 'size', size: { lines: picture.lines, columns: picture.columns } };
+        return { kind: 'size', size: picture.size };
       }
       case 'frame':
       case 'cell':
@@ -150,7 +151,7 @@ export function makeDesk(onProgress: Progress): Desk {
         const name = nameAt(names().get(ask.file) ?? [], ask.place);
         return {
           kind: 'said',
-          said: name === null || now.set === null ? null : aboutName(now, name, instantOf(ask.at)),
+          said: name === null || now.set === null ? null : aboutName(indexPolicy(now.set), name, instantOf(ask.at)),
         };
       }
       case 'edits':

@@ -17,7 +17,7 @@ import type {
 import type { ScopeName } from '../../../engine/index.js';
 import type { SaidLine } from '../../authoring/about.js';
 import type { Choice, Typing } from '../../authoring/complete.js';
-import type { CellCount, Frame, Shown, View } from '../map/picture.js';
+import type { CellCount, Frame, Shown, Size, View } from '../map/picture.js';
 
 export interface TextFile {
   readonly path: string;
@@ -119,11 +119,6 @@ export interface Proofs {
 export interface Checked {
   readonly diagnostics: readonly Diagnostic[];
   readonly facts: Facts | null;
-}
-
-export interface Size {
-  readonly lines: number;
-  readonly columns: number;
 }
 
 export interface CellDetail extends CellCount {
