@@ -16,13 +16,7 @@ import { makeIdSource } from '../../../server/lib/ports.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries += 1) {
-    if (tries > 200) throw new Error(`not so after a while: ${isSo.toString()}`);
-    await sleep(20);
-  }
-}
+import { until } from '../../support/until.js';
 
 /** What the check throws; null if it lets pass. */
 function refusalOf(check: () => void): unknown {

@@ -7,13 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { verifyLogs } from '../../../server/audit/verify.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, writerOf } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries += 1) {
-    if (tries > 500) throw new Error('it did not come about');
-    await sleep(5);
-  }
-}
+import { until } from '../../support/until.js';
 
 const seqs = (folder: string): readonly number[] =>
   readLines(folder).map((line) => (JSON.parse(line) as { readonly seq: number }).seq);

@@ -10,8 +10,10 @@ import { migrate } from '../../../server/db/migrate.js';
 import { sql } from '../../../server/db/sql.js';
 import { policyOf } from '../../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { times } from '../../support/test-runs.js';
 
 const LAG = 4_000;
+const WRITES = times({ usual: 120, deep: 1_000 });
 const OWNER = { actorId: 'ada', families: FAMILIES, namespace: ROOT };
 const ADA = { provider: 'orcid', subject: 'ada' };
 const READ: readonly ScopeName[] = ['resource:read'];
@@ -133,7 +135,7 @@ withPostgres('the feed beside a replica', () => {
       }
     })();
     const write = (async (): Promise<void> => {
-      for (let i = 0; i < 300; i += 1) {
+      for (let i = 0; i < WRITES; i += 1) {
         written.push(await create(i % 3 === 0 ? '/b/' : '/a/'));
         await sleep(40);
       }
