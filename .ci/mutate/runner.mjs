@@ -87,7 +87,8 @@ class FileRunner {
       await import(`${pathToFileURL(join(process.cwd(), file))}?file=${this.#runs}`);
       const { testResults, unhandledErrors } = await circus.run();
       if (!testResults.some(({ status }) => status === 'done')) return 'no test ran';
-      return [...unhandledErrors, ...testResults.flatMap((test) => test.errors)][0];
+      // What fails before the tests is the cause of what fails after them.
+      return [...testResults.flatMap((test) => test.errors), ...unhandledErrors][0];
     } catch (error) {
       return String(error);
     } finally {
