@@ -49,7 +49,7 @@ function sources(shard) {
 
 async function mutate(shard, file) {
   const compiled = `dist/${file.replace(/\.ts$/, '.js')}`;
-  Object.assign(process.env, { MUTATE_SHARD: shard, MUTATE_FILE: compiled });
+  Object.assign(process.env, { MUTATE_ROOT: ROOT, MUTATE_SHARD: shard, MUTATE_FILE: compiled });
   forgetTimeouts(report(file));
   const stryker = new Stryker({
     mutate: [compiled],
