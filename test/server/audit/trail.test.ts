@@ -287,7 +287,7 @@ describeOnStores('the trail', (store) => {
       trail.checkQueries();
     }).not.toThrow();
     full = false;
-    for (let tries = 0; trail.at().head.seq < 10_000 && tries < 200; tries += 1) await sleep(20);
+    await until(() => trail.at().head.seq >= 10_000);
     trail.record({ ...PARTS, ...AT });
     await closeAll();
     const last = readLines(folder)

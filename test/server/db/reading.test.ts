@@ -66,7 +66,8 @@ describeOnStores('statements of requests', (store) => {
       leaving.abort(new Error('gone'));
       const begun = performance.now();
       expect(await slow).toMatchObject({ message: 'gone' });
-      expect(performance.now() - begun).toBeLessThan(1_500);
+      // A third of what it would have slept.
+      expect(performance.now() - begun).toBeLessThan(10_000);
     });
     await asked;
     for (let times = 0; times < 10; times += 1) {

@@ -8,19 +8,16 @@ import pg from 'pg';
 import {
   type Actor,
   ALL_SCOPES,
-  canonicalize,
   carriedNames,
-  decide,
   formatIdentity,
   formatInstant,
   type Instant,
-  isScopeName,
-  type NamespacePath,
   type Policy,
   vocabularyOf,
 } from '../../../engine/index.js';
 import { policyRows } from '../../../engine/compiler.js';
 import { rlsScript, type RlsOptions } from '../../../server/export/rls-script.js';
+import { mayIn } from '../../support/exported-decisions.js';
 import { generousWorld, question } from '../../support/generous-worlds.js';
 import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { runSql } from '../../support/postgres.js';
@@ -91,21 +88,6 @@ const STORED = [
     'a',
   ]),
 ];
-
-const canonical = (text: string): boolean => {
-  const result = canonicalize(text);
-  return result.ok && result.path === text;
-};
-
-function mayIn(policy: Policy, actor: Actor, at: Instant): (scope: string, path: string) => boolean {
-  return (scope, path) => {
-    if (!canonical(path) || !isScopeName(scope)) return false;
-    const target = path as NamespacePath;
-    return (
-      decide(policy, { actor, request: { kind: 'access', scope, context: target, target }, at }).decision === 'allow'
-    );
-  };
-}
 
 const RUNS = testRuns({ usual: 4, deep: 24 });
 
