@@ -41,6 +41,7 @@ export const SHARDS = {
       'engine/below',
       'engine/snapshot',
       'engine/snapshot-fields',
+      'engine/checks-form',
       'engine/snapshot-checks',
       'engine/snapshot-windows',
       'engine/snapshot-digests',

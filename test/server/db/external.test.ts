@@ -154,7 +154,7 @@ if (findPostgres() === null) {
         await narrow.knex.raw('select 1');
       });
       await new Promise((resolve) => setImmediate(resolve));
-      const error = await Promise.race([sleeper, failure(Promise.resolve(narrow.knex.raw('select 1')))]);
+      const error = await Promise.race([first, failure(Promise.resolve(narrow.knex.raw('select 1')))]);
       expect(error).toMatchObject({ code: 'store.busy' });
       await Promise.all([first, ...waiting]);
       await narrow.close();

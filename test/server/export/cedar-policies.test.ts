@@ -68,7 +68,7 @@ function requestOf({ entities }: CedarFiles, asked: Omit<Asked, 'allowed'>): Ced
   };
 }
 
-const RUNS = testRuns({ usual: 2, deep: 10 });
+const RUNS = testRuns({ usual: 3, deep: 16 });
 
 it('decides as the engine does: thousands of decisions, on generated policies', () => {
   let allowed = 0;
@@ -93,7 +93,7 @@ it('decides as the engine does: thousands of decisions, on generated policies', 
     }),
     RUNS,
   );
-  expect(asked).toBeGreaterThan(1_000 * RUNS.numRuns);
+  expect(asked).toBeGreaterThan(500 * RUNS.numRuns);
   expect(allowed).toBeGreaterThan(asked / 50);
   expect(allowed).toBeLessThan(asked / 2);
 });
