@@ -38,6 +38,7 @@ export const SHARDS = {
   'engine/snapshot': {
     tests: [
       'engine/snapshot-canonical',
+      'engine/snapshot-refusals',
       'engine/below',
       'engine/snapshot',
       'engine/snapshot-fields',

@@ -44,7 +44,9 @@ describe('canonical JSON', () => {
   });
 
   it('takes what is nested as deeply as it may be', () => {
-    expect(snapshotJson({ value: nested((inner) => [inner], 31) })).toBe(`{"value":${'['.repeat(31)}0${']'.repeat(31)}}`);
+    expect(snapshotJson({ value: nested((inner) => [inner], 31) })).toBe(
+      `{"value":${'['.repeat(31)}0${']'.repeat(31)}}`,
+    );
     expect(snapshotJson({ a: nested((inner) => ({ a: inner }), 31) })).toBe(`${'{"a":'.repeat(32)}0${'}'.repeat(32)}`);
   });
 

@@ -166,13 +166,19 @@ export const addFile =
     writeFile(join(to, 'policies', path), text);
 
 /** Runs the steps as a runner does: one after the other; once one has failed, only those that always run. */
-export async function runSteps(cwd: string, { comments = '', gates = '', some = steps, hasNpx = false }: Running = {}): Promise<Ran> {
+export async function runSteps(
+  cwd: string,
+  { comments = '', gates = '', some = steps, hasNpx = false }: Running = {},
+): Promise<Ran> {
   const [summary, called, temp] = [`${cwd}.summary`, `${cwd}.gh`, `${cwd}.temp`];
   await writeFile(summary, '');
   await writeFile(`${cwd}.comments`, comments);
   await mkdir(temp);
   const base = {
-    ...{ PATH: [...(hasNpx ? [] : [join(folder, 'npx')]), join(folder, 'bin'), process.env['PATH'] ?? ''].join(':'), npm_config_offline: 'true' },
+    ...{
+      PATH: [...(hasNpx ? [] : [join(folder, 'npx')]), join(folder, 'bin'), process.env['PATH'] ?? ''].join(':'),
+      npm_config_offline: 'true',
+    },
     ...{ HOME: folder, GITHUB_ACTION_PATH: fromRoot('deploy/ci'), GITHUB_STEP_SUMMARY: summary },
     ...{ GH_CALLED: called, GH_COMMENTS: `${cwd}.comments` },
   };

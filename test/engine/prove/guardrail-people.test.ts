@@ -333,7 +333,7 @@ describe('atLeast and atMost', () => {
       if (chosen.kind === 'atLeast') expect(violation.repair).toEqual([]);
       else expectMinimalRepair(set, violation, (other) => brokenPlaces(other, chosen).length > 0);
     });
-    fc.assert(property, testRuns({ usual: 120, deep: 1_000 }));
+    fc.assert(property, testRuns({ usual: 250, deep: 1_000 }));
     const often = kind === 'atMost' ? seen : { ...seen, narrowed: 9 };
     expect([often, isOften(often)]).toEqual([often, true]);
   });

@@ -142,7 +142,8 @@ describeOnStores('what others announce, when whoever owns the store leaves', (st
     const owner = await store.open();
     const other = await openDatabase(owner.config);
     const heard: (string | null)[] = [];
-    const untilHeard = (count: number): Promise<void> => until(() => heard.length >= count, `${String(count)} that are heard`);
+    const untilHeard = (count: number): Promise<void> =>
+      until(() => heard.length >= count, `${String(count)} that are heard`);
     await other.listen('swaps', (payload) => heard.push(payload));
     await owner.database.knex.raw("SELECT pg_notify('swaps', 'one')");
     await untilHeard(2);

@@ -12,11 +12,7 @@ const LAG = 1_000;
 const withPostgres = findPostgres() === null ? describe.skip : describe;
 
 withPostgres('reads from a replica', () => {
-  const replicated = useReplicated(
-    LAG,
-    'CREATE TABLE ticks (at double precision)',
-    'INSERT INTO ticks VALUES (0)',
-  );
+  const replicated = useReplicated(LAG, 'CREATE TABLE ticks (at double precision)', 'INSERT INTO ticks VALUES (0)');
   let primary: TestPostgres;
   let replica: TestPostgres;
   let db: Database;

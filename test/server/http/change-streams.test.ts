@@ -5,7 +5,15 @@ import { instantOf } from '../../../engine/index.js';
 import { revokeKey } from '../../../server/auth/api-keys.js';
 import { STREAM_LIMITS } from '../../../server/limits/changes.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
-import { call, callAdmin, openGateway, openSocket, policyOf, readToEnd, type TestGateway } from '../../support/gateway.js';
+import {
+  call,
+  callAdmin,
+  openGateway,
+  openSocket,
+  policyOf,
+  readToEnd,
+  type TestGateway,
+} from '../../support/gateway.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
 import { type EventStreamClient, openStream, type StreamEvent } from '../../support/event-stream.js';
 

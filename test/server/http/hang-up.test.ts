@@ -33,7 +33,8 @@ const postgres = testStores().find(({ name }) => name === 'postgres');
       );
       return rows[0]?.n ?? 0;
     };
-    const untilWaiting = (count: number): Promise<void> => until(async () => (await waiting()) === count, `${String(count)} that wait`);
+    const untilWaiting = (count: number): Promise<void> =>
+      until(async () => (await waiting()) === count, `${String(count)} that wait`);
     const socket = await openSocket(open.port);
     socket.write(queryOf(text));
     await untilWaiting(1);
