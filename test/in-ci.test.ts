@@ -34,14 +34,14 @@ const breakIt: Change = addFile('grants/visit.yaml', WRONG);
 const addGrant: Change = addFile('grants/visit.yaml', GRANT);
 
 it('comments the difference that a pull request makes', async () => {
-  const ran = await runSteps(await cloneWith('changes', [addPolicy], [addGrant]));
+  const ran = await runSteps(await cloneWith('changes', [addPolicy], { branch: [addGrant] }));
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('github:a-visitor');
   expect(ran.comment).toBe(`pr comment 7 --body-file FILE\n${MARK}${ran.summary}`);
 });
 
 it('updates the comment that it has made, and makes no other', async () => {
-  const clone = await cloneWith('again', [addPolicy], [addGrant]);
+  const clone = await cloneWith('again', [addPolicy], { branch: [addGrant] });
   const ran = await runSteps(clone, { comments: '4711\n4712\n' });
   expect(ran.failed).toBeNull();
   expect(ran.comment).toBe(
@@ -53,7 +53,7 @@ it('cuts a difference that is too long for a comment, at the end of a line', asy
   const [comments] = steps.filter(({ always }) => always);
   const command = `awk 'BEGIN { for (i = 0; i < 3000; i++) print "| a row of the difference, ä |" }' > "$POLICY_REPORT"`;
   const some = comments === undefined ? [] : [{ ...comments, command }, comments];
-  const ran = await runSteps(await cloneWith('long', [], []), { some });
+  const ran = await runSteps(await cloneWith('long', [], { branch: [] }), { some });
   expect(ran.failed).toBeNull();
   expect(ran.comment?.length).toBeGreaterThan(50_000);
   expect(ran.comment?.length).toBeLessThan(65_536);
@@ -61,16 +61,20 @@ it('cuts a difference that is too long for a comment, at the end of a line', asy
 });
 
 it('fails at a gate, and comments what it opens', async () => {
-  const ran = await runSteps(await cloneWith('gate', [addPolicy], [addGrant]), { gates: 'weaker-checks new-access' });
+  const ran = await runSteps(await cloneWith('gate', [addPolicy], { branch: [addGrant] }), {
+    gates: 'weaker-checks new-access',
+  });
   expect(ran.failed).toBe(7);
   expect(ran.comment).toContain('`github:a-visitor`');
-  const same = await runSteps(await cloneWith('same', [addPolicy], [addReadme]), { gates: 'weaker-checks new-access' });
+  const same = await runSteps(await cloneWith('same', [addPolicy], { branch: [addReadme] }), {
+    gates: 'weaker-checks new-access',
+  });
   expect(same.failed).toBeNull();
   expect(same.summary).toContain('0 gained, 0 lost');
 });
 
 it('says that the policy of the base branch is broken, and compares with the last version that was not', async () => {
-  const clone = await cloneWith('repair', [addPolicy], [addGrant], [addReadme, breakIt]);
+  const clone = await cloneWith('repair', [addPolicy], { branch: [addGrant], later: [addReadme, breakIt] });
   const ran = await runSteps(clone);
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('The policy of `origin/main` is not valid:');
@@ -78,9 +82,12 @@ it('says that the policy of the base branch is broken, and compares with the las
   expect(ran.summary).toMatch(/This compares with `[0-9a-f]{40}`, the last version that was\./);
   expect(ran.summary).toContain('github:a-visitor');
   expect(ran.comment).toContain('is not valid');
-  const gated = await runSteps(await cloneWith('gated', [addPolicy], [addGrant], [addReadme, breakIt]), {
-    gates: 'new-access',
-  });
+  const gated = await runSteps(
+    await cloneWith('gated', [addPolicy], { branch: [addGrant], later: [addReadme, breakIt] }),
+    {
+      gates: 'new-access',
+    },
+  );
   expect(gated.failed).toBe(7);
 });
 
@@ -89,22 +96,24 @@ it('stays closed at a gate if no version of the base is valid', async () => {
     await addPolicy(to);
     await breakIt(to);
   };
-  const open = await runSteps(await cloneWith('never', [main], [addGrant]));
+  const open = await runSteps(await cloneWith('never', [main], { branch: [addGrant] }));
   expect(open.failed).toBeNull();
   expect(open.summary).toContain('No version before it is valid, so there is nothing to compare with.');
-  expect((await runSteps(await cloneWith('never-gated', [main], [addGrant]), { gates: 'new-access' })).failed).toBe(7);
+  expect(
+    (await runSteps(await cloneWith('never-gated', [main], { branch: [addGrant] }), { gates: 'new-access' })).failed,
+  ).toBe(7);
 });
 
 it('says that all access of a first policy is new, and stays closed at a gate for that', async () => {
   const summary = 'This adds the first policy: all access in it is new.\n';
   const first = async (gates: string): Promise<Ran> =>
-    runSteps(await cloneWith(`first-${gates}`, [], [addPolicy]), { gates });
+    runSteps(await cloneWith(`first-${gates}`, [], { branch: [addPolicy] }), { gates });
   expect(await first('weaker-checks')).toMatchObject({ failed: null, summary });
   expect(await first('new-access')).toMatchObject({ failed: 7, summary });
 });
 
 it('does not take a base that git cannot read for one without a policy', async () => {
-  const torn = await cloneWith('torn', [addPolicy], [addGrant]);
+  const torn = await cloneWith('torn', [addPolicy], { branch: [addGrant] });
   const { stdout: tree } = await git(torn, 'rev-parse', 'origin/main^{tree}');
   await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
   const ran = await runSteps(torn);
@@ -112,7 +121,7 @@ it('does not take a base that git cannot read for one without a policy', async (
 });
 
 it('fails at a mistake, with an annotation at its path from the root of the repository, and comments it', async () => {
-  const ran = await runSteps(await cloneWith('mistake', [addPolicy], [breakIt]));
+  const ran = await runSteps(await cloneWith('mistake', [addPolicy], { branch: [breakIt] }));
   expect(ran.failed).toBe(3);
   expect(ran.stdout).toMatch(/^::error file=policies\/grants\/visit\.yaml,line=5,/m);
   expect(ran.comment).toContain('This policy is not valid, so there is nothing to compare:');
@@ -120,12 +129,12 @@ it('fails at a mistake, with an annotation at its path from the root of the repo
 });
 
 it('fails at a gate that there is not, and at a base that is not in the checkout', async () => {
-  const ran = await runSteps(await cloneWith('unknown', [addPolicy], [addGrant]), { gates: 'new-acess' });
+  const ran = await runSteps(await cloneWith('unknown', [addPolicy], { branch: [addGrant] }), { gates: 'new-acess' });
   expect([ran.failed, ran.summary]).toEqual([
     2,
     'there is no gate `new-acess`; there are new-access and weaker-checks\n',
   ]);
-  const shallow = await cloneWith('shallow', [addPolicy], [addGrant]);
+  const shallow = await cloneWith('shallow', [addPolicy], { branch: [addGrant] });
   await git(shallow, 'update-ref', '-d', 'refs/remotes/origin/main');
   const lost = await runSteps(shallow);
   expect([lost.failed, lost.summary]).toEqual([
@@ -147,7 +156,7 @@ it('does the same as a component of GitLab', async () => {
   });
   expect(filled).not.toContain('$[[');
   const job = (JSON.parse(filled) as Readonly<Record<string, Component>>)['policy'];
-  const cwd = await cloneWith('gitlab', [addPolicy], [addGrant]);
+  const cwd = await cloneWith('gitlab', [addPolicy], { branch: [addGrant] });
   await mkdir(join(cwd, 'node_modules', 'bailiwick'));
   await symlink(fromRoot('deploy'), join(cwd, 'node_modules', 'bailiwick', 'deploy'));
   const env = { ...job?.variables, POLICY_BASE: 'origin/main' };
@@ -169,7 +178,7 @@ interface Component {
 
 it('has the hooks of pre-commit find what they are about', async () => {
   const hooks = parse(await readFile(fromRoot('.pre-commit-hooks.yaml'), 'utf8')) as readonly Hook[];
-  const cwd = await cloneWith('hooks', [addPolicy], [addReadme]);
+  const cwd = await cloneWith('hooks', [addPolicy], { branch: [addReadme] });
   const run = async ({ entry, args }: Hook): Promise<number | null> =>
     (await runSteps(cwd, { some: [{ command: [entry, ...args].join(' '), env: {}, always: false }] })).failed;
   const statuses = async (): Promise<unknown> => {
@@ -219,9 +228,12 @@ const runs: Change = addFile('grants/visit.yaml', crewGrant('[resource:read, pro
 const reads: Change = addFile('grants/visit.yaml', crewGrant('[resource:read]'));
 
 it('stops a queue whose changes open something together, and says what', async () => {
-  const ran = await runSteps(await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'), {
-    some: queueSteps,
-  });
+  const ran = await runSteps(
+    await queueWith('queue', [addPolicy, crew, reads], { changes: [[joins], [runs]], how: '--no-ff' }),
+    {
+      some: queueSteps,
+    },
+  );
   expect(ran.failed).toBe(7);
   expect(ran.summary).toContain('that no reviewed change opened by itself');
   expect(ran.summary).toMatch(/^\| ! \| `github:b-visitor` \| `process-run:read` \| `\/beamlines\/amx` /m);
@@ -232,15 +244,18 @@ it('lets a queue pass whose changes open what each of them opens', async () => {
     'grants/other.yaml',
     GRANT.replace('visitor-reads', 'other-reads').replace('resource:read', 'process-run:read'),
   );
-  const queue = await queueWith('apart', [addPolicy, crew, reads], [[joins], [other]], '--no-ff');
+  const queue = await queueWith('apart', [addPolicy, crew, reads], { changes: [[joins], [other]], how: '--no-ff' });
   const ran = await runSteps(queue, { some: queueSteps });
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('the merge opens nothing that a reviewed change did not open by itself');
 });
 
 it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
-  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), {
-    some: queueSteps,
-  });
+  const ran = await runSteps(
+    await queueWith('squash', [addPolicy, crew, reads], { changes: [[joins]], how: '--squash' }),
+    {
+      some: queueSteps,
+    },
+  );
   expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });

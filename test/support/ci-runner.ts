@@ -97,8 +97,7 @@ function stepsOf(written: readonly Written[]): readonly Step[] {
 export async function cloneWith(
   name: string,
   main: readonly Change[],
-  branch: readonly Change[],
-  later: readonly Change[] = [],
+  { branch, later = [] }: { readonly branch: readonly Change[]; readonly later?: readonly Change[] },
 ): Promise<string> {
   const origin = await originWith(name, main);
   for (const change of later) await commit(origin, [change]);
@@ -111,8 +110,7 @@ export async function cloneWith(
 export async function queueWith(
   name: string,
   main: readonly Change[],
-  changes: readonly (readonly Change[])[],
-  how: '--no-ff' | '--squash',
+  { changes, how }: { readonly changes: readonly (readonly Change[])[]; readonly how: '--no-ff' | '--squash' },
 ): Promise<string> {
   const origin = await originWith(name, main);
   for (const [i, change] of changes.entries()) {
