@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
+.PHONY: help node setup build run test test-deep test-busy test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ test-deep: build ## the suite with every property at full count, from a seed by 
 	@mkdir -p .run
 	@echo "again: make test-deep BAILIWICK_TEST_SEED=$$BAILIWICK_TEST_SEED"
 	$(JEST) --json --outputFile=.run/jest-deep.json $(ARGS)
+
+test-busy: build ## `make test` three times beside twice as many busy loops as cores (ARGS="1 pattern" for one run of a part)
+	@.ci/busy.sh $(ARGS)
 
 test-nodes: build ## `make run` and a short suite on other lines of Node, installed from npm into .run/
 	@node .ci/nodes.mjs

@@ -1,212 +1,23 @@
-// Runs the action and the component of deploy/ci, and the workflow of docs/in-ci.md for queues: their steps, in a clone of a real
-// repository, as a runner would.
-// Stand-ins replace what a runner provides: the checkout is a clone, `npm ci` finds bailiwick installed, and `gh` notes
-// what it was asked.
-import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// The action and the component of deploy/ci, and the workflow of docs/in-ci.md for queues, do what they say, in clones of real repositories.
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
+import {
+  addFile,
+  addPolicy,
+  addReadme,
+  type Change,
+  cloneWith,
+  git,
+  queueSteps,
+  queueWith,
+  type Ran,
+  runSteps,
+  steps,
+  writtenIn,
+} from './support/ci-runner.js';
 import { fromRoot } from './support/root.js';
-
-interface Step {
-  readonly command: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Whether it runs if a step before has failed. */
-  readonly always: boolean;
-}
-
-/** A step as it stands in a workflow or an action. */
-interface Written {
-  readonly if?: string;
-  readonly run?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-interface Ran {
-  /** The status of the step that failed first, if one did. */
-  readonly failed: number | null;
-  readonly stdout: string;
-  readonly summary: string;
-  /** The arguments of `gh`, and the file that it was given. */
-  readonly comment: string | null;
-}
-
-/** Has the comments that a file lists, and notes what is written. `--jq` is jq's own work, done here by the file. */
-const GH = `#!/bin/sh
-for last in "$@"; do :; done
-case "$*" in
-  "api repos/labs/policy/issues/7/comments --paginate --jq "*'.user.type == "Bot"'*) cat "$GH_COMMENTS" 2>/dev/null || true ;;
-  *) { echo "$*" | sed "s,\\(@\\|file \\)/[^ ]*,\\1FILE,"; cat "/\${last#*/}"; } > "$GH_CALLED" ;;
-esac
-`;
-
-const EXPRESSIONS: ReadonlyMap<string, string> = new Map([
-  ['${{ inputs.policy }}', 'policies'],
-  ['${{ inputs.base }}', 'origin/main'],
-  ['${{ inputs.command }}', 'npx --no-install bailiwick'],
-  ['${{ github.event.merge_group.base_sha }}', 'origin/main'],
-  ['${{ github.event.number }}', '7'],
-  ['${{ github.token }}', 'no-token'],
-  ['${{ github.repository }}', 'labs/policy'],
-]);
-const OWN_BRANCH =
-  "${{ !cancelled() && inputs.comment == 'true' && github.event.pull_request.head.repo.full_name == github.repository }}";
-
-let folder: string;
-let steps: readonly Step[];
-let queueSteps: readonly Step[];
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bailiwick-ci-'));
-  const action = parse(await readFile(fromRoot('deploy/ci/action.yml'), 'utf8')) as {
-    readonly runs: { readonly using: string; readonly steps: readonly Written[] };
-  };
-  expect(action.runs.using).toBe('composite');
-  steps = stepsOf(action.runs.steps);
-  queueSteps = stepsOf(await writtenIn('merge'));
-  await mkdir(join(folder, 'bin'));
-  await writeFile(join(folder, 'bin', 'npm'), '#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ]\n');
-  await writeFile(join(folder, 'bin', 'gh'), GH);
-  for (const name of ['npm', 'gh']) await chmod(join(folder, 'bin', name), 0o755);
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** The steps of the workflow of docs/in-ci.md that has this job. */
-async function writtenIn(job: string): Promise<readonly Written[]> {
-  const page = await readFile(fromRoot('docs/in-ci.md'), 'utf8');
-  const files = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), ([, text = '']) => parse(text) as Workflow);
-  return files.find(({ jobs = {} }) => job in jobs)?.jobs?.[job]?.steps ?? [];
-}
-
-interface Workflow {
-  readonly jobs?: Readonly<Record<string, { readonly steps: readonly (Written & { readonly uses?: string })[] }>>;
-}
-
-function stepsOf(written: readonly Written[]): readonly Step[] {
-  return written.flatMap(({ run, env = {}, if: condition }) => {
-    if (run === undefined) return [];
-    if (condition !== undefined) expect(condition).toBe(OWN_BRANCH);
-    return [{ command: run, env, always: condition !== undefined }];
-  });
-}
-
-/** A repository with this commit on `main`, a change on a branch, and a clone of it with the branch checked out. */
-async function cloneWith(
-  name: string,
-  main: readonly Change[],
-  branch: readonly Change[],
-  later: readonly Change[] = [],
-): Promise<string> {
-  const origin = await originWith(name, main);
-  for (const change of later) await commit(origin, [change]);
-  await git(origin, 'checkout', '--quiet', '-b', 'change');
-  await commit(origin, branch);
-  return cloneOf(name, origin);
-}
-
-/** The same of a queue, in which each of some changes was made on a branch of its own, and then merged into one. */
-async function queueWith(
-  name: string,
-  main: readonly Change[],
-  changes: readonly (readonly Change[])[],
-  how: '--no-ff' | '--squash',
-): Promise<string> {
-  const origin = await originWith(name, main);
-  for (const [i, change] of changes.entries()) {
-    await git(origin, 'checkout', '--quiet', '-b', `pr-${String(i)}`, 'main');
-    await commit(origin, change);
-  }
-  await git(origin, 'checkout', '--quiet', '-b', 'queue', 'main');
-  for (const i of changes.keys()) {
-    await git(origin, 'merge', '--quiet', how, ...(how === '--no-ff' ? ['--no-edit'] : []), `pr-${String(i)}`);
-    if (how === '--squash') await commit(origin, []);
-  }
-  return cloneOf(name, origin);
-}
-
-const git = (cwd: string, ...args: readonly string[]): Promise<{ readonly stdout: string }> =>
-  promisify(execFile)('git', ['-c', 'user.name=ci', '-c', 'user.email=ci@example.org', ...args], { cwd });
-
-async function commit(origin: string, changes: readonly Change[]): Promise<void> {
-  for (const change of changes) await change(origin);
-  await git(origin, 'add', '--all');
-  await git(origin, 'commit', '--quiet', '--allow-empty', '--message', 'a change');
-}
-
-async function originWith(name: string, main: readonly Change[]): Promise<string> {
-  const origin = join(folder, `${name}-origin`);
-  await mkdir(origin);
-  await git(origin, 'init', '--quiet', '--initial-branch', 'main');
-  await writeFile(join(origin, '.gitignore'), 'node_modules/\n');
-  await commit(origin, main);
-  return origin;
-}
-
-async function cloneOf(name: string, origin: string): Promise<string> {
-  const clone = join(folder, name);
-  await git(folder, 'clone', '--quiet', origin, clone);
-  await mkdir(join(clone, 'node_modules', '.bin'), { recursive: true });
-  const command = join(folder, 'bailiwick');
-  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${fromRoot('dist/server/cli/main.js')}' "$@"\n`);
-  await chmod(command, 0o755);
-  await symlink(command, join(clone, 'node_modules', '.bin', 'bailiwick'));
-  return clone;
-}
-
-type Change = (folder: string) => Promise<unknown>;
-
-const addPolicy: Change = (to) => cp(fromRoot('policies'), join(to, 'policies'), { recursive: true });
-const addReadme: Change = (to) => writeFile(join(to, 'README.md'), 'read me\n');
-const addFile =
-  (path: string, text: string): Change =>
-  (to) =>
-    writeFile(join(to, 'policies', path), text);
-
-/** Runs the steps as a runner does: one after the other; once one has failed, only those that always run. */
-async function runSteps(cwd: string, { comments = '', gates = '', some = steps }: Running = {}): Promise<Ran> {
-  const [summary, called, temp] = [`${cwd}.summary`, `${cwd}.gh`, `${cwd}.temp`];
-  await writeFile(summary, '');
-  await writeFile(`${cwd}.comments`, comments);
-  await mkdir(temp);
-  const base = {
-    ...{ PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`, npm_config_offline: 'true' },
-    ...{ HOME: folder, GITHUB_ACTION_PATH: fromRoot('deploy/ci'), GITHUB_STEP_SUMMARY: summary },
-    ...{ GH_CALLED: called, GH_COMMENTS: `${cwd}.comments` },
-  };
-  const valueOf = (text: string): string => {
-    if (!text.includes('${{')) return text;
-    if (text === '${{ inputs.gates }}') return gates;
-    if (text.startsWith('${{ runner.temp }}/')) return text.replace('${{ runner.temp }}', temp);
-    const value = EXPRESSIONS.get(text);
-    if (value === undefined) throw new Error(`there is an expression that this test does not know: ${text}`);
-    return value;
-  };
-  let stdout = '';
-  let failed: number | null = null;
-  for (const { command, env, always } of some) {
-    if (failed !== null && !always) continue;
-    const own = Object.fromEntries(Object.entries(env).map(([name, text]) => [name, valueOf(text)]));
-    try {
-      stdout += (await promisify(execFile)('bash', ['-e', '-c', command], { cwd, env: { ...base, ...own } })).stdout;
-    } catch (error) {
-      const ended = error as { readonly stdout?: string; readonly code?: number };
-      stdout += ended.stdout ?? '';
-      failed ??= ended.code ?? -1;
-    }
-  }
-  const comment = await readFile(called, 'utf8').catch(() => null);
-  return { failed, stdout, summary: await readFile(summary, 'utf8'), comment };
-}
-
-interface Running {
-  /** The ids of comments that there are. */
-  readonly comments?: string;
-  readonly gates?: string;
-  readonly some?: readonly Step[];
-}
 
 const MARK = '<!-- bailiwick diff policies -->\n';
 const GRANT = `within: /beamlines/amx
@@ -223,14 +34,14 @@ const breakIt: Change = addFile('grants/visit.yaml', WRONG);
 const addGrant: Change = addFile('grants/visit.yaml', GRANT);
 
 it('comments the difference that a pull request makes', async () => {
-  const ran = await runSteps(await cloneWith('changes', [addPolicy], [addGrant]));
+  const ran = await runSteps(await cloneWith('changes', [addPolicy], { branch: [addGrant] }));
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('github:a-visitor');
   expect(ran.comment).toBe(`pr comment 7 --body-file FILE\n${MARK}${ran.summary}`);
 });
 
 it('updates the comment that it has made, and makes no other', async () => {
-  const clone = await cloneWith('again', [addPolicy], [addGrant]);
+  const clone = await cloneWith('again', [addPolicy], { branch: [addGrant] });
   const ran = await runSteps(clone, { comments: '4711\n4712\n' });
   expect(ran.failed).toBeNull();
   expect(ran.comment).toBe(
@@ -242,7 +53,7 @@ it('cuts a difference that is too long for a comment, at the end of a line', asy
   const [comments] = steps.filter(({ always }) => always);
   const command = `awk 'BEGIN { for (i = 0; i < 3000; i++) print "| a row of the difference, ä |" }' > "$POLICY_REPORT"`;
   const some = comments === undefined ? [] : [{ ...comments, command }, comments];
-  const ran = await runSteps(await cloneWith('long', [], []), { some });
+  const ran = await runSteps(await cloneWith('long', [], { branch: [] }), { some });
   expect(ran.failed).toBeNull();
   expect(ran.comment?.length).toBeGreaterThan(50_000);
   expect(ran.comment?.length).toBeLessThan(65_536);
@@ -250,16 +61,20 @@ it('cuts a difference that is too long for a comment, at the end of a line', asy
 });
 
 it('fails at a gate, and comments what it opens', async () => {
-  const ran = await runSteps(await cloneWith('gate', [addPolicy], [addGrant]), { gates: 'weaker-checks new-access' });
+  const ran = await runSteps(await cloneWith('gate', [addPolicy], { branch: [addGrant] }), {
+    gates: 'weaker-checks new-access',
+  });
   expect(ran.failed).toBe(7);
   expect(ran.comment).toContain('`github:a-visitor`');
-  const same = await runSteps(await cloneWith('same', [addPolicy], [addReadme]), { gates: 'weaker-checks new-access' });
+  const same = await runSteps(await cloneWith('same', [addPolicy], { branch: [addReadme] }), {
+    gates: 'weaker-checks new-access',
+  });
   expect(same.failed).toBeNull();
   expect(same.summary).toContain('0 gained, 0 lost');
 });
 
 it('says that the policy of the base branch is broken, and compares with the last version that was not', async () => {
-  const clone = await cloneWith('repair', [addPolicy], [addGrant], [addReadme, breakIt]);
+  const clone = await cloneWith('repair', [addPolicy], { branch: [addGrant], later: [addReadme, breakIt] });
   const ran = await runSteps(clone);
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('The policy of `origin/main` is not valid:');
@@ -267,9 +82,12 @@ it('says that the policy of the base branch is broken, and compares with the las
   expect(ran.summary).toMatch(/This compares with `[0-9a-f]{40}`, the last version that was\./);
   expect(ran.summary).toContain('github:a-visitor');
   expect(ran.comment).toContain('is not valid');
-  const gated = await runSteps(await cloneWith('gated', [addPolicy], [addGrant], [addReadme, breakIt]), {
-    gates: 'new-access',
-  });
+  const gated = await runSteps(
+    await cloneWith('gated', [addPolicy], { branch: [addGrant], later: [addReadme, breakIt] }),
+    {
+      gates: 'new-access',
+    },
+  );
   expect(gated.failed).toBe(7);
 });
 
@@ -278,22 +96,24 @@ it('stays closed at a gate if no version of the base is valid', async () => {
     await addPolicy(to);
     await breakIt(to);
   };
-  const open = await runSteps(await cloneWith('never', [main], [addGrant]));
+  const open = await runSteps(await cloneWith('never', [main], { branch: [addGrant] }));
   expect(open.failed).toBeNull();
   expect(open.summary).toContain('No version before it is valid, so there is nothing to compare with.');
-  expect((await runSteps(await cloneWith('never-gated', [main], [addGrant]), { gates: 'new-access' })).failed).toBe(7);
+  expect(
+    (await runSteps(await cloneWith('never-gated', [main], { branch: [addGrant] }), { gates: 'new-access' })).failed,
+  ).toBe(7);
 });
 
 it('says that all access of a first policy is new, and stays closed at a gate for that', async () => {
   const summary = 'This adds the first policy: all access in it is new.\n';
   const first = async (gates: string): Promise<Ran> =>
-    runSteps(await cloneWith(`first-${gates}`, [], [addPolicy]), { gates });
+    runSteps(await cloneWith(`first-${gates}`, [], { branch: [addPolicy] }), { gates });
   expect(await first('weaker-checks')).toMatchObject({ failed: null, summary });
   expect(await first('new-access')).toMatchObject({ failed: 7, summary });
 });
 
 it('does not take a base that git cannot read for one without a policy', async () => {
-  const torn = await cloneWith('torn', [addPolicy], [addGrant]);
+  const torn = await cloneWith('torn', [addPolicy], { branch: [addGrant] });
   const { stdout: tree } = await git(torn, 'rev-parse', 'origin/main^{tree}');
   await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
   const ran = await runSteps(torn);
@@ -301,7 +121,7 @@ it('does not take a base that git cannot read for one without a policy', async (
 });
 
 it('fails at a mistake, with an annotation at its path from the root of the repository, and comments it', async () => {
-  const ran = await runSteps(await cloneWith('mistake', [addPolicy], [breakIt]));
+  const ran = await runSteps(await cloneWith('mistake', [addPolicy], { branch: [breakIt] }));
   expect(ran.failed).toBe(3);
   expect(ran.stdout).toMatch(/^::error file=policies\/grants\/visit\.yaml,line=5,/m);
   expect(ran.comment).toContain('This policy is not valid, so there is nothing to compare:');
@@ -309,12 +129,12 @@ it('fails at a mistake, with an annotation at its path from the root of the repo
 });
 
 it('fails at a gate that there is not, and at a base that is not in the checkout', async () => {
-  const ran = await runSteps(await cloneWith('unknown', [addPolicy], [addGrant]), { gates: 'new-acess' });
+  const ran = await runSteps(await cloneWith('unknown', [addPolicy], { branch: [addGrant] }), { gates: 'new-acess' });
   expect([ran.failed, ran.summary]).toEqual([
     2,
     'there is no gate `new-acess`; there are new-access and weaker-checks\n',
   ]);
-  const shallow = await cloneWith('shallow', [addPolicy], [addGrant]);
+  const shallow = await cloneWith('shallow', [addPolicy], { branch: [addGrant] });
   await git(shallow, 'update-ref', '-d', 'refs/remotes/origin/main');
   const lost = await runSteps(shallow);
   expect([lost.failed, lost.summary]).toEqual([
@@ -336,12 +156,13 @@ it('does the same as a component of GitLab', async () => {
   });
   expect(filled).not.toContain('$[[');
   const job = (JSON.parse(filled) as Readonly<Record<string, Component>>)['policy'];
-  const cwd = await cloneWith('gitlab', [addPolicy], [addGrant]);
+  const cwd = await cloneWith('gitlab', [addPolicy], { branch: [addGrant] });
   await mkdir(join(cwd, 'node_modules', 'bailiwick'));
   await symlink(fromRoot('deploy'), join(cwd, 'node_modules', 'bailiwick', 'deploy'));
   const env = { ...job?.variables, POLICY_BASE: 'origin/main' };
   expect(job?.variables['POLICY_BASE']).toBe('$CI_MERGE_REQUEST_DIFF_BASE_SHA');
   const ran = await runSteps(cwd, {
+    hasNpx: true,
     some: (job?.script ?? []).map((command) => ({ command, env, always: false })),
   });
   expect(ran.failed).toBe(7);
@@ -357,7 +178,7 @@ interface Component {
 
 it('has the hooks of pre-commit find what they are about', async () => {
   const hooks = parse(await readFile(fromRoot('.pre-commit-hooks.yaml'), 'utf8')) as readonly Hook[];
-  const cwd = await cloneWith('hooks', [addPolicy], [addReadme]);
+  const cwd = await cloneWith('hooks', [addPolicy], { branch: [addReadme] });
   const run = async ({ entry, args }: Hook): Promise<number | null> =>
     (await runSteps(cwd, { some: [{ command: [entry, ...args].join(' '), env: {}, always: false }] })).failed;
   const statuses = async (): Promise<unknown> => {
@@ -407,9 +228,12 @@ const runs: Change = addFile('grants/visit.yaml', crewGrant('[resource:read, pro
 const reads: Change = addFile('grants/visit.yaml', crewGrant('[resource:read]'));
 
 it('stops a queue whose changes open something together, and says what', async () => {
-  const ran = await runSteps(await queueWith('queue', [addPolicy, crew, reads], [[joins], [runs]], '--no-ff'), {
-    some: queueSteps,
-  });
+  const ran = await runSteps(
+    await queueWith('queue', [addPolicy, crew, reads], { changes: [[joins], [runs]], how: '--no-ff' }),
+    {
+      some: queueSteps,
+    },
+  );
   expect(ran.failed).toBe(7);
   expect(ran.summary).toContain('that no reviewed change opened by itself');
   expect(ran.summary).toMatch(/^\| ! \| `github:b-visitor` \| `process-run:read` \| `\/beamlines\/amx` /m);
@@ -420,15 +244,18 @@ it('lets a queue pass whose changes open what each of them opens', async () => {
     'grants/other.yaml',
     GRANT.replace('visitor-reads', 'other-reads').replace('resource:read', 'process-run:read'),
   );
-  const queue = await queueWith('apart', [addPolicy, crew, reads], [[joins], [other]], '--no-ff');
+  const queue = await queueWith('apart', [addPolicy, crew, reads], { changes: [[joins], [other]], how: '--no-ff' });
   const ran = await runSteps(queue, { some: queueSteps });
   expect(ran.failed).toBeNull();
   expect(ran.summary).toContain('the merge opens nothing that a reviewed change did not open by itself');
 });
 
 it('stops a queue that squashes, of which it cannot tell what was reviewed', async () => {
-  const ran = await runSteps(await queueWith('squash', [addPolicy, crew, reads], [[joins]], '--squash'), {
-    some: queueSteps,
-  });
+  const ran = await runSteps(
+    await queueWith('squash', [addPolicy, crew, reads], { changes: [[joins]], how: '--squash' }),
+    {
+      some: queueSteps,
+    },
+  );
   expect([ran.failed === null, ran.summary]).toEqual([false, '']);
 });

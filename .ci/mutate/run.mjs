@@ -1,7 +1,7 @@
 // Changes the compiled code in small ways, one at a time, and tells which changes no test notices (docs/mutation.md):
 //   npm run mutate -- [FOLDER OR FILE...] [--minutes N]
 // Each file has a report of its own in .run/mutate/. A later run goes on from the reports and repeats only what changed.
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ import { SHARDS } from './shards.mjs';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPORTS = '.run/mutate';
 const COLUMNS = ['Killed', 'Timeout', 'Survived', 'NoCoverage', 'Ignored', 'RuntimeError'];
+const NAMED = ['Survived', 'NoCoverage', 'Timeout'];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { minutes: { type: 'string', default: '60' } },
@@ -48,7 +49,8 @@ function sources(shard) {
 
 async function mutate(shard, file) {
   const compiled = `dist/${file.replace(/\.ts$/, '.js')}`;
-  Object.assign(process.env, { MUTATE_SHARD: shard, MUTATE_FILE: compiled });
+  Object.assign(process.env, { MUTATE_ROOT: ROOT, MUTATE_SHARD: shard, MUTATE_FILE: compiled });
+  forgetTimeouts(report(file));
   const stryker = new Stryker({
     mutate: [compiled],
     plugins: [join(ROOT, '.ci/mutate/runner.mjs')],
@@ -60,7 +62,9 @@ async function mutate(shard, file) {
     incrementalFile: report(file),
     ignorePatterns: ['.run', 'bench', 'deploy'],
     tempDirName: `${REPORTS}/sandboxes`,
-    timeoutMS: 10_000,
+    // Of what never ends, a count of passes tells (`hitLimit`). What is timed out has a busy machine in mind.
+    timeoutMS: 30_000,
+    timeoutFactor: 4,
     dryRunTimeoutMinutes: 10,
     reporters: ['progress-append-only'],
     logLevel: 'warn',
@@ -75,17 +79,25 @@ async function mutate(shard, file) {
   }
 }
 
+/** A busy machine may have caused them: each run tries them again. */
+function forgetTimeouts(path) {
+  if (!existsSync(path)) return;
+  const found = JSON.parse(readFileSync(path, 'utf8'));
+  for (const one of Object.values(found.files)) one.mutants = one.mutants.filter(({ status }) => status !== 'Timeout');
+  writeFileSync(path, JSON.stringify(found));
+}
+
 function report(file) {
   return `${REPORTS}/${file.replaceAll('/', '-')}.json`;
 }
 
-/** One line per file, and then each survivor where it is in the compiled file. */
+/** One line per file, and then each that no test noticed, or none in time, where it is in the compiled file. */
 function tell(files = chosen.map(({ file }) => file)) {
   for (const file of files.filter((name) => existsSync(report(name)))) {
     const [found] = Object.values(JSON.parse(readFileSync(report(file), 'utf8')).files);
     const count = (status) => found.mutants.filter((mutant) => mutant.status === status).length;
     console.log(`${file}: ${COLUMNS.map((status) => `${status} ${count(status)}`).join(', ')}`);
-    for (const mutant of found.mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage')) {
+    for (const mutant of found.mutants.filter(({ status }) => NAMED.includes(status))) {
       const line = found.source.split('\n')[mutant.location.start.line - 1].trim();
       console.log(
         `  ${mutant.status} ${mutant.location.start.line}: ${line}\n    -> ${mutant.mutatorName}: ${mutant.replacement}`,

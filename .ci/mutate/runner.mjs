@@ -1,6 +1,7 @@
 // The test runner that Stryker drives: files of tests, as test/support/runtime.ts loads them, in one process that has loaded
 // the product once. A mutant is switched on by a global, so none of them needs a build or a start. A file of tests is one
 // test to Stryker, which then runs only the files that reach a mutant, and ends at the first that fails.
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createRequire, register } from 'node:module';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -67,6 +68,12 @@ class FileRunner {
   async #load() {
     if (this.#loaded) return;
     this.#loaded = true;
+    // Migrated stores to copy, which would be made again in each sandbox.
+    const stores = join(process.env['MUTATE_ROOT'], '.run/stores');
+    if (existsSync(stores) && !existsSync('.run/stores')) {
+      mkdirSync('.run', { recursive: true });
+      symlinkSync(stores, '.run/stores');
+    }
     register(pathToFileURL(join(process.cwd(), 'dist/test/support/module-hooks.js')));
     await import(pathToFileURL(join(process.cwd(), this.#mutated)));
   }
@@ -75,7 +82,7 @@ class FileRunner {
   async #run(file) {
     this.#runs += 1;
     circus.resetState();
-    Object.assign(circus.getState(), { parentProcess: process, testTimeout: 60_000 });
+    Object.assign(circus.getState(), { parentProcess: process, testTimeout: 600_000 });
     Object.assign(globalThis, { [GLOBALS]: { ...circus.default, expect: jestExpect } });
     let failed = false;
     const endEarly = (event) => {
@@ -87,7 +94,8 @@ class FileRunner {
       await import(`${pathToFileURL(join(process.cwd(), file))}?file=${this.#runs}`);
       const { testResults, unhandledErrors } = await circus.run();
       if (!testResults.some(({ status }) => status === 'done')) return 'no test ran';
-      return [...unhandledErrors, ...testResults.flatMap((test) => test.errors)][0];
+      // What fails before the tests is the cause of what fails after them.
+      return [...testResults.flatMap((test) => test.errors), ...unhandledErrors][0];
     } catch (error) {
       return String(error);
     } finally {

@@ -15,6 +15,8 @@ export const SHARDS = {
   'engine/table': { tests: [...DECISIONS, 'engine/table-hashes', 'engine/first-instant'] },
   'server/auth': {
     tests: [
+      'server/auth/admin-actor',
+      'server/auth/anonymous',
       'server/auth/places',
       'server/auth/key-text',
       'server/auth/request-actor',
@@ -24,15 +26,23 @@ export const SHARDS = {
       'server/auth/issuer-keys',
       'server/auth/introspection',
       'server/auth/certificates',
+      'server/audit/event',
+      'server/http/resolved-actors',
+      'server/auth/key-reader',
       'server/auth/credentials',
+      'cli/keys',
+      'gateway/public-reader',
+      'server/http/admin-listener',
     ],
   },
   'engine/snapshot': {
     tests: [
       'engine/snapshot-canonical',
+      'engine/snapshot-refusals',
       'engine/below',
       'engine/snapshot',
       'engine/snapshot-fields',
+      'engine/checks-form',
       'engine/snapshot-checks',
       'engine/snapshot-windows',
       'engine/snapshot-digests',
@@ -40,9 +50,18 @@ export const SHARDS = {
     ],
   },
   'server/commands': {
-    tests: ['records', 'copies', 'namespaces', 'batches', 'idempotency'].map((name) => `server/commands/${name}`),
+    tests: [
+      ...['records', 'copies', 'moves-and-deletions', 'slots', 'template-words', 'template-changes', 'versions'],
+      ...['unique-names', 'mendable-answers', 'blind-writes', 'namespaces', 'batches', 'idempotency'],
+    ].map((name) => `server/commands/${name}`),
   },
   'server/audit': {
-    tests: ['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log'].map((name) => `server/audit/${name}`),
+    tests: [
+      ...['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log', 'documented'].map(
+        (name) => `server/audit/${name}`,
+      ),
+      ...['audit-query', 'audit-verify', 'audit-archive'].map((name) => `cli/${name}`),
+      ...['replay', 'provenance', 'audit-for-admins'].map((name) => `gateway/${name}`),
+    ],
   },
 };

@@ -210,7 +210,7 @@ describe('the history of a policy', () => {
   });
 
   it('has each cell that came or went at the commit that gave or took it, and the merged commits that did', async () => {
-    await fc.assert(property, { ...testRuns({ usual: 8, deep: 200 }), endOnFailure: true });
+    await fc.assert(property, { ...testRuns({ usual: 4, deep: 200 }), endOnFailure: true });
   }, 300_000);
 
   it('has all commits that compile to a digest, merged ones included', async () => {
@@ -238,7 +238,7 @@ describe('the history of a policy', () => {
           expect([...found].sort()).toEqual(expected.sort());
         }
     });
-    await fc.assert(finds, { ...testRuns({ usual: 3, deep: 30 }), endOnFailure: true });
+    await fc.assert(finds, { ...testRuns({ usual: 2, deep: 30 }), endOnFailure: true });
   }, 300_000);
 });
 

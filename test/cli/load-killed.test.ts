@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, type Database, type DatabaseConfig } from '../../server/db/database.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { type MadeStore, testStores } from '../support/stores.js';
 import { times } from '../support/test-runs.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 function lineOf(index: number): string {
   return JSON.stringify({
@@ -20,10 +20,6 @@ function lineOf(index: number): string {
     createdAt: new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString(),
     ...(index % 20 === 0 ? { archivedAt: '2026-11-01T00:00:00.000Z' } : {}),
   });
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20);
 }
 
 async function recordsIn(db: Database): Promise<number> {

@@ -8,6 +8,7 @@ import { runCli, spawnCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 const POLICY = {
   'policy.yaml': 'bailiwick: 1\nname: serve-test\nproviders:\n  orcid: {}\n',
@@ -27,10 +28,6 @@ function linesOf({ stderr }: Served): readonly Line[] {
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Line);
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20);
 }
 
 const said = (served: Served, msg: string): readonly Line[] => linesOf(served).filter((line) => line['msg'] === msg);

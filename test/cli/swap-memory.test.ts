@@ -18,7 +18,7 @@ import { times } from '../support/test-runs.js';
 const ADA = { provider: 'orcid', subject: 'ada' };
 const LABS = ['/a', '/b'] as const;
 const RECORDS = 3;
-const SWAPS = times({ usual: 15, deep: 1_000 });
+const SWAPS = times({ usual: 12, deep: 1_000 });
 /** What the first requests compile and remember is not what swaps leave behind. */
 const EARLY = Math.ceil(SWAPS / 10);
 const MOST_LEFT = 5;

@@ -3,6 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { snapshotJson } from '../../engine/snapshot/canonical.js';
 import { deepFreeze } from '../../engine/snapshot/decode.js';
 
+/** A number within so many of what `wrap` makes. */
+function nested(wrap: (inner: unknown) => unknown, depth: number): unknown {
+  return depth === 0 ? 0 : wrap(nested(wrap, depth - 1));
+}
+
 describe('canonical JSON', () => {
   class Odd {
     readonly value = 1;
@@ -31,8 +36,22 @@ describe('canonical JSON', () => {
     ['a symbol for a key', { [Symbol('a')]: 1 }],
     ['a toJSON', { toJSON: 1 }],
     ['a cycle', cyclic],
+    ['a list of a class of its own', new (class extends Array<number> {})(0)],
+    ['lists that are nested too deeply', nested((inner) => [inner], 32)],
+    ['objects that are nested too deeply', nested((inner) => ({ a: inner }), 32)],
   ])('refuses %s', (_, value) => {
     expect(() => snapshotJson({ value })).toThrow('canonical JSON');
+  });
+
+  it('takes what is nested as deeply as it may be', () => {
+    expect(snapshotJson({ value: nested((inner) => [inner], 31) })).toBe(
+      `{"value":${'['.repeat(31)}0${']'.repeat(31)}}`,
+    );
+    expect(snapshotJson({ a: nested((inner) => ({ a: inner }), 31) })).toBe(`${'{"a":'.repeat(32)}0${'}'.repeat(32)}`);
+  });
+
+  it('takes objects without a prototype', () => {
+    expect(snapshotJson({ value: Object.assign(Object.create(null) as object, { a: 1 }) })).toBe('{"value":{"a":1}}');
   });
 
   it('orders keys by code unit and writes the rest as it is', () => {

@@ -60,7 +60,7 @@ describeOnStores('the shapes of a statement', (store) => {
       ['merge in two phases', 0],
       ['merge with a window', 0],
     ]);
-    const runs = testRuns({ usual: 12, deep: 30 });
+    const runs = testRuns({ usual: 6, deep: 30 });
     // Pages of several hundred roots take long, on the embedded engine most.
     const every = times({ usual: store.name === 'postgres' ? 2 : 4, deep: 1 });
     const told = stopwatch(`agreement of shapes on ${store.name}`, runs);

@@ -148,7 +148,7 @@ describeOnStores('who follows the feed', (store) => {
     );
 
   it('and applies it holds what queries show', async () => {
-    const runs = testRuns({ usual: 4, deep: 60 });
+    const runs = testRuns({ usual: 3, deep: 60 });
     const report = stopwatch(`following the feed on the ${store.name} store`, runs);
     const figures = { items: 0, rights: 0, again: 0, compared: 0 };
     await fc.assert(

@@ -185,7 +185,7 @@ describeOnStores('commands', (store) => {
 
   it('are refused where `decide` denies, as the documents say, and nowhere else', async () => {
     const tally = { askers: 0, commands: 0, allowed: 0, denied: 0, hidden: 0 };
-    const runs = testRuns(many ? { usual: 6, deep: 120 } : { usual: 3, deep: 40 });
+    const runs = testRuns(many ? { usual: 4, deep: 120 } : { usual: 3, deep: 40 });
     const told = stopwatch(`commands on ${store.name}`, runs);
     await fc.assert(
       fc.asyncProperty(scene, async (one) => {
@@ -226,7 +226,7 @@ describeOnStores('commands', (store) => {
 
   it('tell nobody of what they may not read', async () => {
     const tally = { askers: 0, commands: 0, changed: 0 };
-    const runs = testRuns(many ? { usual: 4, deep: 60 } : { usual: 4, deep: 20 });
+    const runs = testRuns(many ? { usual: 3, deep: 60 } : { usual: 3, deep: 20 });
     const told = stopwatch(`non-interference of commands on ${store.name}`, runs);
     const content = fc.constantFrom(...FAMILIES).chain((family) => recordOf(family, PLACES));
     await fc.assert(

@@ -320,7 +320,7 @@ for (const store of testStores()) {
       await prove(
         'at the doors',
         [doors],
-        store.name === 'postgres' ? { usual: 16, deep: 150 } : { usual: 4, deep: 60 },
+        store.name === 'postgres' ? { usual: 10, deep: 150 } : { usual: 3, deep: 60 },
       );
     });
 

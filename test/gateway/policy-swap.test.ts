@@ -17,6 +17,7 @@ import { StoreError } from '../../server/db/failures.js';
 import { STORED_LIMITS } from '../../server/limits/policy.js';
 import { loadDataset } from '../../server/load/load-dataset.js';
 import { call, callAdmin, openGateway, pathOf, type TestGateway } from '../support/gateway.js';
+import { until } from '../support/until.js';
 
 const LABS = 60;
 const NOON = instantOf(Date.parse('2027-01-01T12:00:00Z'));
@@ -224,7 +225,3 @@ describe('a policy that has become too old', () => {
     }
   });
 });
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20);
-}

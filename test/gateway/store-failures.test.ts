@@ -15,6 +15,7 @@ import { findPostgres, runSql, startPostgres, type TestPostgres } from '../suppo
 import { CLI } from '../support/run-cli.js';
 import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 const NO_ADMINS = ['--admin-listen', 'none', '--admin-socket', 'none'];
 const QUERY = { family: 'namespace', namespace: '/', reach: 'subtree' };
@@ -50,14 +51,6 @@ async function askOneByOne(keys: readonly string[]): Promise<readonly Timed[]> {
 
 const outcome = ({ status, json }: Reply): string =>
   status === 200 ? '200' : `${String(status)} ${String(json?.['code'])}`;
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  const limit = performance.now() + 30_000;
-  while (!(await done())) {
-    if (performance.now() > limit) throw new Error('it never came to that');
-    await sleep(20);
-  }
-}
 
 /** No answer tells a client more than the code; none is a fault of ours. */
 function expectProblem(reply: Timed, code: string): void {

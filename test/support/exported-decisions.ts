@@ -1,14 +1,15 @@
 // The same decisions for another engine and for ours: questions about generated policies, as texts that any engine can be given.
 import fc from 'fast-check';
 import {
+  type Actor,
   ALL_SCOPES,
   canonicalize,
   carriedNames,
   decide,
   formatIdentity,
   formatInstant,
+  type Instant,
   isScopeName,
-  type NamespacePath,
   type Policy,
   vocabularyOf,
 } from '../../engine/index.js';
@@ -35,7 +36,7 @@ export interface Asked {
   readonly scope: string;
   readonly namespace: string;
   readonly at: string;
-  /** What the engine decides. A path that is not canonical is nowhere. */
+  /** What the engine decides. */
   readonly allowed: boolean;
 }
 
@@ -45,18 +46,22 @@ export const generatedQuestions: fc.Arbitrary<readonly Question[]> = fc.array(
   { minLength: 5, maxLength: 6 },
 );
 
+/** What the engine decides. A path that is not canonical is nowhere. */
+export function mayIn(policy: Policy, actor: Actor, at: Instant): (scope: string, path: string) => boolean {
+  return (scope, path) => {
+    const target = canonicalize(path);
+    if (!target.ok || target.path !== path || !isScopeName(scope)) return false;
+    const request = { kind: 'access', scope, context: target.path, target: target.path } as const;
+    return decide(policy, { actor, at, request }).decision === 'allow';
+  };
+}
+
 export function askedOf(policy: Policy, { actor, at }: Question, paths: readonly string[]): readonly Asked[] {
   const { credentialScopes, identities, namespaceRestrictions: restrictions } = actor;
   const scopes = credentialScopes === ALL_SCOPES ? null : carriedNames(credentialScopes, policy);
   const who = { identities: identities.map(formatIdentity), scopes, restrictions, at: formatInstant(at) };
+  const may = mayIn(policy, actor, at);
   return [...vocabularyOf(policy).scopes, 'invoice:burn'].flatMap((scope) =>
-    paths.map((namespace) => {
-      const target = canonicalize(namespace);
-      const isAllowed = (path: NamespacePath): boolean =>
-        isScopeName(scope) &&
-        decide(policy, { actor, at, request: { kind: 'access', scope, context: path, target: path } }).decision ===
-          'allow';
-      return { ...who, scope, namespace, allowed: target.ok && target.path === namespace && isAllowed(target.path) };
-    }),
+    paths.map((namespace) => ({ ...who, scope, namespace, allowed: may(scope, namespace) })),
   );
 }

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { readLock } from '../../server/lib/owner-lock.js';
@@ -109,14 +108,6 @@ export const failure = (attempt: Promise<unknown>): Promise<unknown> =>
     () => 'no failure',
     (error: unknown) => error,
   );
-
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 540_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`waited too long for ${what}`);
-    await sleep(10);
-  }
-}
 
 /** Every row that any writer had been told is committed before we look. */
 export async function expectAllThere({ open }: StoreFolder, writers: readonly Writer[]): Promise<number> {

@@ -256,7 +256,7 @@ describe('never and separate', () => {
       expectActors(set, chosen, violation);
       expectMinimalRepair(set, violation, (changed) => brokenCells(changed, chosen).size > 0);
     });
-    fc.assert(property, testRuns({ usual: 400, deep: 3_000 }));
+    fc.assert(property, testRuns({ usual: 200, deep: 3_000 }));
     expect([seen, Math.min(...Object.values(seen)) > 4]).toEqual([seen, true]);
   });
 });

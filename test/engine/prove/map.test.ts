@@ -91,7 +91,7 @@ describe('the map of rights', () => {
           expect(countIn(map.tally(everyone, at), from ?? 0, until ?? 0)).toEqual(sum(part, map.scopes.length));
         }
       }),
-      testRuns({ usual: 60, deep: 400 }),
+      testRuns({ usual: 40, deep: 400 }),
     );
   });
 
@@ -171,7 +171,7 @@ describe('the map of a comparison', () => {
           }
         }
       }),
-      testRuns({ usual: 40, deep: 200 }),
+      testRuns({ usual: 15, deep: 200 }),
     );
   });
 });

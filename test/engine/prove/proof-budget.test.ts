@@ -99,8 +99,8 @@ describe('guardrails', () => {
       const policy = load(set);
       const spent = stopCpu();
       checkGuardrails(set, policy, { ...ENGINE_LIMITS, proofSteps: 10_000_000 });
-      // A fortieth of the steps, in many times what they take.
-      expect({ shape, isSoon: spent() < 5_000 }).toEqual({ shape, isSoon: true });
+      // A fortieth of the steps, in several times what they take on a busy machine.
+      expect({ shape, isSoon: spent() < 15_000 }).toEqual({ shape, isSoon: true });
     }
   });
 

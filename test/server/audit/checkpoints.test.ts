@@ -14,6 +14,7 @@ import { eventOf, LOG, logFiles, readLines, writerOf } from '../../support/audit
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { startWitness, type TestWitness } from '../../support/witness.js';
+import { until } from '../../support/until.js';
 
 const pair = makeKeyPair();
 const key = openPrivatePem(pair.privatePem);
@@ -76,10 +77,6 @@ function sizeOf(note = noteOf()): number {
   for (const line of readLines(folder).slice(0, size)) tree.push(leafHash(line));
   expect(root).toEqual(tree.root());
   return size;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(5);
 }
 
 const messages = (): readonly unknown[] =>

@@ -16,13 +16,7 @@ import { makeIdSource } from '../../../server/lib/ports.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries += 1) {
-    if (tries > 200) throw new Error(`not so after a while: ${isSo.toString()}`);
-    await sleep(20);
-  }
-}
+import { until } from '../../support/until.js';
 
 /** What the check throws; null if it lets pass. */
 function refusalOf(check: () => void): unknown {
@@ -293,7 +287,7 @@ describeOnStores('the trail', (store) => {
       trail.checkQueries();
     }).not.toThrow();
     full = false;
-    for (let tries = 0; trail.at().head.seq < 10_000 && tries < 200; tries += 1) await sleep(20);
+    await until(() => trail.at().head.seq >= 10_000);
     trail.record({ ...PARTS, ...AT });
     await closeAll();
     const last = readLines(folder)

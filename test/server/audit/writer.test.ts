@@ -7,13 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { verifyLogs } from '../../../server/audit/verify.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, writerOf } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries += 1) {
-    if (tries > 500) throw new Error('it did not come about');
-    await sleep(5);
-  }
-}
+import { until } from '../../support/until.js';
 
 const seqs = (folder: string): readonly number[] =>
   readLines(folder).map((line) => (JSON.parse(line) as { readonly seq: number }).seq);
@@ -22,12 +16,16 @@ describe('the writer', () => {
   it('has an event on the disk within a tenth of a second, without being asked', async () => {
     const folder = await makeFolder();
     const writer = writerOf(folder);
-    writer.add(eventOf(1));
-    const begun = performance.now();
-    await until(() => writer.head().seq === 1);
-    // The time of this machine's disk aside, the group waits 25 ms.
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    expect(seqs(folder)).toEqual([1]);
+    const times: number[] = [];
+    for (let seq = 1; seq <= 5; seq += 1) {
+      writer.add(eventOf(seq));
+      const begun = performance.now();
+      await until(() => writer.head().seq === seq);
+      times.push(performance.now() - begun);
+    }
+    // The time of this machine's disk aside, a group waits 25 ms.
+    expect(Math.min(...times)).toBeLessThan(100);
+    expect(seqs(folder)).toEqual([1, 2, 3, 4, 5]);
     await writer.close();
   });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import { type Revocations, RevocationsError, watchRevocations } from '../../../server/auth/revocations.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { until } from '../../support/until.js';
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)];
 const said: string[] = [];
@@ -58,9 +59,7 @@ test('what could not be read for a moment is read again, though the file has not
 
 test('it is looked at without being asked', async () => {
   await writeFile(path, B);
-  const end = Date.now() + 5_000;
-  while (!open.has(B) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(open.has(B)).toBe(true);
+  await until(() => open.has(B));
 });
 
 test.each<[string, (() => Promise<void>) | string]>([

@@ -1,15 +1,14 @@
 // What the statements of the feed read: one plan each, whatever the store knows of its tables, and no more pages of the store than what is
 // visible takes, however much happened elsewhere.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { FAMILIES, type Visible } from '../../../engine/index.js';
 import { changesStatement, headStatement, settledStatement } from '../../../server/changes/change-statement.js';
 import { numberChanges } from '../../../server/changes/number-changes.js';
-import { type Database, openDatabase } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
+import type { Database } from '../../../server/db/database.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
+import { describeLargePostgres } from '../../support/large-postgres.js';
 import { planOf, type Step } from '../../support/query-plans.js';
-import { type OpenedStore, testStores } from '../../support/stores.js';
 import { some } from '../query/asked-pages.js';
 
 const ALL: Visible = { kind: 'all' };
@@ -41,21 +40,10 @@ function readsOf(steps: readonly Step[]): readonly string[] {
 const blocksOf = (steps: readonly Step[]): number =>
   (steps[0]?.node['Shared Hit Blocks'] ?? 0) + (steps[0]?.node['Shared Read Blocks'] ?? 0);
 
-const postgres = testStores().find(({ name }) => name === 'postgres');
-const describePostgres = postgres === undefined ? describe.skip : describe;
-
-describePostgres('the statements of the feed', () => {
-  let opened: OpenedStore;
+describeLargePostgres('the statements of the feed', (open) => {
   let db: Database;
   beforeAll(async () => {
-    if (postgres === undefined) return;
-    opened = await postgres.open();
-    db = await openDatabase({ ...opened.config, statementTimeout: 0 });
-    await migrate(db);
-  });
-  afterAll(async () => {
-    await db.close();
-    await opened.dispose();
+    db = await open();
   });
 
   /** Changes of as many new resources, at `place` of their number. */

@@ -1,17 +1,19 @@
 // The feed beside a replica that lags: whoever does as docs/feed.md says misses nothing, though queries are answered by what the replica has.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ALL_SCOPES, FAMILIES, instantOf, resolveActor, ROOT, type ScopeName } from '../../../engine/index.js';
 import { type ChangeItem, type Changes, type Feed, makeFeed } from '../../../server/changes/feed.js';
 import { type View, viewOf } from '../../../server/changes/view.js';
-import { type Database, openDatabase } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
+import type { Database } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { policyOf } from '../../support/gateway.js';
-import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { findPostgres, runSql, type TestPostgres } from '../../support/postgres.js';
+import { useReplicated } from '../../support/replicated.js';
+import { times } from '../../support/test-runs.js';
 
 const LAG = 4_000;
+const WRITES = times({ usual: 120, deep: 1_000 });
 const OWNER = { actorId: 'ada', families: FAMILIES, namespace: ROOT };
 const ADA = { provider: 'orcid', subject: 'ada' };
 const READ: readonly ScopeName[] = ['resource:read'];
@@ -27,25 +29,13 @@ function viewOn(...namespaces: readonly string[]): View {
 const withPostgres = findPostgres() === null ? describe.skip : describe;
 
 withPostgres('the feed beside a replica', () => {
-  let primary: TestPostgres;
+  const replicated = useReplicated(LAG);
   let replica: TestPostgres;
   let db: Database;
   let feed: Feed;
-  beforeAll(async () => {
-    const started = await startPostgres();
-    if (started === null) throw new Error('there is no account to run PostgreSQL as');
-    primary = started;
-    replica = await primary.startReplica();
-    const admin = await openDatabase({ kind: 'external', url: primary.url });
-    await migrate(admin);
-    await admin.close();
-    db = await openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url], replicaLag: LAG });
+  beforeAll(() => {
+    ({ replica, db } = replicated());
     feed = makeFeed({ db, cursorKey: new Uint8Array(32) });
-  });
-  afterAll(async () => {
-    await db.close();
-    await replica.stop();
-    await primary.stop();
   });
 
   /** What a query finds: on the replica, while that is no older than allowed. */
@@ -133,7 +123,7 @@ withPostgres('the feed beside a replica', () => {
       }
     })();
     const write = (async (): Promise<void> => {
-      for (let i = 0; i < 300; i += 1) {
+      for (let i = 0; i < WRITES; i += 1) {
         written.push(await create(i % 3 === 0 ? '/b/' : '/a/'));
         await sleep(40);
       }

@@ -49,6 +49,8 @@ const OPTIONS: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
   noPropertyAccessFromIndexSignature: true,
   skipLibCheck: false,
+  // What TypeScript itself brings is not ours.
+  skipDefaultLibCheck: true,
   module: ts.ModuleKind.NodeNext,
   target: ts.ScriptTarget.ES2023,
   types: ['node'],

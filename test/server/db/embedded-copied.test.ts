@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { cpSync, rmSync } from 'node:fs';
 import { openDatabase } from '../../../server/db/database.js';
 import { OWNER_LIMITS } from '../../../server/limits/store.js';
-import { until, useStoreFolder } from '../../support/store-processes.js';
+import { useStoreFolder } from '../../support/store-processes.js';
+import { until } from '../../support/until.js';
 
 const store = useStoreFolder();
 

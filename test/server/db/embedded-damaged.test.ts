@@ -14,7 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
-import { expectAllThere, failure, until, useStoreFolder } from '../../support/store-processes.js';
+import { expectAllThere, failure, useStoreFolder } from '../../support/store-processes.js';
+import { until } from '../../support/until.js';
 
 const store = useStoreFolder();
 

@@ -5,7 +5,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { times } from '../../support/test-runs.js';
-import { expectAllThere, until, useStoreFolder } from '../../support/store-processes.js';
+import { expectAllThere, useStoreFolder } from '../../support/store-processes.js';
+import { until } from '../../support/until.js';
 
 const KILLS = times({ usual: 1, deep: 20 });
 /** Milliseconds after which a creation is killed: while the engine makes its files, never, and when they are there. */

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../../server/db/database.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
-import { expectAllThere, failure, type Writer, until, useStoreFolder } from '../../support/store-processes.js';
+import { expectAllThere, failure, type Writer, useStoreFolder } from '../../support/store-processes.js';
+import { until } from '../../support/until.js';
 
 const store = useStoreFolder();
 

@@ -137,10 +137,8 @@ if (findPostgres() === null) {
       const patient = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 0, maxConnections: 1 });
       const sleeper = patient.knex.raw('select pg_sleep(3)').then(() => 'slept');
       await new Promise((resolve) => setTimeout(resolve, 50));
-      const begun = performance.now();
-      const error = await failure(patient.knex.raw('select 1'));
+      const error = await Promise.race([sleeper, failure(patient.knex.raw('select 1'))]);
       expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
-      expect(performance.now() - begun).toBeLessThan(2_500);
       expect(await sleeper).toBe('slept');
       await patient.ping();
       await patient.close();
@@ -149,17 +147,15 @@ if (findPostgres() === null) {
     it('refuses the 65th that would wait, at once', async () => {
       const patient = { ...PATIENT, statementTimeout: 0 };
       const narrow = await openDatabase({ kind: 'external', url: server.url, maxConnections: 1, ...patient });
-      const begun = performance.now();
-      const sleeper = narrow.knex.raw('select pg_sleep(0.6)');
+      const sleeper = narrow.knex.raw('select pg_sleep(2)');
       const first = sleeper.then(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, 50));
       const waiting = Array.from({ length: 64 }, async () => {
         await narrow.knex.raw('select 1');
       });
       await new Promise((resolve) => setImmediate(resolve));
-      const error = await failure(Promise.resolve(narrow.knex.raw('select 1')));
+      const error = await Promise.race([first, failure(Promise.resolve(narrow.knex.raw('select 1')))]);
       expect(error).toMatchObject({ code: 'store.busy' });
-      expect(performance.now() - begun).toBeLessThan(2_000);
       await Promise.all([first, ...waiting]);
       await narrow.close();
     });
@@ -178,10 +174,8 @@ if (findPostgres() === null) {
       const set = { statementTimeout: 5_000, maxConnections: 1, maxVital: 3, acquireTimeout: 1_000 };
       const small = await openDatabase({ kind: 'external', url: server.url, ...set });
       const sleep = sql`select pg_sleep(${2}::float8)`;
-      const begun = performance.now();
       const first = small.read(sleep);
-      expect(await failure(small.read(sleep))).toMatchObject({ code: 'store.busy' });
-      expect(performance.now() - begun).toBeLessThan(2_000);
+      expect(await Promise.race([first, failure(small.read(sleep))])).toMatchObject({ code: 'store.busy' });
       await first;
       const alone = performance.now();
       await small.vital(sleep);
@@ -204,7 +198,8 @@ if (findPostgres() === null) {
       silent.mute();
       const begun = performance.now();
       expect(toStoreProblem(await failure(behind.ping()))).toMatchObject({ code: 'db.timeout' });
-      expect(performance.now() - begun).toBeLessThan(2_500);
+      // Without a limit it would wait for the system, which takes minutes.
+      expect(performance.now() - begun).toBeLessThan(30_000);
       silent.unmute();
       await behind.ping(); // on a new connection
       await behind.close();

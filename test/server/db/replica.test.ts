@@ -1,35 +1,23 @@
 // Reads from a streaming replica: while it is fresh enough, and never otherwise.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
 import { sql } from '../../../server/db/sql.js';
 import { takeDatabase } from '../../support/one-postgres.js';
-import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { findPostgres, runSql, type TestPostgres } from '../../support/postgres.js';
+import { useReplicated } from '../../support/replicated.js';
 
 const LAG = 1_000;
 
 const withPostgres = findPostgres() === null ? describe.skip : describe;
 
 withPostgres('reads from a replica', () => {
+  const replicated = useReplicated(LAG, 'CREATE TABLE ticks (at double precision)', 'INSERT INTO ticks VALUES (0)');
   let primary: TestPostgres;
   let replica: TestPostgres;
   let db: Database;
-  beforeAll(async () => {
-    const started = await startPostgres();
-    if (started === null) throw new Error('there is no account to run PostgreSQL as');
-    primary = started;
-    replica = await primary.startReplica();
-    const admin = await openDatabase({ kind: 'external', url: primary.url });
-    await migrate(admin);
-    await admin.close();
-    await runSql(primary.url, 'CREATE TABLE ticks (at double precision)', 'INSERT INTO ticks VALUES (0)');
-    db = await openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url], replicaLag: LAG });
-  });
-  afterAll(async () => {
-    await db.close();
-    await replica.stop();
-    await primary.stop();
+  beforeAll(() => {
+    ({ primary, replica, db } = replicated());
   });
 
   const isReplica = async (from = db): Promise<boolean> => {

@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../../../server/db/database.js';
 import { rowsOf, sql, type Fragment } from '../../../server/db/sql.js';
 import { describeOnStores } from '../../support/stores.js';
 import { tripsOf } from '../../support/trips.js';
+import { until } from '../../support/until.js';
 
 const put = (n: number, text = 'x'): Fragment => sql`INSERT INTO numbers (n, text) VALUES (${n}::int, ${text}::text)`;
 const echo = (n: number): Fragment => sql`SELECT ${n}::int AS n`;
@@ -254,7 +255,3 @@ describeOnStores('a transaction of a request', (store) => {
     expect(begun).toEqual([]);
   });
 });
-
-async function until(check: () => boolean): Promise<void> {
-  for (let times = 0; times < 500 && !check(); times += 1) await sleep(10);
-}

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { call, callAdmin, openGateway, openSocket, readToEnd, type TestGateway } from '../../support/gateway.js';
+import { until } from '../../support/until.js';
 
 const TOTAL = 12;
 const PER_ADDRESS = 5;
@@ -62,7 +63,7 @@ async function openOnes(clients: readonly Client[]): Promise<number> {
 
 const endAll = async (clients: readonly Client[]): Promise<void> => {
   for (const { socket } of clients) socket.destroy();
-  for (let i = 0; i < 100 && (await gauge('stranger')) + (await gauge('known')) > 0; i += 1) await sleep(20);
+  await until(async () => (await gauge('stranger')) + (await gauge('known')) === 0);
 };
 
 async function metrics(): Promise<string> {

@@ -2,11 +2,11 @@
 // what another actor notices of that, compared with the same requests when nobody is greedy.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { SHARE_LIMITS } from '../../../server/limits/http.js';
 import { call, openGateway, openSocket, type TestGateway } from '../../support/gateway.js';
 import { describeOnStores } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 
 const AT_ONCE = 4;
 const TOO_MANY = 5;
@@ -74,13 +74,12 @@ describeOnStores('a greedy actor beside a modest one', (store) => {
     const told = (start: string): readonly string[] =>
       asked.map(({ answer }) => answer()).filter((answer) => answer.startsWith(`HTTP/1.1 ${start} `));
     if (store.name === 'postgres') {
-      for (let i = 0; i < 500 && told('429').length < TOO_MANY; i += 1) await sleep(10);
-      expect(told('429').length).toBeGreaterThanOrEqual(TOO_MANY);
+      await until(() => told('429').length >= TOO_MANY);
       for (const answer of told('429')) {
         expect(answer).toContain('"code":"limit.rate"');
         expect(answer).toContain(`RateLimit-Policy: "concurrency";q=${String(AT_ONCE)};w=1`);
       }
-      for (let i = 0; i < 500 && (await running()).length < AT_ONCE; i += 1) await sleep(10);
+      await until(async () => (await running()).length >= AT_ONCE);
     }
 
     const before = store.name === 'postgres' ? await running() : [];
@@ -108,8 +107,7 @@ describeOnStores('a greedy actor beside a modest one', (store) => {
 
     for (const { socket } of asked) socket.destroy();
     if (store.name === 'postgres') {
-      for (let i = 0; i < 100 && (await running()).length > 0; i += 1) await sleep(20);
-      expect(await running()).toEqual([]);
+      await until(async () => (await running()).length === 0);
     } else {
       // One is in the engine, and none of the others is begun.
       await db.ping();

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { call, openGateway, openSocket } from '../../support/gateway.js';
 import { testStores } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 
 const BODY = '{"family":"resource","namespace":"/"}';
 
@@ -32,16 +33,14 @@ const postgres = testStores().find(({ name }) => name === 'postgres');
       );
       return rows[0]?.n ?? 0;
     };
-    const until = async (count: number): Promise<void> => {
-      for (let i = 0; i < 100 && (await waiting()) !== count; i += 1) await sleep(10);
-      expect(await waiting()).toBe(count);
-    };
+    const untilWaiting = (count: number): Promise<void> =>
+      until(async () => (await waiting()) === count, `${String(count)} that wait`);
     const socket = await openSocket(open.port);
     socket.write(queryOf(text));
-    await until(1);
+    await untilWaiting(1);
     socket.destroy();
     // Well below the 3 seconds after which every statement ends.
-    await until(0);
+    await untilWaiting(0);
     await sleep(50);
     expect(open.lines).toMatchObject([{ level: 'info', message: 'the client went away', actor: 'ada' }]);
   } finally {

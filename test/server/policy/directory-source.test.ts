@@ -9,6 +9,7 @@ import { encodePointer, pointerPath, snapshotPath } from '../../../server/policy
 import { makeDirectorySource } from '../../../server/policy/sources/directory-source.js';
 import { A, B, follow, type Followed, type Made } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { until } from '../../support/until.js';
 
 let directory: string;
 let followed: Followed;
@@ -102,10 +103,6 @@ it.each([
 
 it('says once what is wrong, however often it is looked at, and comes back by itself', async () => {
   const { policies, lines } = await follow({ source: makeDirectorySource(directory), interval: 20 });
-  const until = async (isSo: () => boolean): Promise<void> => {
-    for (let waited = 0; !isSo() && waited < 10_000; waited += 20) await sleep(20);
-    expect(isSo()).toBe(true);
-  };
   point(B);
   await until(() => lines.length > 0);
   await sleep(200);

@@ -81,7 +81,7 @@ describeOnStores('gateways', (store) => {
     return gateway;
   }
 
-  async function until(isSo: () => boolean, most = 5_000): Promise<number> {
+  async function until(isSo: () => boolean, most = 60_000): Promise<number> {
     const from = performance.now();
     while (!isSo() && performance.now() - from < most) await sleep(5);
     expect(isSo()).toBe(true);

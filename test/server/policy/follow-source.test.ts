@@ -14,6 +14,7 @@ import { storedActivations } from '../../../server/policy/store/activations.js';
 import { makeActivator } from '../../../server/policy/active/activator.js';
 import { A, B, C, db, follow, grantsAt, HEADER, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { until } from '../../support/until.js';
 
 describe('a snapshot file that is followed', () => {
   it('takes the place of the one in force when it changes, for all who pin after that', async () => {
@@ -36,9 +37,7 @@ describe('a snapshot file that is followed', () => {
     await sleep(400);
     expect(policies.current().policy.digest).toBe(A.policy.digest);
     clearInterval(writing);
-    for (let waited = 0; policies.current().policy.digest !== B.policy.digest && waited < 5_000; waited += 20)
-      await sleep(20);
-    expect(policies.current().policy.digest).toBe(B.policy.digest);
+    await until(() => policies.current().policy.digest === B.policy.digest);
   });
 
   it('is refused if it is damaged, gone, too large or not a file, with the reason, and taken when it is mended', async () => {

@@ -14,6 +14,7 @@ import { type Misbehave, type PolicyServer, startPolicyServer } from '../../supp
 import { makeSigner, ruleIn, signedBy, statementOf } from '../../support/publisher.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { instantOf } from '../../../engine/index.js';
+import { until } from '../../support/until.js';
 
 const PATH = '/policies/snapshot.json';
 let server: PolicyServer;
@@ -40,10 +41,6 @@ async function followed(options: Partial<UrlSourceOptions> = {}, more: object = 
 describe('a snapshot at an address', () => {
   it('is fetched when it has changed; else "not modified" confirms that it is still the one to serve', async () => {
     const { policies, advance, lines } = await followed({}, { interval: 20 });
-    const until = async (isSo: () => boolean): Promise<void> => {
-      for (let waited = 0; !isSo() && waited < 10_000; waited += 20) await sleep(20);
-      expect(isSo()).toBe(true);
-    };
     advance(HOUR);
     await until(() => ageOf(policies.state(), instantOf(NOON + HOUR)) < HOUR / 2);
     expect(new Set(server.asked())).toEqual(new Set([`${PATH} 304`]));
@@ -76,25 +73,24 @@ describe('a snapshot at an address', () => {
     const statement = { says: statementOf(A), envelope: signedBy(statementOf(A), [ana]) };
     server.put(beside, Buffer.from(statement.envelope));
     const { policies, look } = await followed({ statements: 'required' }, { rule, statement, interval: 20 });
-    const until = async (digest: string, code: string | null): Promise<void> => {
-      const isSo = (): boolean =>
-        policies.current().policy.digest === digest && (policies.state().refusal?.code ?? null) === code;
-      for (let waited = 0; !isSo() && waited < 10_000; waited += 20) await sleep(20);
-      expect([policies.current().policy.digest, policies.state().refusal?.code ?? null]).toEqual([digest, code]);
-    };
+    const untilServed = (digest: string, code: string | null): Promise<void> =>
+      until(
+        () => policies.current().policy.digest === digest && (policies.state().refusal?.code ?? null) === code,
+        `the digest ${digest} and the refusal ${String(code)}`,
+      );
     server.put(beside, Buffer.from(signedBy(statementOf(B, { generation: 8 }), [ana])));
-    await until(A.policy.digest, 'statement.subject');
+    await untilServed(A.policy.digest, 'statement.subject');
     server.put(PATH, B.bytes);
-    await until(B.policy.digest, null);
+    await untilServed(B.policy.digest, null);
     server.put(PATH, A.bytes);
-    await until(B.policy.digest, 'statement.subject');
+    await untilServed(B.policy.digest, 'statement.subject');
     server.put(beside, Buffer.from(signedBy(statementOf(A, { generation: 9 }), [ana])));
-    await until(A.policy.digest, null);
+    await untilServed(A.policy.digest, null);
     server.put(beside, null);
-    await until(A.policy.digest, 'signature.missing');
+    await untilServed(A.policy.digest, 'signature.missing');
     // Signed again: the snapshot alone says "not modified" then.
     server.put(beside, Buffer.from(signedBy(statementOf(A, { generation: 10 }), [ana])));
-    await until(A.policy.digest, null);
+    await untilServed(A.policy.digest, null);
     expect(policies.current().statement?.generation).toBe(10);
     expect(await look()).toEqual([A.policy.digest, null]);
   });

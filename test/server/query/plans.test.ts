@@ -1,15 +1,14 @@
 // The plans that PostgreSQL makes for the statements on a store of some size: only index ranges, in the wanted order,
 // read no further than the page needs.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Visible } from '../../../engine/index.js';
-import { openDatabase, type Database } from '../../../server/db/database.js';
-import { migrate } from '../../../server/db/migrate.js';
+import type { Database } from '../../../server/db/database.js';
 import { PLANNER_SETTINGS } from '../../../server/db/session-settings.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
+import { describeLargePostgres } from '../../support/large-postgres.js';
 import { planOf, readsOf, type Step, wholePlanOf } from '../../support/query-plans.js';
-import { testStores, type OpenedStore } from '../../support/stores.js';
 import { page, some, type Asked } from './asked-pages.js';
 import type { Json } from './oracle/evaluate.js';
 
@@ -39,17 +38,10 @@ const MIXED = some(['/n1', '/n1/m1'], ['/n2', '/n3/m3', '/n5/m5/a/b/c', '/n6/m6/
 const AT = '2029-12-31T12:00:00.000Z';
 const ID = '01900000-0000-7000-8000-000000000001';
 
-const postgres = testStores().find(({ name }) => name === 'postgres');
-const describePostgres = postgres === undefined ? describe.skip : describe;
-
-describePostgres('the plans on a store of 80,000 records', () => {
-  let opened: OpenedStore;
+describeLargePostgres('the plans on a store of 80,000 records', (open) => {
   let db: Database;
   beforeAll(async () => {
-    if (postgres === undefined) return;
-    opened = await postgres.open();
-    db = await openDatabase({ ...opened.config, statementTimeout: 0 });
-    await migrate(db);
+    db = await open();
     // 800 in each of a hundred subtrees, of which 600 are resources: most at its root, some three levels below, some five.
     await db.knex.raw(`
       INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
@@ -59,10 +51,6 @@ describePostgres('the plans on a store of 80,000 records', () => {
         timestamptz '2029-12-31' + i * interval '1 s', now(), 'test'
       FROM generate_series(1, 80000) AS i`);
     for (const table of ['records', 'record_counts']) await db.knex.raw('VACUUM ANALYZE ??', [table]);
-  });
-  afterAll(async () => {
-    await db.close();
-    await opened.dispose();
   });
 
   const IN_NAMESPACE = 'family = ? AND path = v.at';
