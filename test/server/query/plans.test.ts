@@ -9,6 +9,7 @@ import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeLargePostgres } from '../../support/large-postgres.js';
 import { planOf, readsOf, type Step, wholePlanOf } from '../../support/query-plans.js';
+import { testStores } from '../../support/stores.js';
 import { page, some, type Asked } from './asked-pages.js';
 import type { Json } from './oracle/evaluate.js';
 
@@ -185,8 +186,10 @@ describeLargePostgres('the plans on a store of 80,000 records', (open) => {
   });
 
   it('plan counts with a filter alike on an empty, an unanalyzed and an analyzed store', async () => {
-    if (postgres === undefined) return;
-    const store = await postgres.open();
+    const store = await testStores()
+      .find(({ name }) => name === 'postgres')
+      ?.open();
+    if (store === undefined) throw new Error('there is no PostgreSQL');
     try {
       const { database } = store;
       const plan = parseQuery({ family: 'resource', namespace: '/', ...FILTER }, 'count');
