@@ -103,12 +103,17 @@ describe('a file that is no snapshot of this program', () => {
     ['a field too many', changed((one) => (one['zzz'] = 1)), shape('snapshot.(one too many)')],
     ['a field too few', changed((one) => delete one['decisions']), shape('snapshot.decisions')],
     ['a field too few further below', changed((one) => delete one.grants['expires']), shape('snapshot.grants.expires')],
-    ['a number for a list', changed((one) => (one.grants['expires'] = 1)), shape('snapshot.grants.expires')],
-    [
-      'instants that are not whole',
-      changed((one) => (one.grants['expires'] = [1.5])),
-      shape('snapshot.grants.expires'),
-    ],
+    ['a list for an object', changed((one) => (one.grants['expires'] = [1])), shape('snapshot.grants.expires')],
+    ...[1, [1.5], ['1'], { length: 0 }].map((at): [string, Uint8Array, string] => [
+      `instants ${JSON.stringify(at)}`,
+      changed((one) => (one.grants['expires'] = { at, row: [] })),
+      shape('snapshot.grants.expires.at'),
+    ]),
+    ...[1, [-1, 0], [1.5, 0], [2 ** 31, 0], ['1', 0], { length: 0 }].map((line): [string, Uint8Array, string] => [
+      `counts ${JSON.stringify(line)}`,
+      changed((one) => (one.grants['line'] = line)),
+      shape('snapshot.grants.line'),
+    ]),
     ['white space', sealed(` ${body}`), 'snapshot.not_canonical: the file is not canonical JSON'],
   ])('%s', (_, file, expected) => {
     expect(refusal(file)).toBe(expected);
@@ -127,6 +132,10 @@ describe('a file that is no snapshot of this program', () => {
       expect(refusal(given as Uint8Array)).toBe(
         'snapshot.malformed: what was given is not bytes: pass the file as a Uint8Array or a Buffer',
       );
+  });
+
+  it('is not one with the largest line that there is', () => {
+    expect(refusal(changed((one) => (one.grants['line'] = [2 ** 31 - 1, 7])))).toBe('taken');
   });
 
   it('larger than the limit, by one byte', () => {
