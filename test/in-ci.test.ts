@@ -1,6 +1,8 @@
 // The action and the component of deploy/ci, and the workflow of docs/in-ci.md for queues, do what they say, in clones of real repositories.
-import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import {
@@ -18,6 +20,7 @@ import {
   writtenIn,
 } from './support/ci-runner.js';
 import { fromRoot } from './support/root.js';
+import { makeFolder } from './support/temp-folder.js';
 
 const MARK = '<!-- bailiwick diff policies -->\n';
 const GRANT = `within: /beamlines/amx
@@ -118,6 +121,22 @@ it('does not take a base that git cannot read for one without a policy', async (
   await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
   const ran = await runSteps(torn);
   expect([ran.failed, ran.summary]).toEqual([2, 'git cannot read the commit `origin/main`: fetch the whole history\n']);
+});
+
+it('compares a policy that is the root of its repository', async () => {
+  const cwd = await makeFolder({ 'policy.yaml': 'bailiwick: 1\nname: labs\nproviders: { orcid: {} }\n' });
+  await git(cwd, 'init', '--quiet', '--initial-branch', 'main');
+  await git(cwd, 'add', '--all');
+  await git(cwd, 'commit', '--quiet', '--message', 'a policy');
+  const grant = '  - { id: o, identity: "orcid:0000-0000-4181-2064", namespace: /labs, scopes: [resource:read] }\n';
+  await writeFile(join(cwd, 'optics.yaml'), `grants:\n${grant}`);
+  const command = `${process.execPath} ${fromRoot('dist/server/cli/main.js')}`;
+  const env = { ...process.env, POLICY_FOLDER: '.', POLICY_BASE: 'main', POLICY_COMMAND: command };
+  const ran = (gates: string): Promise<{ readonly stdout: string }> =>
+    promisify(execFile)('sh', [fromRoot('deploy/ci/policy.sh')], { cwd, env: { ...env, POLICY_GATES: gates } });
+  await ran('');
+  expect(await readFile(join(cwd, 'policy-difference.md'), 'utf8')).toContain('/labs');
+  await expect(ran('new-access')).rejects.toMatchObject({ code: 7 });
 });
 
 it('fails at a mistake, with an annotation at its path from the root of the repository, and comments it', async () => {

@@ -31,8 +31,10 @@ fail() {
 
 # Whether a commit has the folder. A checkout in which git cannot say that is not one without a policy.
 has_folder() {
-  entry=$(git ls-tree -d "$1" -- "${folder%/}") ||
+  # The root is in every commit, but in no list of folders.
+  root=$(git ls-tree "$1") && entry=$(git ls-tree -d "$1" -- "${folder%/}") ||
     fail "git cannot read the commit \`$1\`: fetch the whole history"
+  [ "${folder%/}" != . ] || entry=$root
   [ -n "$entry" ]
 }
 
