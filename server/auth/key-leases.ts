@@ -57,6 +57,8 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
   let news = 0;
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;
+  /** Not before this tick, so that a store without a free connection is neither asked nor reported for each key. */
+  let listenAt = -Infinity;
   const listen = async (): Promise<void> => {
     listening = db.listen(REVOCATIONS_CHANNEL, () => {
       news += 1;
@@ -65,6 +67,7 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
       await listening;
     } catch (error) {
       listening = null;
+      listenAt = clocks().tick + KEY_LIMITS.listenRetry;
       log.warn({ error }, 'the store announces no revocations: a revoked key is refused when its lease has ended');
     }
   };
@@ -85,7 +88,7 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
       return { key: lease.key, isAging };
     },
     keep: (key, asked) => {
-      if (listening === null) void listen();
+      if (listening === null && clocks().tick >= listenAt) void listen();
       leases.put(key.id, { key, asked, isRenewing: false }, sizeOf(key));
     },
     close: async () => {

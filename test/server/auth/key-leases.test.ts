@@ -209,3 +209,25 @@ test('what was asked before a revocation was announced is not believed after it'
   expect(leases.find('k', SECRET)?.key).toBe(KEY);
   await leases.close();
 });
+
+test('a store that cannot be listened to is asked again later, and reported once in that time', async () => {
+  const clock = { tick: 0, time: 0 };
+  let attempts = 0;
+  const listen: Database['listen'] = () => {
+    attempts += 1;
+    return Promise.reject(new Error('too many connections'));
+  };
+  const warned: unknown[] = [];
+  const log = { ...silent, warn: (fields: object) => void warned.push(fields) };
+  const leases = makeKeyLeases({ db: { listen }, log, clocks: () => ({ ...clock }) });
+  const keep = async (): Promise<void> => {
+    leases.keep(KEY, leases.moment());
+    await new Promise(setImmediate);
+  };
+  await keep();
+  await keep();
+  expect([attempts, warned.length]).toEqual([1, 1]);
+  clock.tick += KEY_LIMITS.listenRetry;
+  await keep();
+  expect([attempts, warned.length]).toEqual([2, 2]);
+});
