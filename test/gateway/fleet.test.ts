@@ -14,6 +14,7 @@ import {
   openMember,
   openStoreAddress,
   revoke,
+  type Revoked,
   startClients,
   type StoreAddress,
   type TestKey,
@@ -45,7 +46,7 @@ withPostgres('a fleet of three gateways', () => {
   const activations: Activated[] = [];
   let key: TestKey;
   /** By its text, when a key was revoked. */
-  const revoked = new Map<string, number>();
+  const revoked = new Map<string, Revoked>();
   let last: TestKey | null = null;
 
   const swap = async (): Promise<void> => {
@@ -113,7 +114,7 @@ withPostgres('a fleet of three gateways', () => {
   /** What is wrong with an answer: by a revoked key, by a policy that had been replaced for a second, and what the machine adds to it, when it was asked for, or otherwise than that policy says. */
   const faultOf = ({ at, key: used, does, status, snapshot, namespace }: Told): string | null => {
     if (status !== 200 && status !== 201 && status !== 403) return null;
-    if (at > (revoked.get(used) ?? Infinity)) return 'revoked';
+    if (at > (revoked.get(used)?.answered ?? Infinity)) return 'revoked';
     const by = activations.findIndex((one) => one.snapshot === snapshot);
     const newest = activations.findLastIndex((one) => one.at < at - SECOND - WAITS * late);
     if (by < newest)
@@ -122,8 +123,8 @@ withPostgres('a fleet of three gateways', () => {
     return status === due ? null : `${String(status)} in place of ${String(due)}`;
   };
   const faults = (told: readonly Told[]): readonly string[] => told.map(faultOf).filter((fault) => fault !== null);
-  const isRefusedKey = ({ at, key: used, status }: Told): boolean =>
-    (status === 401 || status === 429) && at > (revoked.get(used) ?? Infinity) - SECOND;
+  const isRefusedKey = ({ until, key: used, status }: Told): boolean =>
+    (status === 401 || status === 429) && until > (revoked.get(used)?.begun ?? Infinity);
   const failed = (told: readonly Told[]): readonly Told[] =>
     told.filter((one) => ![200, 201, 403].includes(one.status ?? 0) && !isRefusedKey(one));
 

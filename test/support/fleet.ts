@@ -111,10 +111,16 @@ export async function makeKey(db: Database): Promise<TestKey> {
   return { text, id: key.id };
 }
 
-/** When it was revoked. */
-export async function revoke(db: Database, { id }: TestKey): Promise<number> {
+/** Nobody refuses the key before the revocation has begun, and nobody serves what is asked after it was answered. */
+export interface Revoked {
+  readonly begun: number;
+  readonly answered: number;
+}
+
+export async function revoke(db: Database, { id }: TestKey): Promise<Revoked> {
+  const begun = performance.now();
   await revokeKey(db, { id, now: instantOf(Date.now()) });
-  return performance.now();
+  return { begun, answered: performance.now() };
 }
 
 export interface Told {
