@@ -3,8 +3,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
-import type { LoadReport } from '../../../server/load/load-dataset.js';
-import { loadLines, replaceLines } from '../../support/loaded-records.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -339,62 +337,6 @@ describeOnStores('unique names', (store) => {
     expect(told(await send(byName({ place: '/none', name: 'x' }), { body: { template: asking } }))).toBe(
       '404 namespace.not_found',
     );
-  });
-
-  it('are kept by load as well, which reports the lines', async () => {
-    const line = (n: number, more: object): string =>
-      JSON.stringify({
-        family: 'resource',
-        id: `0190c0de-0000-7000-8000-00000000000${String(n)}`,
-        namespace: '/a',
-        name: 'x',
-        template: asking,
-        ...more,
-      });
-    const first = await loadLines(store.db, [line(1, {}), line(2, { name: 'y' }), line(3, { template: plain })]);
-    expect(first).toMatchObject({ loaded: 3, bad: 0 });
-    const report = await loadLines(store.db, [
-      line(1, {}),
-      line(4, {}),
-      line(5, { namespace: '/a/b' }),
-      line(6, { archivedAt: '2030-01-01T00:00:00Z', createdAt: '2029-01-01T00:00:00Z' }),
-    ]);
-    expect(report).toMatchObject({ loaded: 2, unchanged: 1, bad: 1 });
-    expect(report.faults).toMatchObject([{ line: 2, code: 'record.name_taken', pointer: '/name' }]);
-    expect(told(await send('POST /api/v1/resources', { body: { namespace: '/a', name: 'y', template: asking } }))).toBe(
-      '409 record.name_taken',
-    );
-  });
-
-  it('are kept by a load that replaces, line by line', async () => {
-    const line = (n: number, name: string): string =>
-      JSON.stringify({
-        family: 'resource',
-        id: `0190c0de-0000-7000-8000-00000000001${String(n)}`,
-        namespace: '/a',
-        name,
-        template: asking,
-      });
-    await loadLines(store.db, [line(1, 'p'), line(2, 'q'), line(3, 'r')]);
-    const replace = (...lines: readonly string[]): Promise<LoadReport> => replaceLines(store.db, lines);
-    const taken = await replace(line(1, 'q'), line(3, 's'));
-    expect(taken).toMatchObject({ replaced: 1, bad: 1, faults: [{ line: 1, code: 'record.name_taken' }] });
-    // Two exchange their names, and then three pass theirs on.
-    expect(await replace(line(1, 'q'), line(2, 'p'))).toMatchObject({ replaced: 2, bad: 0 });
-    expect(await replace(line(1, 's'), line(2, 'q'), line(3, 'p'))).toMatchObject({ replaced: 3, bad: 0 });
-    const names = async (): Promise<unknown> =>
-      (await store.db.knex('records').where({ family: 2 }).orderBy('id').select('name', 'unique_name')) as unknown;
-    const marked = (all: readonly string[]): unknown => all.map((one) => ({ name: one, unique_name: true }));
-    expect(await names()).toEqual(marked(['s', 'q', 'p']));
-    expect(told(await send('POST /api/v1/resources', { body: { namespace: '/a', name: 'q', template: asking } }))).toBe(
-      '409 record.name_taken',
-    );
-    // Of two lines for one name, the first gets it.
-    expect(await replace(line(2, 'new'), line(1, 'new'))).toMatchObject({ replaced: 1, bad: 1 });
-    // A new record waits until the name is free.
-    const late = await replace(line(4, 'p'), line(3, 'free'));
-    expect(late).toMatchObject({ replaced: 1, loaded: 0, bad: 1, faults: [{ line: 1, code: 'record.name_taken' }] });
-    expect(await names()).toEqual(marked(['s', 'new', 'free']));
   });
 
   it('are put by many batches at once, in any order', async () => {
