@@ -15,7 +15,7 @@ import {
 } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
-import type { Services } from './http/pipeline.js';
+import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';

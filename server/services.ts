@@ -27,7 +27,7 @@ import { watchStore } from './db/watch-store.js';
 import { makeAdminRoutes } from './http/admin-routes.js';
 import { makeClientAddress } from './http/client-address.js';
 import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
-import type { Services } from './http/pipeline.js';
+import type { Services } from './http/door.js';
 import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
 import { makeRequestLog, type RequestLogOptions } from './http/request-log.js';

@@ -13,7 +13,7 @@ import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindTcp } from '../../../server/http/http-server.js';
-import type { Services } from '../../../server/http/pipeline.js';
+import type { Services } from '../../../server/http/door.js';
 import { openTlsIdentity, type TlsFiles, type TlsIdentity, watchTlsFiles } from '../../../server/http/tls-files.js';
 import type { Logger } from '../../../server/lib/ports.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
