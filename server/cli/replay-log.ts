@@ -3,15 +3,19 @@ import type { Policy } from '../../engine/index.js';
 import { groupDigits } from '../../engine/index.js';
 import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../audit/replay.js';
 import { type FoundLine, searchLogs } from '../audit/search.js';
-import type { ReplayFlags } from './commands/replay.js';
+import type { SettingFlags } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, isClosed, write } from './io.js';
 import { openPolicy } from './open-policy.js';
-import { folderOf, malformedLines, placesOf, searchOf } from './read-audit.js';
+import type { Format } from './options.js';
+import { folderOf, malformedLines, placesOf, type SearchFlags, searchOf } from './read-audit.js';
 import { escapeJson, escapeText } from './render/escape.js';
 import { startProgress } from './render/terminal.js';
 import { count } from './render/text.js';
+
+export type ReplayFlags = SettingFlags &
+  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
 
 /**
  * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
