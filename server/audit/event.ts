@@ -322,7 +322,7 @@ function textsOf(identities: readonly Identity[]): readonly string[] {
 
 /** A restriction that is no path is left out: with it, everything is denied at the first step. */
 export function eventSubject(subject: RawActor, policy: Words): EventSubject {
-  if (subject.kind === 'local') throw new TypeError('nobody asks about the local actor');
+  if (subject.kind === 'local') throw new TypeError('the local actor cannot be the subject of a question');
   const { identities, credentialScopes, namespaceRestrictions } = subject;
   return {
     credentialScopes: carriedNames(
@@ -382,7 +382,7 @@ export function askedOf(request: Request): AccessAsked | CopyAsked {
 /** Like `askedOf`, for a query. */
 export function queryAsked({ family, action = 'read', context, reach }: VisibilityRequest): AccessAsked {
   const scope = `${family}:${action}`;
-  if (!isScopeName(scope)) throw new TypeError('a query of something that is no family');
+  if (!isScopeName(scope)) throw new TypeError('a query of something that is not a family');
   return { context, family, reach, scope, target: context };
 }
 

@@ -74,7 +74,7 @@ export function makeIntrospectionAuthenticator(
       const found = troubleOf(error);
       // Said once, not for each token.
       if (trouble !== found)
-        log.warn({ setting, reason: found, error }, 'the introspection endpoint could not be asked');
+        log.warn({ setting, reason: found, error }, 'the introspection endpoint could not be used');
       trouble = found;
       throw notJudged(`the introspection endpoint ${found}`);
     }
@@ -94,7 +94,7 @@ export function makeIntrospectionAuthenticator(
     const judged = places
       .hold(address, () => judge(token, digest, trace))
       .then((held) => {
-        if (held === null) throw notJudged('too many tokens are asked about at the introspection endpoint');
+        if (held === null) throw notJudged('too many requests to the introspection endpoint are in progress');
         return held.done;
       })
       .finally(() => asking.delete(digest));

@@ -45,7 +45,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     const kind = kindOf(stored);
     if (!KINDS[door].includes(kind)) throw notValid('misdirected', `a key for ${kind}`);
     if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
-      throw notValid('misdirected', 'a key with the identity of whoever brings no credential');
+      throw notValid('misdirected', 'a key with the identity of anonymous requests');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;

@@ -102,7 +102,7 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
           await look(why !== 'poll', signal);
           isFailing = false;
         } catch (error) {
-          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes does not go on');
+          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes has stopped');
           isFailing = true;
         }
       }));

@@ -169,7 +169,7 @@ function unusable(policy: string): CliFailure {
 
 function notAsked(policy: string): KeyDoubt {
   return {
-    text: `the policy \`${policy}\` cannot be used, so it was not asked about these identities`,
+    text: `the policy \`${policy}\` cannot be used, so these identities were not checked against it`,
     help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
   };
 }

@@ -73,7 +73,7 @@ function toText({ event }: FoundLine, replayed: Replayed): string | null {
 
 const REASONS: Readonly<Record<NotReplayed, string>> = Object.freeze({
   authentication: 'a credential proved or failed to prove who somebody is, and no log holds it',
-  undecided: 'no policy was asked',
+  undecided: 'no policy decided',
   snapshot_missing: 'its snapshot is not beside the log',
   snapshot_damaged: 'its snapshot beside the log is damaged',
   malformed: 'no gateway writes such an event',
@@ -121,7 +121,7 @@ function makeTally(): Tally {
         ...(not.authentication === 0
           ? []
           : [`${count(not.authentication, 'authentication')}, which cannot be replayed`]),
-        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} about which no policy was asked`]),
+        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} that no policy decided`]),
       ];
       return parts.join('; ');
     },

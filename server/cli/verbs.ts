@@ -82,7 +82,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       'what-can': 'list everything that one identity holds: regions of the tree, their scopes, and the grants',
       visible: 'show what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
       diff: 'compare two policies: who gains and loses which access, when, and because of which line',
-      playground: 'write a page in which a policy is read, changed and asked in the browser alone',
+      playground: 'write a page that shows, edits and queries a policy in the browser, without a server',
       calendar: 'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
       history: 'list when each right came and went: by which commit, by whom and why',
       find: 'find the commits that compile to a digest',

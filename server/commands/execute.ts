@@ -213,7 +213,7 @@ async function perform(session: Session, authorized: Authorized, looked: Perform
 }
 
 function recordedOf({ operation, asked, record }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
-  if (asked === null) throw new TypeError('a command that asked nothing of the policy');
+  if (asked === null) throw new TypeError('a command without a rule');
   return { operation, asked, ...made, ...('source' in asked && record !== undefined ? { source: record } : {}) };
 }
 
@@ -285,7 +285,7 @@ function sessionOf(
     asking.judged(judgedOf(of, pinned));
   };
   const hold: Session['hold'] = (rule, asked) => {
-    if (purpose === null) throw new TypeError('a rule that is of no command');
+    if (purpose === null) throw new TypeError('a rule without a command');
     const one = { rule, of: asked === undefined ? purpose : { ...purpose, asked } };
     try {
       rule(judge);

@@ -21,7 +21,7 @@ export const DATABASE = group('connections to the store, and their time limits',
   }),
   replicaLag: setting(DURATION, {
     default: inSeconds(DATABASE_LIMITS.replicaLag),
-    doc: 'how old what a replica answers may be; while it is older, or nobody knows, the primary answers',
+    doc: 'how old the data of a replica may be; while it is older or its age is unknown, the primary answers',
   }),
   statementTimeout: setting(DURATION, {
     default: inSeconds(DATABASE_LIMITS.statementTimeout),

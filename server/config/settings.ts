@@ -132,7 +132,7 @@ export const SETTINGS = Object.freeze({
     connections: group('connections of clients to the API at once', {
       total: setting(count(16, 1_000_000), {
         default: HTTP_LIMITS.connections,
-        doc: 'of all; in a full table the oldest one without a valid credential gives way to a new one',
+        doc: 'of all; if the table is full, the oldest one without a valid credential is closed for a new one',
       }),
       perAddress: setting(count(1, 1_000_000), {
         default: HTTP_LIMITS.connectionsOfAddress,
@@ -152,7 +152,7 @@ export const SETTINGS = Object.freeze({
   changes: group('the feed of changes (docs/feed.md)', {
     keep: setting(AGE, {
       default: '7d',
-      doc: 'how long a change is kept for those who follow them; a cursor that is older has to begin anew',
+      doc: 'how long a change is kept for those who follow them; with an older cursor, a client has to start again',
     }),
     rows: setting(count(1_000, 1_000_000_000), {
       default: CHANGES_LIMITS.rows,

@@ -56,10 +56,10 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
 
 const REPLICA: Readonly<Record<ReplicaFault, string>> = {
   away: 'the replica cannot be reached',
-  primary_away: 'the primary cannot be reached, so nobody knows how old the replica is',
+  primary_away: 'the primary cannot be reached, so the age of the replica is unknown',
   pooler:
     '`databaseReadUrl` names a pooler that gives each transaction another session: connect to the replica itself, or set `pool_mode = session`',
-  not_a_replica: '`databaseReadUrl` names a server that is no replica, or is one no longer',
+  not_a_replica: '`databaseReadUrl` names a server that is not a replica, or is no longer one',
   other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
 };
 

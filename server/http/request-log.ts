@@ -44,7 +44,7 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
     ungreeted: (client) => {
-      log.info({ ...client }, 'TLS could not be agreed on');
+      log.info({ ...client }, 'the TLS handshake failed');
     },
   };
 }

@@ -72,7 +72,7 @@ function publishLoopDelay({ gauge }: Registry): void {
   delays.enable();
   const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION / 1000);
   let [p50, p99, max] = [0, 0, 0];
-  const about = (what: string): string => `Delay of the event loop since this was last asked for: ${what}.`;
+  const about = (what: string): string => `Delay of the event loop since the last scrape: ${what}.`;
   // The first of the three to be read takes the reading for all of them.
   gauge({ name: 'nodejs_eventloop_lag_p50_seconds', help: about('the median') }, () => {
     if (delays.count > 0) {

@@ -42,7 +42,7 @@ interface Options {
 export function defineAttest(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, of whoever attests'))
+    .addOption(requiredOption('--key <file>', 'private key of the attester, from `bailiwick keygen`'))
     .option('--base <policy>', 'earlier policy: the statement then says what differs from it')
     .option('--statement <file>', 'publication statement of the snapshot: says who signed it; needs --keyring')
     .option('--keyring <file>', 'trusted public keys for --statement')

@@ -25,7 +25,7 @@ function withLog(command: Command): Command {
 function defineCheckpoint(audit: Command, io: CliIo): void {
   const command = audit
     .command('checkpoint')
-    .description('sign how many events the log has and what they are: keep it where nobody can change it')
+    .description('sign the number of events in the log and their hash: keep the result where it cannot be changed')
     .argument('[folder]', FOLDER);
   withLog(command)
     .addOption(formatOption())

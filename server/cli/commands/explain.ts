@@ -115,7 +115,7 @@ interface Edits {
 
 function editNumber(text: string): number {
   if (/^[1-9][0-9]{0,5}$/.test(text)) return Number(text);
-  throw usage(`\`--apply\` is the number of a change, and \`${text}\` is none`);
+  throw usage(`\`--apply\` must be the number of a change, and \`${text}\` is not one`);
 }
 
 function requireSnapshot({ apply, ifSnapshot }: Options, digest: string, path: string): void {

@@ -119,7 +119,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
   }
   const conflicts = localConflicts(config).map((key) => `\`${key}\``);
   if (conflicts.length > 0) {
-    const message = `local mode asks nobody for a credential, and the settings expect more: ${conflicts.join(', ')}`;
+    const message = `local mode needs no credential, but these settings require one: ${conflicts.join(', ')}`;
     const help = 'use `bailiwick serve`, or other settings with --config';
     throw new CliFailure(EXIT.usage, { code: 'local.settings', message }, { help });
   }

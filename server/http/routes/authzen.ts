@@ -96,7 +96,7 @@ const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map(
 
 async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<Answer> {
   const ends = SEMANTICS.get(optionalObject(body, 'options')?.['evaluations_semantic'] ?? 'execute_all');
-  if (ends === undefined) throw new RequestFault('options.evaluations_semantic is none of those of AuthZEN 1.0');
+  if (ends === undefined) throw new RequestFault('options.evaluations_semantic must be one of those of AuthZEN 1.0');
   const items: unknown = body['evaluations'] ?? [];
   if (!Array.isArray(items)) throw new RequestFault('evaluations must be an array');
   if (items.length > ASK_LIMITS.evaluations)

@@ -40,7 +40,7 @@ export function readTeams(file: ForeignFile): Organization {
       unsaid.push({
         ...placeOf(path),
         rule: what,
-        why: 'the list goes on in further pages, which the file does not have',
+        why: 'the list continues on further pages, which the file does not have',
       });
   };
   const { teams } = organization;

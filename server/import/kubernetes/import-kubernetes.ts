@@ -103,7 +103,7 @@ function unsaidOf(role: RbacRole, bindings: readonly RbacBinding[]): readonly Un
     const why =
       role.rules.length === 0
         ? 'it takes its rules from roles with certain labels, and the file lists none of them'
-        : 'it takes its rules from roles with certain labels; the rules that the file lists are said, later ones are not';
+        : 'it takes its rules from roles with certain labels; the rules that the file lists are imported, later ones are not';
     found.push({ ...role.aggregation, rule: `${title}, aggregationRule`, why });
   }
   for (const [i, { place, resourceNames, nonResourceUrls, verbs, resources }] of role.rules.entries()) {

@@ -142,7 +142,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         await snapshots.noteLabels(active.policy.digest, labels).catch((error: unknown) => {
           log.warn(
             { snapshot: active.policy.digest, error },
-            'the store could not be told of the labels of a snapshot',
+            'the labels of a snapshot could not be recorded in the store',
           );
         });
         if (labels === 'verified' || before === undefined) return;
@@ -164,7 +164,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const known = await snapshots.keep({ policy, bytes, labels, statement: statement?.envelope ?? null, at });
         if (known === 'false') throw new PolicyRefused(FALSE_LABEL);
         const isRenewal = policy.digest === before.policy.digest;
-        const reason = isRenewal ? 'published anew' : 'changed at its source';
+        const reason = isRenewal ? 'published again' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
         const recorded = await activations.record({
           kind: 'offered',

@@ -36,7 +36,7 @@ export function followSource(options: FollowOptions): Watch {
     policies.refuse(fault);
     log.error(
       { ...source.facts, snapshot: policies.current().policy.digest, ...fault },
-      'what the source offers is not taken, and the policy in force stays',
+      'the policy that the source offers was refused, and the policy in force stays',
     );
   };
   /** The last fault of the source still holds, whatever somebody else has activated since. */

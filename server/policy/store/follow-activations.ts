@@ -31,7 +31,7 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
     policies.fallBehind(fault);
     if (fault !== null && (fault.code !== told?.code || fault.message !== told.message)) {
       const { digest: snapshot } = policies.current().policy;
-      log.error({ snapshot, ...fault }, 'the newest activation is not taken, and the policy in force stays');
+      log.error({ snapshot, ...fault }, 'the newest activation was refused, and the policy in force stays');
     }
     told = fault;
   };

@@ -67,7 +67,7 @@ export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): P
             ORDER BY started_at, gateway LIMIT ${PEER_LIMITS.listed}::integer`);
       seen = { tick, peers: rows.map(toPeer) };
     } catch (error) {
-      if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be told');
+      if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be notified');
     }
   };
   const watch = watchEvery(PEER_LIMITS.beat, beat);

@@ -146,7 +146,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  it('fails once another process has taken the log over', async () => {
+  it('fails once another process has taken over the log', async () => {
     const folder = await makeFolder();
     const writer = writerOf(folder, { isOwner: () => false });
     writer.add(eventOf(1));

@@ -144,7 +144,7 @@ describe('the API under TLS', () => {
     const old = agreed(open.port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
     await expect(old).rejects.toThrow();
     expect(open.lines.at(-1)).toMatchObject({
-      message: 'TLS could not be agreed on',
+      message: 'the TLS handshake failed',
       reason: 'ERR_SSL_UNSUPPORTED_PROTOCOL',
       address: '127.0.0.1',
     });

@@ -162,7 +162,7 @@ describeOnStores('gateways', (store) => {
     expect(two.policies.state().lag).toMatchObject({ code: 'snapshot.damaged' });
     await two.follower.hurry();
     expect(two.digest()).toBe(B.policy.digest);
-    expect(two.lines).toEqual([expect.stringMatching(/^snapshot\.damaged the newest activation is not taken/)]);
+    expect(two.lines).toEqual([expect.stringMatching(/^snapshot\.damaged the newest activation was refused/)]);
     await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
     await two.follower.hurry();
     expect([two.digest(), two.policies.state().lag]).toEqual([C.policy.digest, null]);

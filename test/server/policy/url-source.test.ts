@@ -58,7 +58,7 @@ describe('a snapshot at an address', () => {
     await until(() => policies.state().refusal === null);
     expect(lines.map(({ message }) => message)).toEqual([
       'the policy was replaced',
-      'what the source offers is not taken, and the policy in force stays',
+      'the policy that the source offers was refused, and the policy in force stays',
     ]);
   });
 
