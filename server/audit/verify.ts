@@ -181,13 +181,16 @@ function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Gr
   };
 }
 
-interface Watch extends ChainCheck {
+interface OnEvents extends ChainCheck {
   readonly take: (text: string | null) => void;
   readonly see: (line: ChainLine) => void;
   readonly onProgress: (events: number) => void;
 }
 
-async function verifyLog(parts: readonly Part[], { line, torn, skip, take, see, onProgress }: Watch): Promise<number> {
+async function verifyLog(
+  parts: readonly Part[],
+  { line, torn, skip, take, see, onProgress }: OnEvents,
+): Promise<number> {
   let events = 0;
   for (const part of parts) {
     if ('skipTo' in part) {

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../net/outgoing.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { type Authenticator, type Evidence, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
@@ -58,7 +58,7 @@ export function makeIntrospectionAuthenticator(
 ): Authenticator<RequestActor> {
   const { provider, tokenPrefix, cacheTime } = settings;
   const { setting, clock, log, fingerprint, leavesSigned } = options;
-  const answers = makeRecent<Answered>(Infinity, TOKEN_LIMITS.verified);
+  const answers = makeLruCache<Answered>(Infinity, TOKEN_LIMITS.verified);
   const asking = new Map<string, Promise<Answered>>();
   const places = makePlaces(TOKEN_LIMITS.introspections);
   let secret: string | null = null;
@@ -158,13 +158,13 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-interface Reading {
+interface AnswerContext {
   readonly settings: IntrospectionSettings;
   readonly digest: string;
   readonly fingerprint: AuthenticatorTools['fingerprint'];
 }
 
-function readActive(claims: Claims, { settings, digest, fingerprint }: Reading): Active {
+function readActive(claims: Claims, { settings, digest, fingerprint }: AnswerContext): Active {
   const type = claims.get('token_type') ?? 'Bearer';
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     throw notValid('misdirected', 'another type of token');

@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../lib/ports.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
 import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import { noteKeyUse, type StoredKey } from './api-keys.js';
@@ -34,7 +34,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   const uses = makeUseRecorder(options);
   const readKey = makeKeyReader(options.db);
   /** By key id, the hash of the secret that was right when it was last presented. */
-  const proven = makeRecent<Uint8Array>(Infinity, KEY_LIMITS.proven);
+  const proven = makeLruCache<Uint8Array>(Infinity, KEY_LIMITS.proven);
   const verify = async ({ id, secretHash }: Presented, at: Instant, door: Door): Promise<StoredKey> => {
     const stored = await readKey(id);
     const matches = hashMatches(secretHash, stored?.secretHash ?? null);

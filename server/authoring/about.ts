@@ -2,7 +2,7 @@
 import { type NamePlace, type PolicySet, whatCan } from '../../engine/compiler.js';
 import { formatIdentity, type Instant, parseIdentity, type Policy, scopeNames } from '../../engine/index.js';
 
-export interface Opened {
+export interface OpenedFolder {
   readonly set: PolicySet;
   readonly policy: Policy;
 }
@@ -33,7 +33,11 @@ export function membersOf({ roles }: PolicySet, name: string): readonly string[]
 }
 
 /** Null if there is nothing to say. */
-export function aboutName({ set, policy }: Opened, { kind, name }: NamePlace, at: Instant): readonly SaidLine[] | null {
+export function aboutName(
+  { set, policy }: OpenedFolder,
+  { kind, name }: NamePlace,
+  at: Instant,
+): readonly SaidLine[] | null {
   switch (kind) {
     case 'role': {
       const role = set.roles.find((one) => one.name === name);

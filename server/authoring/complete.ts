@@ -1,6 +1,6 @@
 // What may be written at a place of a policy file: keys by the schema, and the policy's own names.
 import { type JsonSchema, type NamePlace, policySchema } from '../../engine/compiler.js';
-import type { Opened } from './about.js';
+import type { OpenedFolder } from './about.js';
 
 export interface Choice {
   readonly text: string;
@@ -19,7 +19,7 @@ export interface Known {
   /** By file. */
   readonly names: ReadonlyMap<string, readonly NamePlace[]>;
   /** The last that had no mistakes, since what is being typed often is one. */
-  readonly opened: Opened | null;
+  readonly opened: OpenedFolder | null;
 }
 
 export interface Typing {

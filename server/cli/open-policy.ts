@@ -168,13 +168,13 @@ async function openVisibly(io: CliIo, path: string, purpose: Purpose): Promise<O
   }
 }
 
-interface Told {
+interface PolicyFailureReport {
   readonly text: string;
   readonly error: { readonly code: string; readonly message: string };
   readonly report: object;
 }
 
-async function renderReport(io: CliIo, report: CheckReport): Promise<Told> {
+async function renderReport(io: CliIo, report: CheckReport): Promise<PolicyFailureReport> {
   const [{ errorOf, renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('./render/report.js'),
     import('./render/terminal.js'),

@@ -9,7 +9,7 @@ import {
   later,
   list,
   optional,
-  type Row,
+  type SettingRow,
   rowsOf,
   rowsOfSetting,
   setting,
@@ -281,8 +281,8 @@ export type Config = ValuesOf<typeof SETTINGS> & {
   readonly otherSetting: { readonly key: string; readonly place: string } | null;
 };
 
-export const ROWS: readonly Row[] = rowsOf(SETTINGS, {});
-export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_FILE.config);
+export const ROWS: readonly SettingRow[] = rowsOf(SETTINGS, {});
+export const CONFIG_FILE_ROWS: readonly SettingRow[] = rowsOfSetting('config', CONFIG_FILE.config);
 
 /** Requests a second; 0 means no limit. */
 export type RateLimits = Config['limits']['rate'];

@@ -140,13 +140,13 @@ function serverMessage(error: unknown): string {
   return message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, '');
 }
 
-type Words = readonly [code: StoreErrorCode, message: string];
+type CodedMessage = readonly [code: StoreErrorCode, message: string];
 
-const TIMEOUT: Words = ['store.timeout', 'the store did not answer in time'];
-const FAILED: Words = ['store.failed', 'the store failed, or the connection to it was lost'];
+const TIMEOUT: CodedMessage = ['store.timeout', 'the store did not answer in time'];
+const FAILED: CodedMessage = ['store.failed', 'the store failed, or the connection to it was lost'];
 
 /** By SQLSTATE or its class. */
-const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
+const WORDS: ReadonlyMap<string, CodedMessage> = new Map<string, CodedMessage>([
   ['25006', ['store.read_only', 'the store is read-only']],
   ['42501', ['store.rights', 'the database user lacks a privilege that this needs']],
   ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],

@@ -7,7 +7,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Clock, IdSource } from '../lib/ports.js';
 import type { Active, ActivePolicy } from '../policy/active/active-policy.js';
-import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
+import { type AgeLimits, isLeaseExpired, undecidedBecause } from '../policy/active/staleness.js';
 import { ApiProblem } from '../problem.js';
 import type { LiveComparison } from '../shadow/live-comparison.js';
 import type { BeginSpan } from '../telemetry/trace.js';
@@ -59,7 +59,7 @@ export interface Door {
 /** Pins the policy. Refuses if nobody can tell whether it is still in force. */
 export function pinFresh({ policies, ages }: Services, at: Instant): Active {
   const state = policies.state();
-  if (isOverdue(state)) throw new ApiProblem('snapshot.unavailable', { retryAfter: 1 });
+  if (isLeaseExpired(state)) throw new ApiProblem('snapshot.unavailable', { retryAfter: 1 });
   const reason = undecidedBecause(state, ages, at);
   if (reason !== null) throw new ApiProblem('snapshot.expired', { title: capitalized(reason), retryAfter: 5 });
   return state.active;

@@ -1,6 +1,12 @@
-// A request from its first byte to its answer, the same for every route: the steps of its kind of access (steps.ts), then
-// the route itself (plan, policy pinned once, decision, SQL, projection), then the answer. Whatever is thrown on the way
-// ends in one place. Nothing here knows about sockets.
+// A request from its target to its answer. Nothing here knows about sockets: Express finds the route (app.ts), and Node's
+// messages are translated in http-message.ts. In order:
+//   1. headers: read strictly, each at most once (request-head.ts); a span begins
+//   2. steps: those of the kind of access, as listed in steps.ts: target, host, credential (auth/), rate, turn (shares.ts),
+//      query parameters, body. A browser's preflight has its own
+//   3. route: plan, policy pinned once, decision, rows (route.ts). No route gets rows before the decision
+//   4. answer: exchange.ts makes it, whether a result or a refusal. Its bytes are counted before the turn ends
+//   5. observers: metrics, log and audit get the outcome once
+// Whatever is thrown on the way ends in `fail`.
 import { readTraceParent } from '../telemetry/trace.js';
 import { ApiProblem } from '../problem.js';
 import type { Door } from './door.js';

@@ -43,7 +43,7 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
       if (requests === 'none') return;
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
-    ungreeted: (client) => {
+    handshakeFailed: (client) => {
       log.info({ ...client }, 'the TLS handshake failed');
     },
   };

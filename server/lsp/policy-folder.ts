@@ -18,14 +18,14 @@ import {
   sortDiagnostics,
 } from '../../engine/compiler.js';
 import { type Instant, type Policy } from '../../engine/index.js';
-import type { Opened } from '../authoring/about.js';
+import type { OpenedFolder } from '../authoring/about.js';
 import { type FolderResult, readFolder } from '../policy/open/read-folder.js';
 
 /** What is known of the files so far. */
 export interface CheckedFolder {
   readonly diagnostics: readonly Diagnostic[];
   /** Null if a mistake is an error. The policy is a draft: it has no digests. */
-  readonly opened: Opened | null;
+  readonly opened: OpenedFolder | null;
   /** By file. */
   readonly names: ReadonlyMap<string, readonly NamePlace[]>;
   readonly problems: readonly Problem[];

@@ -21,7 +21,7 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Readable, Writable } from 'node:stream';
 import type { NamePlace } from '../../engine/compiler.js';
 import { type Instant, instantOf, InvariantError } from '../../engine/index.js';
-import { aboutName, membersOf, type Opened, type SaidLine } from '../authoring/about.js';
+import { aboutName, membersOf, type OpenedFolder, type SaidLine } from '../authoring/about.js';
 import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete.js';
 import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
 
@@ -44,7 +44,7 @@ interface Folder {
   /** Milliseconds that the last step of a check took. */
   slowest: number;
   /** As it was when it had no mistakes: what is being typed often is one. */
-  good: Opened | null;
+  good: OpenedFolder | null;
   timer: NodeJS.Timeout | null;
 }
 

@@ -35,7 +35,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
     name: 'bailiwick_http_requests_abandoned_total',
     help: 'Requests whose client went away before the answer.',
   });
-  const ungreeted = counter({
+  const failedHandshakes = counter({
     name: 'bailiwick_tls_failures_total',
     help: 'Connections that ended because the TLS handshake failed.',
   });
@@ -103,8 +103,8 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
       requests.add(...NO_ROUTE, String(problem.status));
       countProblem(problem);
     },
-    ungreeted: () => {
-      ungreeted.add();
+    handshakeFailed: () => {
+      failedHandshakes.add();
     },
   };
 }

@@ -13,7 +13,7 @@ import type { Peers } from '../policy/store/peers.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/active/staleness.js';
 import type { Clock } from '../lib/ports.js';
 import type { Shadow } from '../shadow/shadow.js';
-import type { Reading, Registry } from './series.js';
+import type { MetricValue, Registry } from './series.js';
 
 /** Returns the same policies, and counts their changes from now on. */
 export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
@@ -175,7 +175,7 @@ export function publishPeers(
 export function publishStore(registry: Registry, { pools, replicas }: Pick<Database, 'pools' | 'replicas'>): void {
   const { gauge } = registry;
   const ofEach =
-    (readings: (pool: PoolFacts) => readonly Reading[]): (() => readonly Reading[]) =>
+    (readings: (pool: PoolFacts) => readonly MetricValue[]): (() => readonly MetricValue[]) =>
     () =>
       pools().flatMap(readings);
   gauge(
@@ -211,7 +211,8 @@ export function publishStore(registry: Registry, { pools, replicas }: Pick<Datab
       help: 'How old the data of this replica may be; absent while unknown.',
       labels: ['replica'],
     },
-    () => replicas().flatMap(({ address, age }): readonly Reading[] => (age === null ? [] : [[age / 1000, address]])),
+    () =>
+      replicas().flatMap(({ address, age }): readonly MetricValue[] => (age === null ? [] : [[age / 1000, address]])),
   );
 }
 

@@ -101,8 +101,8 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       revocations,
       failed,
       workers: {
-        hurry: () => {
-          tell({ kind: 'hurry' });
+        pollNow: () => {
+          tell({ kind: 'now' });
           hurry();
           return Promise.resolve();
         },

@@ -11,12 +11,12 @@ import { escapeText } from '../render/escape.js';
 import { onTermination } from '../signals.js';
 import type { ConsoleEnd } from '../console-door.js';
 
-type Options = SettingFlags & AdminFlags & { readonly format: Format };
+type ConsoleOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
 export function defineConsole(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: Options) => openConsole(io, options));
+    .action((options: ConsoleOptions) => openConsole(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick console'],
@@ -31,7 +31,7 @@ export function defineConsole(command: Command, io: CliIo): void {
   ]);
 }
 
-async function openConsole(io: CliIo, options: Options): Promise<void> {
+async function openConsole(io: CliIo, options: ConsoleOptions): Promise<void> {
   const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
     import('../console-door.js'),
     import('../../lib/console-page.js'),

@@ -238,11 +238,11 @@ describe('certificates that change', () => {
     held.write(`GET /api/v1/whoami HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`);
 
     copyFileSync(other.certFile, files.certFile);
-    await watch.hurry();
+    await watch.pollNow();
     expect(lines.at(-1)).toMatchObject({ level: 'error', reason: expect.stringContaining('is not the key of') });
     expect((await ask(open.port, bearer())).serial).toBe(before);
     copyFileSync(other.keyFile, files.keyFile);
-    await watch.hurry();
+    await watch.pollNow();
     expect(lines.at(-1)).toMatchObject({ level: 'info', message: 'the TLS certificate was renewed' });
     const after = await ask(open.port, bearer());
     expect([after.status, after.serial === before, after.serial === serialOf(identity)]).toEqual([200, false, true]);
