@@ -70,25 +70,29 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       test: 'run the tests of a policy folder, and say which grants they cover',
       lsp: 'serve editors over stdio: diagnostics, completion, hover, definitions, renaming',
       codes: 'explain a diagnostic code, with a wrong and a right example; without one, list all',
-      schema: 'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query; or the API as OpenAPI',
+      schema:
+        'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query; or the API as OpenAPI',
     },
   ],
   [
     'Ask them:',
     {
       decide: 'decide requests, one JSON object a line; answers one a line, in the same order',
-      explain: 'explain one decision: every step, the grants, and each edit that would allow what is denied or deny what is allowed; make one',
+      explain:
+        'explain one decision: every step, the grants, and each edit that would allow what is denied or deny what is allowed; make one',
       'who-can': 'list every identity that holds a scope in a namespace, with the grants that carry it',
       'what-can': 'list everything that one identity holds: regions of the tree, their scopes, and the grants',
       visible: 'show what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
       diff: 'compare two policies: who gains and loses which access, when, and because of which line',
       playground: 'write a page that shows, edits and queries a policy in the browser, without a server',
-      calendar: 'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
+      calendar:
+        'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
       history: 'list when each right came and went: by which commit, by whom and why',
       find: 'find the commits that compile to a digest',
       prove: 'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
       'check-proof': 'check a proof of `prove` against the access root that a signed statement names',
-      review: 'access reviews: freeze who holds what, read keep or revoke, check what has come of it, and sign a report',
+      review:
+        'access reviews: freeze who holds what, read keep or revoke, check what has come of it, and sign a report',
       inspect: 'show the digests and counts of a snapshot',
     },
   ],
@@ -98,7 +102,8 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       verify: 'check that a snapshot is intact and, with a keyring, that enough keys have signed it',
       keygen: 'make an Ed25519 key pair for signing snapshots',
       sign: 'sign a statement about a snapshot: its environment, its generation and when it expires',
-      attest: 'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
+      attest:
+        'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
       'check-attestation': 'check who signed an attestation, what it is about, and which properties it states',
       publish: 'put a snapshot and its statement where gateways take them from',
     },
@@ -122,13 +127,18 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       shadow: 'judge a stored snapshot beside the policy in force: what differs, exactly and in live requests',
       migrate: "bring the store's schema up to this version; safe to run again",
       load: 'load records, one JSON object a line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
-      export: 'write all records as a dataset, one JSON object a line, for a backup or another store. A gateway on the same embedded store waits meanwhile',
+      export:
+        'write all records as a dataset, one JSON object a line, for a backup or another store. A gateway on the same embedded store waits meanwhile',
       keys: 'API keys: create, list, revoke; also while the gateway runs',
       audit: 'the audit log: verify that it is intact, search it, and move old files away',
-      evidence: 'put all that an auditor keeps of a snapshot into one file: what it was, who signed it, when it was in force',
-      replay: 'repeat the decisions of the audit log: on their own snapshots, and on another policy to see which would change',
-      'policy-at': 'say which policy was in force at an instant, by the audit log: its snapshot, commit, signers and reason',
-      unused: 'list the rights that no decision of the audit log needed, and make a smaller policy that changes none of them',
+      evidence:
+        'put all that an auditor keeps of a snapshot into one file: what it was, who signed it, when it was in force',
+      replay:
+        'repeat the decisions of the audit log: on their own snapshots, and on another policy to see which would change',
+      'policy-at':
+        'say which policy was in force at an instant, by the audit log: its snapshot, commit, signers and reason',
+      unused:
+        'list the rights that no decision of the audit log needed, and make a smaller policy that changes none of them',
       config: 'settings: check them, or print an example file',
     },
   ],

@@ -5,14 +5,7 @@ import type { EventKind, Outcome } from '../../audit/event.js';
 import type { SettingName } from '../../config/index.js';
 import type { ArchiveFlags } from '../archive-audit.js';
 import type { CliIo } from '../io.js';
-import {
-  collect,
-  formatOption,
-  requiredOption,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { collect, formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 import { usage } from '../failure.js';
 import type { QueryFlags, VerifyFlags } from '../read-audit.js';
 import type { ReleaseFlags } from '../release-audit.js';

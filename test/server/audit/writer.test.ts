@@ -150,7 +150,7 @@ describe('the writer', () => {
     const folder = await makeFolder();
     const writer = writerOf(folder, { isOwner: () => false });
     writer.add(eventOf(1));
-    await expect(writer.sync()).rejects.toThrow('taken the log over');
+    await expect(writer.sync()).rejects.toThrow('taken over the log');
     await writer.close();
     expect(logFiles(folder)).toEqual([]);
   });

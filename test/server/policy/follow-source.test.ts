@@ -184,7 +184,7 @@ describe('the age of a policy', () => {
     put(A.bytes);
     await look();
     expect(stale(210 * 60_000)).toBe('no');
-    const told = lines.map(({ message }) => message).filter((message) => !message.includes('not taken'));
+    const told = lines.map(({ message }) => message).filter((message) => !message.includes('was refused'));
     expect(told).toEqual([
       'the policy is older than `snapshot.softAge`',
       'the policy is older than `snapshot.hardAge`: nothing is decided by it any more',
