@@ -15,11 +15,11 @@ import {
 } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
 import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
-import type { Services } from './http/pipeline.js';
+import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';
-import type { Watch } from './lib/poller.js';
+import type { Poller } from './lib/poller.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
@@ -80,7 +80,7 @@ export async function listen<Where extends At>(
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
     onRefused: services.observer.refused,
-    onUngreeted: services.observer.ungreeted,
+    onHandshakeFailed: services.observer.handshakeFailed,
     onCut: services.onCut,
     onFull: services.onFull,
   });
@@ -109,12 +109,12 @@ export interface Gateway {
   readonly address: Address;
   readonly policies: ActivePolicy;
   readonly activator: Activator;
-  readonly activations: Watch | null;
-  readonly revocations: Watch | null;
+  readonly activations: Poller | null;
+  readonly revocations: Poller | null;
   /** Rejects when the gateway cannot go on. */
   readonly failed: Promise<never>;
   /** What the workers watch; null if there are no workers. */
-  readonly workers: Watch | null;
+  readonly workers: Poller | null;
   /** Refuses new requests, lets those in flight end, then closes. Safe to call twice. */
   readonly close: (ending?: Ending) => Promise<void>;
 }

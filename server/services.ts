@@ -27,7 +27,7 @@ import { watchStore } from './db/watch-store.js';
 import { makeAdminRoutes } from './http/admin-routes.js';
 import { makeClientAddress } from './http/client-address.js';
 import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
-import type { Services } from './http/pipeline.js';
+import type { Services } from './http/door.js';
 import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
 import { makeRequestLog, type RequestLogOptions } from './http/request-log.js';
@@ -71,7 +71,7 @@ import type { PublicationRule } from './policy/open/verify-offer.js';
 import { type Clock, type Logger, makeIdSource, systemClock } from './lib/ports.js';
 import { type BeginSpan, makeUnrecordedSpans } from './telemetry/trace.js';
 import { warnOfUnknownScopes } from './asking/vocabulary.js';
-import type { Watch } from './lib/poller.js';
+import type { Poller } from './lib/poller.js';
 
 /** `serve`: every request is authenticated and decided by `policy`. `local`: one unrestricted user, on loopback only. */
 export type GatewayMode =
@@ -154,13 +154,13 @@ export interface GatewayServices extends Services {
   /** Who comes through the gateway's own Unix socket. */
   readonly bySocket: Pick<Services, 'admins' | 'watchers'>;
   /** The watch of the file that revokes credentials; null if there is none. */
-  readonly revocations: Watch | null;
+  readonly revocations: Poller | null;
   /** The only way to change the policy in force. */
   readonly activator: Activator;
   /** A candidate beside the policy in force. */
   readonly shadow: Shadow;
   /** The watch of the store's activations; null in local mode, which has none. */
-  readonly activations: Watch | null;
+  readonly activations: Poller | null;
   /** Told of a connection that was ended although nothing on it was wrong. */
   readonly onCut: (reason: CutReason) => void;
   /** Told when there is no place for another connection. */

@@ -52,7 +52,7 @@ function faultOf(text: string): PathFault {
   const segments = body.split('/');
   if (segments.length > NAMESPACE_LIMITS.segments) return 'too_deep';
   const fault = segments.map(segmentFault).find((wrong) => wrong !== null);
-  invariant(fault !== undefined, 'a text that is no path has a fault');
+  invariant(fault !== undefined, 'a text that is not a path has a fault');
   return fault;
 }
 

@@ -110,7 +110,7 @@ const COUNT_RULES = {
 
 const AT_LEAST = shape('`atLeast`', { identities: [countOf(1), PEOPLE], ...COUNT_ROWS }, COUNT_RULES);
 const GROUPS =
-  'How many groups besides. Who is in a group is decided elsewhere: it is no number of people. Without it, none.';
+  'How many groups besides. Who is in a group is decided elsewhere, so this is not a number of people. Defaults to none.';
 const AT_MOST = shape(
   '`atMost`',
   { identities: [countOf(0), PEOPLE], groups: [countOf(0), GROUPS], ...COUNT_ROWS, ...PARTIES },

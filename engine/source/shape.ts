@@ -151,7 +151,7 @@ function isRestOfText(context: FileContext, { entries, start }: MappingNode, ind
   while (isRest(last + 1)) last += 1;
   const at = { start: entries[index]?.key.start ?? start, end: entries[last]?.value.end ?? begun.end };
   const meant = context.text.slice(begun.start, at.end).replaceAll(/\s+/g, ' ');
-  const message = `a comma ends the text of \`${key.text}\`, and what follows is no key`;
+  const message = `a comma ends the text of \`${key.text}\`, and what follows is not a key`;
   const help = `if it is a part of \`${key.text}\`, quote the text: ${quoteIt(meant)}`;
   refuse(context, 'KEY_UNKNOWN', { at, message, help });
   return true;

@@ -73,7 +73,7 @@ export const STATUS_SCHEMA = Object.freeze({
           address: { description: 'Host and port.', type: 'string' },
           used: { description: 'Whether pages and counts are read from it now.', ...flag },
           ageSeconds: {
-            description: 'How old what it answers may be; null if nobody knows.',
+            description: 'How old the data of its answers may be; null if unknown.',
             type: ['number', 'null'],
           },
           fault: { enum: ['away', 'primary_away', 'pooler', 'not_a_replica', 'other_cluster', null] },

@@ -25,7 +25,7 @@ const text = schema({ type: 'string' });
 export const SUBJECT = schema({
   title: 'Subject',
   description:
-    'Who is asked about. Without `credentialScopes` every scope of the policy, without `namespaceRestrictions` everywhere.',
+    'The subject of the question. Without `credentialScopes` every scope of the policy, without `namespaceRestrictions` everywhere.',
   type: 'object',
   required: ['identities'],
   properties: {

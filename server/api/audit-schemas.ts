@@ -66,7 +66,7 @@ export const EVENTS_SCHEMA = Object.freeze({
     malformed: { description: 'Lines that are not events.', ...count },
     unverified: { description: 'Events among those found that do not verify.', ...count },
     unrecorded: {
-      description: 'Of a search for a record: answers of which nobody knows which records they showed or counted.',
+      description: 'For a search by record: answers for which it is unknown which records they showed or counted.',
       ...whole({ lists: count, counts: count }),
     },
   }),

@@ -26,7 +26,7 @@ export interface BodyShape<Value> {
 }
 
 /** Where one shape differs from the defaults. */
-interface Words {
+interface ShapeWording {
   /** The message for a member that the schema does not have; null for the usual one. */
   readonly unknown?: (name: string) => string | null;
   /** The code of a fault at a place. */
@@ -38,7 +38,7 @@ interface Words {
 // are never needed.
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
 
-export function bodyShape<Value>(schema: ObjectSchema, words: Words = {}): BodyShape<Value> {
+export function bodyShape<Value>(schema: ObjectSchema, words: ShapeWording = {}): BodyShape<Value> {
   const whole = ajv.compile<Value>(schema);
   const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, compileOnce(part)]));
   const given = new WeakSet();
@@ -67,7 +67,7 @@ const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };
 interface Parts {
   readonly schema: ObjectSchema;
   readonly parts: ReadonlyMap<string, () => ValidateFunction>;
-  readonly words: Words;
+  readonly words: ShapeWording;
 }
 
 /** Parts that are missing first, then the parts in the order of the body. */

@@ -6,7 +6,7 @@ import { nullable, schema, whole } from './schema.js';
 
 const cursor = schema({
   title: 'ChangeCursor',
-  description: 'A place in the feed. It belongs to the actor, the namespace and the families that were asked for.',
+  description: 'A place in the feed. It belongs to the actor, the namespace and the families of the request.',
   type: 'string',
   pattern: `^[A-Za-z0-9_-]{${String(CHANGES_LIMITS.cursorCharacters)}}$`,
 });

@@ -48,7 +48,7 @@ const fault = Object.freeze({ title: 'ShadowFault', ...whole({ code: text, messa
 const change = schema({ title: 'Change', enum: ['gained', 'lost', 'both'] });
 
 const COUNTS = Object.freeze({
-  compared: { description: 'Decisions of live requests that the candidate was asked for, too.', ...count },
+  compared: { description: 'Decisions of live requests that the candidate repeated.', ...count },
   ...SIDES,
   both: { description: 'Queries that would show some records more and some less.', ...count },
   skipped: { description: 'Decisions that were not compared, since there was no time.', ...count },
@@ -98,7 +98,7 @@ const EXAMPLE = Object.freeze({
     actor: whole({ id: text, kind: text, fingerprint: { type: ['string', 'null'] } }),
     operation: text,
     access: {
-      description: 'What was asked, as an audit event has it; of a copy `source` and `destination`.',
+      description: 'The question, as an audit event has it; for a copy `source` and `destination`.',
       type: 'object',
       required: ['family'],
       properties: {
@@ -113,7 +113,7 @@ const EXAMPLE = Object.freeze({
       },
       additionalProperties: false,
     },
-    at: { ...instant, title: 'LastAsked', description: 'When it was last asked.' },
+    at: { ...instant, title: 'LastAsked', description: 'When the question last came up.' },
     times: { type: 'integer', minimum: 1 },
     change,
     live: outcome,

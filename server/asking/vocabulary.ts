@@ -118,7 +118,7 @@ function resourceOf(word: unknown, type: string): ResourceWord {
   if (at !== undefined) return { kind: 'at', path: pathOf(at, type) };
   if (store !== undefined) {
     if (!isFamily(store) || store === 'namespace')
-      throw new WordFault(`has a \`store\` for \`${type}\` that is no family of records`);
+      throw new WordFault(`has a \`store\` for \`${type}\` that is not a family of records`);
     return { kind: 'store', family: store };
   }
   const known = Object.entries(membersOf(ids)).map(([id, path]) => [id, pathOf(path, type)] as const);

@@ -30,17 +30,17 @@ export interface Judged {
   /** The id of the record that was asked for. */
   readonly record?: string;
   /** Null if there was nothing to decide about. */
-  readonly asked: Asked | null;
+  readonly asked: DecidedQuestion | null;
 }
 
 /** What an actor was told that it holds in a namespace. */
-export interface ToldHeld {
+export interface ReportedHoldings {
   readonly namespace: NamespacePath;
   readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
 }
 
 /** What an asker was told about others, or a reader of the feed about records. */
-export interface Told {
+export interface ReportedAnswer {
   readonly operation: Extract<
     Operation,
     'decide' | 'explain' | 'who-can' | 'what-can' | 'visible' | `${Family}.changes`
@@ -60,10 +60,10 @@ export interface Told {
 
 /** One decision that an asker was told. Nothing was decided where a part of the question is no path or no scope. */
 export function toldDecision(
-  operation: Told['operation'],
+  operation: ReportedAnswer['operation'],
   { subject, request, policy }: { readonly subject: RawActor; readonly request: RawRequest; readonly policy: Policy },
   decision: Decision,
-): Told {
+): ReportedAnswer {
   // A restriction of the subject that is no path also ends at the first step, and the event does not have its text.
   const isRead = decision.decision === 'allow' || decision.step !== 'canonicalize';
   const asked = isRead ? canonicalRequest(request, policy) : null;
@@ -75,7 +75,7 @@ export function toldDecision(
   };
 }
 
-export interface Asked {
+export interface DecidedQuestion {
   readonly access: AccessAsked | CopyAsked;
   readonly resolved: ResolvedActor;
   /** The visible set of a query, if it was computed already. */
@@ -91,7 +91,7 @@ export interface Cited {
 }
 
 /** `digest` is the digest of the visible set, if it is already known. */
-export function cite({ access, resolved, visibility }: Asked, at: Instant, digest?: string): Cited {
+export function cite({ access, resolved, visibility }: DecidedQuestion, at: Instant, digest?: string): Cited {
   if ('source' in access) return { decision: decideCopy(resolved, access, at) };
   const { reach } = access;
   if (reach !== undefined) {

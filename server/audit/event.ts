@@ -301,7 +301,7 @@ export function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'gran
 }
 
 /** `policy` is what it asked; without one, a credential that is not narrowed carries the scopes of records. */
-export function eventActor(actor: RequestActor, policy: Words = RECORDS): EventActor {
+export function eventActor(actor: RequestActor, policy: ScopeNames = RECORDS): EventActor {
   return {
     credentialScopes: carriedNames(actor.credentialScopes, policy),
     fingerprint: actor.credentialFingerprint,
@@ -321,8 +321,8 @@ function textsOf(identities: readonly Identity[]): readonly string[] {
 }
 
 /** A restriction that is no path is left out: with it, everything is denied at the first step. */
-export function eventSubject(subject: RawActor, policy: Words): EventSubject {
-  if (subject.kind === 'local') throw new TypeError('nobody asks about the local actor');
+export function eventSubject(subject: RawActor, policy: ScopeNames): EventSubject {
+  if (subject.kind === 'local') throw new TypeError('the local actor cannot be the subject of a question');
   const { identities, credentialScopes, namespaceRestrictions } = subject;
   return {
     credentialScopes: carriedNames(
@@ -382,10 +382,10 @@ export function askedOf(request: Request): AccessAsked | CopyAsked {
 /** Like `askedOf`, for a query. */
 export function queryAsked({ family, action = 'read', context, reach }: VisibilityRequest): AccessAsked {
   const scope = `${family}:${action}`;
-  if (!isScopeName(scope)) throw new TypeError('a query of something that is no family');
+  if (!isScopeName(scope)) throw new TypeError('a query of something that is not a family');
   return { context, family, reach, scope, target: context };
 }
 
-type Words = Pick<Policy, 'scopes'>;
+type ScopeNames = Pick<Policy, 'scopes'>;
 
-const RECORDS: Words = { scopes: SCOPES.toSorted(compareTexts) };
+const RECORDS: ScopeNames = { scopes: SCOPES.toSorted(compareTexts) };

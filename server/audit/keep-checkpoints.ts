@@ -8,7 +8,7 @@ import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
 import type { SigningKey } from '../signing/ed25519.js';
 import { type NoteKey, parseNote, signNote } from '../signing/signed-note.js';
-import { watchEvery } from '../lib/poller.js';
+import { makePoller } from '../lib/poller.js';
 import type { Head } from './chain.js';
 import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
 import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from './log-place.js';
@@ -62,7 +62,7 @@ export function keepCheckpoints(options: CheckpointOptions): EndCheckpoints {
       }
     }
   };
-  const watch = watchEvery(look, (_, signal) => step(false, signal));
+  const watch = makePoller(look, (_, signal) => step(false, signal));
   return async () => {
     await watch.stop();
     await step(true, AbortSignal.timeout(AUDIT_LIMITS.witnessAtEnd));

@@ -50,7 +50,7 @@ export async function readOn({ folder, log, from, to, onLeaf }: Reading): Promis
       const line = check.line(text);
       const [fault] = faults;
       if (fault !== undefined || text === null || line === null)
-        throw new LogGapError(fault?.text ?? 'a line is no event');
+        throw new LogGapError(fault?.text ?? 'a line is not an event');
       const leaf = leafHash(text);
       tree.push(leaf);
       onLeaf?.(leaf);

@@ -29,7 +29,7 @@ export interface Claimed {
   readonly event: AuditEvent;
 }
 
-interface Row {
+interface OutboxRow {
   readonly position: string;
   readonly event: string;
 }
@@ -39,7 +39,7 @@ export async function claimEvents(
   store: Store,
   { log, after, most }: { readonly log: string; readonly after: number; readonly most: number },
 ): Promise<readonly Claimed[]> {
-  const rows = await store.rows<Row>(sql`WITH free AS (
+  const rows = await store.rows<OutboxRow>(sql`WITH free AS (
         SELECT position FROM audit_outbox WHERE log IS NULL ORDER BY position LIMIT ${most}::integer FOR UPDATE SKIP LOCKED),
       mine AS (
         UPDATE audit_outbox AS o SET log = ${log}::text, after = ${after}::bigint FROM free
@@ -56,7 +56,7 @@ export async function claimedBefore(
   log: string,
 ): Promise<{ readonly events: readonly Claimed[]; readonly after: number }> {
   const rows = await store.rows<
-    Row & { readonly after: string }
+    OutboxRow & { readonly after: string }
   >(sql`SELECT position::text AS position, event, after::text AS after FROM audit_outbox AS o WHERE log = ${log}::text
       ORDER BY o.position`);
   return { events: rows.map(toClaimed), after: Math.min(...rows.map(({ after }) => Number(after))) };
@@ -117,7 +117,7 @@ function noteStatement({ log, seq, hash, host, folder }: NotedHead): Fragment {
       WHERE h.seq <= EXCLUDED.seq`;
 }
 
-function toClaimed({ position, event: text }: Row): Claimed {
+function toClaimed({ position, event: text }: OutboxRow): Claimed {
   const event: unknown = JSON.parse(text);
   // Only somebody with the store's password could have put it there.
   if (!isEvent(event)) throw new TypeError('the outbox holds something that is not an event');

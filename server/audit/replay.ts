@@ -18,7 +18,7 @@ import {
 } from '../../engine/index.js';
 import { boundsOf, decideWithin, mayAskOf } from '../asking/about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { makeRecent, type Recent } from '../lib/lru-cache.js';
+import { makeLruCache, type LruCache } from '../lib/lru-cache.js';
 import { cite, requestOf } from './cite.js';
 import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from './event.js';
 import type { StoredEvent } from './event-schema.js';
@@ -101,16 +101,16 @@ export function makeReplay(folder: string, against: Policy | null): Replay {
 /** A policy, and the actors that it was asked about. Null stands for an actor that no policy can be asked about. */
 interface Ground {
   readonly policy: Policy;
-  readonly actors: Recent<ResolvedActor | null>;
+  readonly actors: LruCache<ResolvedActor | null>;
 }
 
 function groundOf(policy: Policy): Ground {
-  return { policy, actors: makeRecent(Infinity, AUDIT_LIMITS.replayedActors) };
+  return { policy, actors: makeLruCache(Infinity, AUDIT_LIMITS.replayedActors) };
 }
 
 /** Keeps only the last few snapshots, because a log goes from one to the next. */
 function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | NotReplayed> {
-  const known = makeRecent<Ground | NotReplayed>(Infinity, AUDIT_LIMITS.replayedSnapshots);
+  const known = makeLruCache<Ground | NotReplayed>(Infinity, AUDIT_LIMITS.replayedSnapshots);
   const local = groundOf(unrestrictedPolicy());
   return async ({ actor, snapshot }) => {
     if (snapshot === null) return 'malformed';

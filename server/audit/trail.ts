@@ -244,7 +244,7 @@ async function checkNoted(known: readonly NotedHead[], { folder, log, head }: Ow
   if (noted === undefined) return;
   const there = noted.seq === head.seq ? head.hash : await hashAt(folder, log, noted.seq);
   if (there === noted.hash) return;
-  const how = there === null ? 'has lost its end' : 'was written anew';
+  const how = there === null ? 'has lost its end' : 'was rewritten';
   throw new AuditError(
     'audit.truncated',
     `the audit log ${log} ${how}: event ${String(noted.seq)} is not the one that the store has noted`,

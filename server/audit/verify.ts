@@ -139,7 +139,7 @@ function makeWanted(heads: readonly Head[], known: readonly NamedHead[]): Wanted
         const by = log === null ? '' : ' by the store';
         const text =
           how === 'other'
-            ? `event ${String(seq)} is not the one that was noted${by}: the log was written anew`
+            ? `event ${String(seq)} is not the one that was noted${by}: the log was rewritten`
             : `there is no event ${String(seq)}, which was noted${by} as the end of the log: its end was cut off`;
         onFault({ log, seq, kind: 'head', text });
       }
@@ -173,7 +173,7 @@ function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Gr
         const text = isPartial
           ? `${events} cannot be compared with the checkpoint, because older files are elsewhere: name their folder with --archive`
           : how === 'other'
-            ? `${events} are not those of the checkpoint: the log was written anew, or one of them was changed`
+            ? `${events} are not those of the checkpoint: the log was rewritten, or one of them was changed`
             : `the checkpoint is about ${events}, and the log has fewer: its end was cut off`;
         if (size > 0) report({ log, seq: size, kind: 'checkpoint', text });
       }
@@ -181,13 +181,16 @@ function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Gr
   };
 }
 
-interface Watch extends ChainCheck {
+interface OnEvents extends ChainCheck {
   readonly take: (text: string | null) => void;
   readonly see: (line: ChainLine) => void;
   readonly onProgress: (events: number) => void;
 }
 
-async function verifyLog(parts: readonly Part[], { line, torn, skip, take, see, onProgress }: Watch): Promise<number> {
+async function verifyLog(
+  parts: readonly Part[],
+  { line, torn, skip, take, see, onProgress }: OnEvents,
+): Promise<number> {
   let events = 0;
   for (const part of parts) {
     if ('skipTo' in part) {

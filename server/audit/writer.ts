@@ -105,7 +105,7 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   const writeGroup = async (): Promise<void> => {
-    if (!isOwner()) throw new Error('another process has taken the log over');
+    if (!isOwner()) throw new Error('another process has taken over the log');
     const open = await openFile();
     if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
     const bytes = Buffer.concat(unsynced);

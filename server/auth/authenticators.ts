@@ -89,7 +89,7 @@ export function warnOfNothingPublic(actor: RequestActor, policy: Policy, { at, l
   const names = actor.identities.map(formatIdentity).join();
   log.warn(
     { setting: SETTING_OF_ANONYMOUS, policy: policy.name, snapshot: policy.digest },
-    `no grant of the policy lets \`${names}\` read a namespace, template or resource now, so whoever brings no credential finds nothing`,
+    `no grant of the policy lets \`${names}\` read a namespace, template or resource now, so anonymous requests find nothing`,
   );
 }
 

@@ -3,7 +3,7 @@
 // gives the same fingerprints.
 import { createHmac, createSecretKey } from 'node:crypto';
 import { KEY_LIMITS } from '../limits/credentials.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import type { RequestActor } from './request-actor.js';
 
 /** `id` identifies the credential: for a key it is the key's id, for others the parts that name it, as JSON. */
@@ -12,7 +12,7 @@ export type Fingerprinter = (kind: RequestActor['kind'], id: string) => string;
 /** 64 hex digits. Without the key nobody can tell which credential they belong to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
   const secret = createSecretKey(key);
-  const known = makeRecent<string>(Infinity, KEY_LIMITS.fingerprints);
+  const known = makeLruCache<string>(Infinity, KEY_LIMITS.fingerprints);
   return (kind, id) => {
     // No kind contains the separator, so two different pairs never give the same text.
     const text = `${kind}\0${id}`;

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { OutgoingError, send } from '../net/outgoing.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { type Authenticator, type Evidence, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
@@ -58,7 +58,7 @@ export function makeIntrospectionAuthenticator(
 ): Authenticator<RequestActor> {
   const { provider, tokenPrefix, cacheTime } = settings;
   const { setting, clock, log, fingerprint, leavesSigned } = options;
-  const answers = makeRecent<Answered>(Infinity, TOKEN_LIMITS.verified);
+  const answers = makeLruCache<Answered>(Infinity, TOKEN_LIMITS.verified);
   const asking = new Map<string, Promise<Answered>>();
   const places = makePlaces(TOKEN_LIMITS.introspections);
   let secret: string | null = null;
@@ -74,7 +74,7 @@ export function makeIntrospectionAuthenticator(
       const found = troubleOf(error);
       // Said once, not for each token.
       if (trouble !== found)
-        log.warn({ setting, reason: found, error }, 'the introspection endpoint could not be asked');
+        log.warn({ setting, reason: found, error }, 'the introspection endpoint could not be used');
       trouble = found;
       throw notJudged(`the introspection endpoint ${found}`);
     }
@@ -94,7 +94,7 @@ export function makeIntrospectionAuthenticator(
     const judged = places
       .hold(address, () => judge(token, digest, trace))
       .then((held) => {
-        if (held === null) throw notJudged('too many tokens are asked about at the introspection endpoint');
+        if (held === null) throw notJudged('too many requests to the introspection endpoint are in progress');
         return held.done;
       })
       .finally(() => asking.delete(digest));
@@ -158,13 +158,13 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-interface Reading {
+interface AnswerContext {
   readonly settings: IntrospectionSettings;
   readonly digest: string;
   readonly fingerprint: AuthenticatorTools['fingerprint'];
 }
 
-function readActive(claims: Claims, { settings, digest, fingerprint }: Reading): Active {
+function readActive(claims: Claims, { settings, digest, fingerprint }: AnswerContext): Active {
   const type = claims.get('token_type') ?? 'Bearer';
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     throw notValid('misdirected', 'not an access token: its type is not accepted');

@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../lib/ports.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { adminOfKey, type AdminActor, monitorOfKey, type MonitorActor } from './admin-actor.js';
 import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import { noteKeyUse, type StoredKey } from './api-keys.js';
@@ -35,7 +35,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   const uses = makeUseRecorder(options);
   const readKey = makeKeyReader(options.db);
   /** By key id, the hash of the secret that was right when it was last presented. */
-  const proven = makeRecent<Uint8Array>(Infinity, KEY_LIMITS.proven);
+  const proven = makeLruCache<Uint8Array>(Infinity, KEY_LIMITS.proven);
   const leases = makeKeyLeases(options);
   /** Throws unless the store has this key, with this secret, and it is not revoked. */
   const ask = async ({ id, secretHash }: Presented): Promise<StoredKey> => {
@@ -58,7 +58,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (!KINDS[door].includes(kind))
       throw notValid('misdirected', `a key for ${kind}, which this listener does not take`);
     if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
-      throw notValid('misdirected', 'a key with the identity that requests without a credential have');
+      throw notValid('misdirected', 'a key with the identity of anonymous requests');
     proven.put(stored.id, stored.secretHash, 0);
     uses.note(stored, at);
     return stored;
@@ -130,7 +130,7 @@ interface UseRecorder {
 function makeUseRecorder({ db, log }: KeyAuthenticatorOptions): UseRecorder {
   const writing = new Map<string, Promise<void>>();
   /** By key id. A key that is remembered does not know its later uses. */
-  const noted = makeRecent<Instant>(Infinity, KEY_LIMITS.proven);
+  const noted = makeLruCache<Instant>(Infinity, KEY_LIMITS.proven);
   return {
     note: (key, at) => {
       const last = Math.max(key.lastUsedAt ?? -Infinity, noted.get(key.id) ?? -Infinity);

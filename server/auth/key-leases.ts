@@ -8,7 +8,7 @@
 // time of a refusal does not tell which keys are in use.
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import type { Logger } from '../lib/ports.js';
 import type { StoredKey } from './api-keys.js';
 import { hashMatches } from './key-text.js';
@@ -53,7 +53,7 @@ interface Lease {
 const systemClocks = (): Pick<Moment, 'tick' | 'time'> => ({ tick: performance.now(), time: Date.now() });
 
 export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptions): KeyLeases {
-  const leases = makeRecent<Lease>(KEY_LIMITS.leased, KEY_LIMITS.proven);
+  const leases = makeLruCache<Lease>(KEY_LIMITS.leased, KEY_LIMITS.proven);
   let news = 0;
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;

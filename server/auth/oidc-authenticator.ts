@@ -8,7 +8,7 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Clock, Logger } from '../lib/ports.js';
 import type { TraceHeaders } from '../telemetry/trace.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { type Authenticator, type CredentialIssuer, notJudged, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { type Claims, type CompactToken, isCompact, readCompactToken } from './compact-token.js';
@@ -68,7 +68,7 @@ export function makeOidcAuthenticator(
     return { settings: one, keys: makeIssuerKeys({ issuer, jwksUrl, algorithms, clock, log }) };
   });
   const byName = new Map(issuers.map((issuer) => [issuer.settings.issuer, issuer]));
-  const verified = makeRecent<Verified>(Infinity, TOKEN_LIMITS.verified);
+  const verified = makeLruCache<Verified>(Infinity, TOKEN_LIMITS.verified);
 
   const verify = async (text: string, trace?: TraceHeaders): Promise<Verified> => {
     const token = readCompactToken(text);

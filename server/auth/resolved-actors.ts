@@ -3,7 +3,7 @@
 // exactly the same identities, scopes and restrictions, so a credential that changes cannot make it wrong.
 import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { makeRecent, type Recent } from '../lib/lru-cache.js';
+import { makeLruCache, type LruCache } from '../lib/lru-cache.js';
 import type { RequestActor } from './request-actor.js';
 
 export type ActorResolver = (policy: Policy, actor: RequestActor) => ResolvedActor;
@@ -17,11 +17,11 @@ interface Known {
  * For each policy it keeps `POLICY_LIMITS.resolvedActors` actors, and forgets the one that has not come for longest.
  */
 export function makeActorResolver(resolve: typeof resolveActor = resolveActor): ActorResolver {
-  const byPolicy = new WeakMap<Policy, Recent<Known>>();
+  const byPolicy = new WeakMap<Policy, LruCache<Known>>();
   return (policy, actor) => {
     let recent = byPolicy.get(policy);
     if (recent === undefined) {
-      recent = makeRecent<Known>(Infinity, POLICY_LIMITS.resolvedActors);
+      recent = makeLruCache<Known>(Infinity, POLICY_LIMITS.resolvedActors);
       byPolicy.set(policy, recent);
     }
     const name = actor.credentialFingerprint ?? actor.kind;

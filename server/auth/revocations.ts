@@ -4,9 +4,9 @@ import { stat } from 'node:fs/promises';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../lib/ports.js';
 import { readSmallFile, SmallFileError, systemCodeOf } from '../lib/small-file.js';
-import { type Watch, watchEvery } from '../lib/poller.js';
+import { type Poller, makePoller } from '../lib/poller.js';
 
-export interface Revocations extends Watch {
+export interface Revocations extends Poller {
   readonly has: (fingerprint: string) => boolean;
 }
 
@@ -46,7 +46,7 @@ export async function watchRevocations(path: string, log: Logger): Promise<Revoc
       isBad = true;
     }
   };
-  return { ...watchEvery(TOKEN_LIMITS.revocationsInterval, look), has: (fingerprint) => revoked.has(fingerprint) };
+  return { ...makePoller(TOKEN_LIMITS.revocationsInterval, look), has: (fingerprint) => revoked.has(fingerprint) };
 }
 
 /** A mark that changes with every change of the file. A file that cannot be examined has a mark of its own. */

@@ -75,7 +75,7 @@ const FEW_ROOTS = 8;
 export function changesStatement({ predicates, after, limit, keep }: ChangesRequest): Fragment {
   const { arms, queries, size } = changeArms(predicates);
   const from = sql`c.position > ${after.position}::bigint`;
-  const rows = (arm: ChangeArm, { columns, upTo, most }: Read): Fragment =>
+  const rows = (arm: ChangeArm, { columns, upTo, most }: ChangeRead): Fragment =>
     sql`CROSS JOIN LATERAL (SELECT ${columns} FROM changes AS c WHERE ${arm.within} AND ${from}${upTo} AND ${SHOWN}
           ORDER BY c.position LIMIT ${most}::bigint) AS f`;
   const found =
@@ -115,7 +115,7 @@ export function changesStatement({ predicates, after, limit, keep }: ChangesRequ
     FROM head AS h LEFT JOIN page AS p ON h.intact ORDER BY p.position`;
 }
 
-interface Read {
+interface ChangeRead {
   readonly columns: Fragment;
   readonly upTo: Fragment;
   readonly most: number;

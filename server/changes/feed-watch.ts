@@ -4,7 +4,7 @@ import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import type { Logger } from '../lib/ports.js';
-import { type NewsWatch, watchEvery } from '../lib/poller.js';
+import { type NotifiedPoller, makePoller } from '../lib/poller.js';
 import {
   feedState,
   type FeedState,
@@ -32,7 +32,7 @@ const CHANNEL = 'bailiwick_changes';
 
 export function watchFeed(db: Database, retention: Retention): FeedWatch {
   const listeners = new Set<() => void>();
-  let watch: NewsWatch | null = null;
+  let watch: NotifiedPoller | null = null;
   let listening: Promise<{ readonly close: () => Promise<void> } | null> | null = null;
   let state: FeedState | null = null;
   let looked = -Infinity;
@@ -86,23 +86,23 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     follow: (listener) => {
       listeners.add(listener);
       // Announcements of others are listened to from the first follower on.
-      listening ??= db.listen(CHANNEL, () => watch?.hear()).catch(() => null);
+      listening ??= db.listen(CHANNEL, () => watch?.notify()).catch(() => null);
       return () => {
         listeners.delete(listener);
       };
     },
     hear: () => {
-      if (listeners.size > 0) watch?.hear();
+      if (listeners.size > 0) watch?.notify();
     },
     state: () => state,
     start: ({ log }) => {
       let isFailing = false;
-      const own = (watch = watchEvery(CHANGES_LIMITS.look, async (why, signal) => {
+      const own = (watch = makePoller(CHANGES_LIMITS.look, async (why, signal) => {
         try {
           await look(why !== 'poll', signal);
           isFailing = false;
         } catch (error) {
-          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes does not go on');
+          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes has stopped');
           isFailing = true;
         }
       }));

@@ -3,7 +3,7 @@ import type { Family, Visible } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { readView, type View, viewText } from './view.js';
 
 export interface KeptViews {
@@ -14,7 +14,7 @@ export interface KeptViews {
 }
 
 export function makeKeptViews(db: Pick<Database, 'read' | 'rows'>): KeptViews {
-  const known = makeRecent<number>(Infinity, CHANGES_LIMITS.knownViews);
+  const known = makeLruCache<number>(Infinity, CHANGES_LIMITS.knownViews);
   return {
     keep: async (view) => {
       const noted = known.get(view.digest);

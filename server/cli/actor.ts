@@ -82,7 +82,7 @@ export function readActor(options: ActorOptions): TypedActor {
 export function completeActor(
   actor: TypedActor,
   { person }: ActorOptions,
-  named: NamedPolicy & { readonly policy: Words },
+  named: NamedPolicy & { readonly policy: PolicyScopes },
 ): AskingActor {
   const whole = person === undefined ? [] : identitiesOf(person, named);
   const identities = [...whole, ...actor.identities];
@@ -111,10 +111,10 @@ export function readScope(text: string): ScopeName {
   throw usage(`\`${text}\` is not a scope`, scopeHelp(text));
 }
 
-type Words = Pick<Policy, 'scopes'>;
+type PolicyScopes = Pick<Policy, 'scopes'>;
 
 /** Throws `CliFailure` 2 for a scope that the policy does not know. */
-export function requireScope(policy: Words, text: string): ScopeName {
+export function requireScope(policy: PolicyScopes, text: string): ScopeName {
   const known = policy.scopes.find((scope) => scope === text);
   if (known !== undefined) return known;
   throw usage(notAScope(text), scopeHelp(text, policy));
@@ -126,7 +126,7 @@ export function notAScope(text: string): string {
 }
 
 /** What was meant, or what there is. Without a policy, only the ten are known. */
-export function scopeHelp(text: string, policy: Words | null = null): string {
+export function scopeHelp(text: string, policy: PolicyScopes | null = null): string {
   const known = policy?.scopes ?? SCOPES;
   const near = nearest(text, known);
   if (near !== null) return `did you mean \`${near}\`?`;

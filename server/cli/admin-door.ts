@@ -110,7 +110,7 @@ async function readKeyFile(io: CliIo, file: string): Promise<string> {
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'nobody listens there'],
+  ['ECONNREFUSED', 'nothing listens there'],
   ['ENOENT', 'there is no such socket'],
   ['ENOTDIR', 'there is no such socket'],
   ['ENAMETOOLONG', 'its path is too long for a socket'],

@@ -4,14 +4,20 @@ import { instantOf } from '../../engine/index.js';
 import { archiveFiles, ArchiveConflict } from '../audit/archive.js';
 import type { ArchivedFile } from '../audit/archived-files.js';
 import { verifyLogs } from '../audit/verify.js';
-import { parseDuration } from '../config/index.js';
-import type { ArchiveFlags } from './commands/audit.js';
+import { parseDuration, type SettingFlags } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
+import type { Format } from './options.js';
 import { folderOf } from './read-audit.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
+
+export type ArchiveFlags = SettingFlags & {
+  readonly format: Format;
+  readonly to: string;
+  readonly olderThan: string;
+};
 
 /** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
 export async function archiveCommand(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {

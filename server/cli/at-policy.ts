@@ -37,7 +37,7 @@ export async function forkFrom(io: CliIo, base: string, reviewed: string): Promi
     throw new CliFailure(
       EXIT.usage,
       { code: 'revision.unrelated', message: `\`${base}\` and \`${reviewed}\` have no commit in common` },
-      { help: 'fetch the whole history, as with `fetch-depth: 0`' },
+      { help: 'fetch the full history, for example with `fetch-depth: 0`' },
     );
   // A folder that was not there yet, or had another name, is compared with the base.
   return (await isAtRevision({ revision: fork, path: after.path }, standingOf(io))) ? `${fork}:${after.path}` : null;

@@ -82,7 +82,7 @@ const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
     const { bytes } = await readSmallFile(path, CONFIG_LIMITS.fileBytes);
     const lines = bytes.toString('utf8').split('\n');
     if (!lines.some((line) => /^[^#\s]/.test(line)))
-      throw new SmallFileError('unreadable', 'names nobody who may sign');
+      throw new SmallFileError('unreadable', 'lists no key that may sign');
     return [];
   },
   // A value that cannot be read has already been reported with the setting.

@@ -157,5 +157,5 @@ export function failureOf(
       message: `${count(stillHeld.length, 'revoked row')} ${stillHeld.length === 1 ? 'is' : 'are'} still held`,
     };
   if (mayAppear || appeared.length === 0) return null;
-  return { status: EXIT.differences, code: 'review.appeared', message: 'access appeared that nobody reviewed' };
+  return { status: EXIT.differences, code: 'review.appeared', message: 'new access has not been reviewed' };
 }

@@ -40,7 +40,7 @@ export async function findActivations(folder: string, digest: string): Promise<A
   };
 }
 
-interface Asked {
+interface LogRequest {
   readonly activations: Activations;
   readonly folder: string;
   readonly flags: EvidenceFlags;
@@ -50,7 +50,7 @@ interface Asked {
 export async function proveActivations(
   io: CliIo,
   bundle: Bundle,
-  { activations, folder, flags }: Asked,
+  { activations, folder, flags }: LogRequest,
 ): Promise<void> {
   const { events, lines } = activations;
   if (events.length === 0) {

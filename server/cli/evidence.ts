@@ -95,7 +95,7 @@ function checksText({ name, format, digest, decisions, counts, checks }: Policy)
   return `${JSON.stringify({ policy: name, format, snapshot: digest, decisions, counts, checks }, null, 2)}\n`;
 }
 
-interface Asked {
+interface EvidenceRequest {
   readonly policy: Policy;
   readonly flags: EvidenceFlags;
 }
@@ -103,7 +103,7 @@ interface Asked {
 async function addStatement(
   io: CliIo,
   bundle: Bundle,
-  { named, policy, flags }: Asked & { readonly named: string },
+  { named, policy, flags }: EvidenceRequest & { readonly named: string },
 ): Promise<void> {
   const beside = named.startsWith('sha256:') ? null : statementPathOf(named);
   const shown = flags.statement ?? beside;
@@ -134,7 +134,11 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
 }
 
 /** What it states; null if there is none. */
-async function addAttestation(io: CliIo, bundle: Bundle, { policy, flags }: Asked): Promise<VerificationResult | null> {
+async function addAttestation(
+  io: CliIo,
+  bundle: Bundle,
+  { policy, flags }: EvidenceRequest,
+): Promise<VerificationResult | null> {
   const { attestation: shown, attestationKeyring, statementKeyring } = flags;
   if (shown === undefined) {
     bundle.missing(

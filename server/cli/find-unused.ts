@@ -104,7 +104,7 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   }
 }
 
-interface Reading {
+interface LogReading {
   readonly io: CliIo;
   readonly log: string;
   readonly search: Search;
@@ -112,7 +112,7 @@ interface Reading {
   readonly present: Replay;
 }
 
-interface Read {
+interface LogSummary {
   readonly counts: UseCounts;
   readonly report: SearchReport;
   /** Decisions that the smaller policy makes otherwise. */
@@ -120,7 +120,7 @@ interface Read {
 }
 
 /** `after`: also decides everything by the smaller policy. */
-async function readUses({ io, log, search, uses, present }: Reading, after: Replay | null): Promise<Read> {
+async function readUses({ io, log, search, uses, present }: LogReading, after: Replay | null): Promise<LogSummary> {
   const tally = makeUseTally();
   const progress = startProgress(io);
   let [changed, events] = [0, 0];

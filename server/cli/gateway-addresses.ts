@@ -150,7 +150,7 @@ export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminD
     if (config.adminSocket !== null) {
       throw new CliFailure(EXIT.precondition, { code: 'serve.admin_socket', message }, { help, cause: error });
     }
-    await write(io.stderr, `warning: ${escapeText(message)}; the gateway goes on without it. ${help}\n`);
+    await write(io.stderr, `warning: ${escapeText(message)}; the gateway continues without it. ${help}\n`);
     return null;
   }
 }

@@ -24,7 +24,7 @@ import { escapeText } from './render/escape.js';
 import { renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
 import {
-  type Asked,
+  type KnownPolicy,
   askPerson,
   askPolicy,
   judgeIdentities,
@@ -55,7 +55,7 @@ export function readKeyFlags(
   {
     anonymous,
     policy,
-  }: { readonly anonymous: AnonymousSettings | null; readonly policy: Asked['policy'] } = NOTHING_ELSE,
+  }: { readonly anonymous: AnonymousSettings | null; readonly policy: KnownPolicy['policy'] } = NOTHING_ELSE,
 ): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
@@ -84,7 +84,7 @@ function notCreated(faults: readonly string[]): CliFailure {
 }
 
 /** A key with a scope that the policy does not know would open nothing with it, and nobody would notice. */
-function requireKnownScopes({ scopes }: Pick<NewKey, 'scopes'>, { policy }: Asked): void {
+function requireKnownScopes({ scopes }: Pick<NewKey, 'scopes'>, { policy }: KnownPolicy): void {
   if (scopes === null || policy === null) return;
   const unknown = scopeNames(scopes).filter((scope) => !policy.scopes.includes(scope));
   if (unknown.length === 0) return;
@@ -104,7 +104,7 @@ const FLAGS: Readonly<Record<keyof KeyRequest, string>> = {
   monitor: '--monitor',
 };
 
-function faultText({ field, index, message }: KeyFault, request: KeyRequest, policy: Asked['policy']): string {
+function faultText({ field, index, message }: KeyFault, request: KeyRequest, policy: KnownPolicy['policy']): string {
   const list = request[field];
   const given = index === null || !Array.isArray(list) ? null : String(list[index]);
   const place = given === null ? FLAGS[field] : `${FLAGS[field]} \`${given}\``;
@@ -152,7 +152,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
 }
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
-async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<Asked | null> {
+async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<KnownPolicy | null> {
   // Without identities and scopes there is nothing to ask.
   if (options.person === undefined && [...(options.identity ?? []), ...(options.scope ?? [])].length === 0)
     return NOT_ASKED;
@@ -170,7 +170,7 @@ function unusable(policy: string): CliFailure {
 
 function notAsked(policy: string): KeyDoubt {
   return {
-    text: `the policy \`${policy}\` cannot be used, so it was not asked about these identities`,
+    text: `the policy \`${policy}\` cannot be used, so these identities were not checked against it`,
     help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
   };
 }
@@ -178,7 +178,7 @@ function notAsked(policy: string): KeyDoubt {
 /** Throws `CliFailure` 2 unless the policy folder names the person. */
 function identitiesOfPerson(
   person: string,
-  { policy, asked }: { readonly policy: string | null; readonly asked: Asked | null },
+  { policy, asked }: { readonly policy: string | null; readonly asked: KnownPolicy | null },
 ): readonly string[] {
   if (policy === null || asked === null)
     throw usage('`--person` needs the policy that names people', 'name its folder with `--policy`');

@@ -85,7 +85,7 @@ export async function withHistory(
   }
 }
 
-const INTERRUPTED = 'interrupted: what is above is not all; the next run goes on from what was computed\n';
+const INTERRUPTED = 'interrupted: the list above is not complete; the next run continues from what was computed\n';
 
 interface Through extends Pick<HistoryRequest, 'kept' | 'signal'> {
   readonly checkout: InCheckout;

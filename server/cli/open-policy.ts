@@ -207,13 +207,13 @@ async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<A
   }
 }
 
-interface Told {
+interface PolicyFailureReport {
   readonly text: string;
   readonly error: { readonly code: string; readonly message: string };
   readonly report: object;
 }
 
-async function renderReport(io: CliIo, report: CheckReport): Promise<Told> {
+async function renderReport(io: CliIo, report: CheckReport): Promise<PolicyFailureReport> {
   const [{ errorOf, renderCheck, toJson }, { paintFor }] = await Promise.all([
     import('./render/report.js'),
     import('./render/terminal.js'),

@@ -139,7 +139,7 @@ async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtS
   const { signal } = new AbortController();
   const start = { source, isInStore: false };
   try {
-    const found = await source.look('hurry', signal);
+    const found = await source.look('now', signal);
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
     const { content, from } = found.offer;
     const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);

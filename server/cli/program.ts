@@ -6,7 +6,7 @@ import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../lib/version.js';
 import { RuledOption } from './options.js';
-import { verbGroups } from './verbs.js';
+import { VERB_GROUPS } from './verbs.js';
 
 const SEE_HELP = 'see `bailiwick help`';
 const HELP = '`bailiwick help <verb>` shows its arguments, options and examples.';
@@ -35,9 +35,9 @@ export async function makeProgram(io: CliIo, argv: readonly string[]): Promise<C
     .hook('preAction', (_, verb) => {
       refuseMisuse(verb);
     });
-  for (const [title, verbs] of verbGroups()) {
+  for (const { title, verbs } of VERB_GROUPS) {
     program.commandsGroup(title);
-    for (const [name, description, load] of verbs) {
+    for (const { name, description, load } of verbs) {
       const command = program.command(name).description(description);
       if (isAbout(argv, name)) (await load())(command, io);
       refuseTogether(command);

@@ -3,21 +3,36 @@ import { readLine } from '../audit/chain.js';
 import { checkpointText, originOf, parseProof, proofText } from '../audit/checkpoint.js';
 import { listLogs } from '../audit/log-files.js';
 import { type LogMeasure, measureLog } from '../audit/measure-log.js';
+import type { SettingFlags } from '../config/index.js';
 import { leafHash, rootOfPath } from '../signing/merkle.js';
 import type { SigningKey } from '../signing/ed25519.js';
 import { readSigningKey } from '../signing/key-file.js';
 import { signNote, verifierKeyText } from '../signing/signed-note.js';
-import type { CheckpointFlags, CheckProofFlags, ProveFlags } from './commands/audit-proofs.js';
 import { EXIT } from './exit-codes.js';
 import { usage } from './failure.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
-import { configOf } from './options.js';
+import { configOf, type Format } from './options.js';
 import { folderOf } from './read-audit.js';
 import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
+
+export type CheckpointFlags = SettingFlags & {
+  readonly format: Format;
+  readonly key?: string;
+  readonly log?: string;
+  readonly archive?: string;
+  readonly output?: string;
+};
+
+export type ProveFlags = CheckpointFlags & { readonly checkpoint?: string };
+
+export interface CheckProofFlags {
+  readonly format: Format;
+  readonly publicKey: string;
+}
 
 /** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
 export async function checkpointCommand(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<void> {

@@ -19,7 +19,7 @@ export function publicationRule({ snapshot }: Config): PublicationRule | null {
   return { keyring: { path: keyringFile, shown: keyringFile }, environment };
 }
 
-interface Opened {
+interface OpenedPublication {
   readonly policy: Policy;
   readonly source: 'folder' | 'file' | 'stdin';
   /** As it was typed, and absolute. */
@@ -31,7 +31,7 @@ interface Opened {
  * The statement under which it was published; null if none is required. Throws `CliFailure` 2, 6, 8 or 9, like
  * `verify`.
  */
-export async function requirePublication(opened: Opened, config: Config): Promise<SignedStatement | null> {
+export async function requirePublication(opened: OpenedPublication, config: Config): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;
   const { policy, source, shown, path } = opened;

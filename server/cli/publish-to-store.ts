@@ -54,7 +54,7 @@ export async function publishToStore(
         throw new CliFailure(EXIT.precondition, { code: 'snapshot.rollback_refused', message });
       }
       case 'superseded':
-        throw new TypeError('a publication waits for nobody');
+        throw new TypeError('a publication was superseded, although none can be');
     }
   } finally {
     await db.close();

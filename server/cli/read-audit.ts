@@ -1,22 +1,47 @@
 // What `audit verify` and `audit query` do: they read a log and print what they found as text or JSON.
 import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type Instant, type NamespacePath } from '../../engine/index.js';
+import type { Head } from '../audit/chain.js';
+import type { EventKind, Outcome } from '../audit/event.js';
 import type { StoredEvent } from '../audit/event-schema.js';
 import { SET_ODDS } from '../audit/listed.js';
 import { type FoundLine, type LineFault, type Search, searchLogs, type Unrecorded } from '../audit/search.js';
 import type { Silence } from '../audit/silences.js';
 import { type VerifyReport, verifyLogs } from '../audit/verify.js';
 import { auditFolderOf, type SettingFlags } from '../config/index.js';
-import type { QueryFlags, SearchFlags, VerifyFlags } from './commands/audit.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { type NotedLogs, notedLogs } from './noted-logs.js';
-import { configOf, instantOption } from './options.js';
+import { configOf, type Format, instantOption } from './options.js';
 import { readCheckpoint } from './read-checkpoint.js';
 import { escapeJson, escapeText } from './render/escape.js';
 import { startProgress } from './render/terminal.js';
 import { count } from './render/text.js';
+
+export type VerifyFlags = SettingFlags & {
+  readonly format: Format;
+  readonly head?: readonly Head[];
+  readonly after?: Head;
+  readonly archive?: string;
+  readonly checkpoint?: readonly string[];
+  readonly publicKey?: string;
+  readonly lost?: readonly string[];
+};
+
+/** Which events are meant. */
+export interface SearchFlags {
+  readonly actor?: readonly string[];
+  readonly namespace?: string;
+  readonly outcome?: readonly Outcome[];
+  readonly kind?: readonly EventKind[];
+  readonly record?: string;
+  readonly request?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+export type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
 
 export async function verifyCommand(io: CliIo, given: string | undefined, flags: VerifyFlags): Promise<void> {
   const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });

@@ -55,5 +55,9 @@ function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): 
   }
   if (statement.expires > systemClock.now()) return { bytes, statement };
   const message = `the statement \`${shown}\` expired at ${formatInstant(statement.expires)}`;
-  throw new CliFailure(EXIT.stale, { code: 'statement.expired', message }, { help: 'sign it anew with a later end' });
+  throw new CliFailure(
+    EXIT.stale,
+    { code: 'statement.expired', message },
+    { help: 'sign it again with a later expiry' },
+  );
 }

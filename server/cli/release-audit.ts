@@ -1,16 +1,18 @@
 // What `audit release` does: it releases events of the store that a log has claimed and will never take.
 import { instantOf } from '../../engine/index.js';
 import { type RecordRelease, releaseFolder, releaseLost } from '../audit/release.js';
-import type { ReleaseFlags } from './commands/audit.js';
+import type { SettingFlags } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { openNamedStore } from './open-store.js';
-import { configOf } from './options.js';
+import { configOf, type Format } from './options.js';
 import { folderOf } from './read-audit.js';
 import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
+
+export type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
 
 /** Throws `CliFailure`: 6 where a gateway has the log. */
 export async function releaseCommand(io: CliIo, given: string | undefined, flags: ReleaseFlags): Promise<void> {

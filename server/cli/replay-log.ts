@@ -3,15 +3,19 @@ import type { Policy } from '../../engine/index.js';
 import { groupDigits } from '../../engine/index.js';
 import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../audit/replay.js';
 import { type FoundLine, searchLogs } from '../audit/search.js';
-import type { ReplayFlags } from './commands/replay.js';
+import type { SettingFlags } from '../config/index.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, isClosed, write } from './io.js';
 import { openPolicy } from './open-policy.js';
-import { folderOf, malformedLines, placesOf, searchOf } from './read-audit.js';
+import type { Format } from './options.js';
+import { folderOf, malformedLines, placesOf, type SearchFlags, searchOf } from './read-audit.js';
 import { escapeJson, escapeText } from './render/escape.js';
 import { startProgress } from './render/terminal.js';
 import { count } from './render/text.js';
+
+export type ReplayFlags = SettingFlags &
+  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
 
 /**
  * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
@@ -69,7 +73,7 @@ function toText({ event }: FoundLine, replayed: Replayed): string | null {
 
 const REASONS: Readonly<Record<NotReplayed, string>> = Object.freeze({
   authentication: 'a credential proved or failed to prove who somebody is, and no log holds it',
-  undecided: 'no policy was asked',
+  undecided: 'no policy decided',
   snapshot_missing: 'its snapshot is not beside the log',
   snapshot_damaged: 'its snapshot beside the log is damaged',
   malformed: 'no gateway writes such an event',
@@ -117,7 +121,7 @@ function makeTally(): Tally {
         ...(not.authentication === 0
           ? []
           : [`${count(not.authentication, 'authentication')}, which cannot be replayed`]),
-        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} about which no policy was asked`]),
+        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} that no policy decided`]),
       ];
       return parts.join('; ');
     },

@@ -12,7 +12,7 @@ import { didYouMean, makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';
 
 /** What is known of a command line that failed. */
-interface Asked {
+interface FailedCommand {
   readonly format: string;
   /** Whether the user chose the format, or it is the verb's default. */
   readonly by: 'user' | 'default';
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** Works even if the command line could not be parsed. */
-async function askedOf(io: CliIo, argv: readonly string[]): Promise<Asked> {
+async function askedOf(io: CliIo, argv: readonly string[]): Promise<FailedCommand> {
   const verb = verbOf(await makeProgram(io, argv), argv);
   const option = verb.command.options.find(({ long }) => long === '--format');
   const format = typedFormat(argv);
@@ -100,7 +100,7 @@ async function reportOf(format: string, { code, message, status }: CliFailure): 
 }
 
 /** `shown` is help that was printed because nothing was given: it is on stderr already. */
-async function toFailure(error: unknown, verb: Asked['verb']): Promise<CliFailure | 'shown'> {
+async function toFailure(error: unknown, verb: FailedCommand['verb']): Promise<CliFailure | 'shown'> {
   if (error instanceof CliFailure) return error;
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
   const told = await storeFailure(error);

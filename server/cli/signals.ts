@@ -1,7 +1,7 @@
 // The signals of a running gateway. The first SIGTERM or SIGINT asks it to finish, and SIGHUP to read its files again.
 // SIGUSR1, which would make Node.js open a debugger to everybody on the machine, does nothing.
 import type { Logger } from '../lib/ports.js';
-import type { Watch } from '../lib/poller.js';
+import type { Poller } from '../lib/poller.js';
 import { EXIT } from './exit-codes.js';
 
 export interface Termination {
@@ -38,17 +38,17 @@ export function onTermination(): Termination {
 }
 
 export interface Reload {
-  readonly add: (watch: Watch) => void;
+  readonly add: (watch: Poller) => void;
   /** Resolves when no file is being read any more. Safe to call twice. */
   readonly stop: () => Promise<void>;
 }
 
 /** SIGHUP does not end the gateway: everything that is read while it runs is read now. */
 export function onReload(log: Logger): Reload {
-  const watches: Watch[] = [];
+  const watches: Poller[] = [];
   const onSignal = (): void => {
     log.info({ signal: 'SIGHUP' }, watches.length === 0 ? 'there are no files to read again' : 'reading files again');
-    for (const { hurry } of watches) void hurry();
+    for (const { pollNow } of watches) void pollNow();
   };
   const onDebugger = (): void => {
     log.warn({ signal: 'SIGUSR1' }, 'no debugger is opened');

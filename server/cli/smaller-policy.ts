@@ -64,7 +64,7 @@ export function makeSmaller({ set, sources }: Folder, rights: Rights, smaller: S
   const policy = read(files);
   const meant = openCompiled(compiled(withoutRights(set, smaller)));
   if (!meant.ok || meant.policy.decisions !== policy.decisions)
-    throw new InvariantError('the files of the smaller policy say something else than was meant');
+    throw new InvariantError('the files of the smaller policy do not mean what was intended');
   return { policy, files, changed };
 }
 
@@ -82,7 +82,7 @@ function setOf(files: ReadonlyMap<string, string>): PolicySet {
 
 function compiled(set: PolicySet): CompiledSnapshot {
   const result = compilePolicy(set);
-  if (!result.ok) throw new InvariantError('a policy that was taken from cannot be too large');
+  if (!result.ok) throw new InvariantError('a smaller policy cannot be too large');
   return result.snapshot;
 }
 

@@ -52,7 +52,7 @@ export async function startReview(io: CliIo, path: string, flags: StartFlags): P
     throw new CliFailure(
       EXIT.precondition,
       { code: 'review.exists', message },
-      { help: 'name another file with `-o`; to begin anew, `--replace`' },
+      { help: 'name another file with `-o`; to start again, `--replace`' },
     );
   }
   const { policy, set } = await openStated(io, path, 'study');
@@ -111,7 +111,7 @@ function scopesOf(texts: readonly string[], { scopes }: Policy): readonly ScopeN
       const meant = scopes.filter(isMeant);
       if (meant.length === 0)
         throw usage(
-          `\`${text}\` is no scope of this policy`,
+          `\`${text}\` is not a scope of this policy`,
           `scopes are ${scopes.join(', ')}; or \`<family>:*\`, \`*:read\`, \`*:write\``,
         );
       return meant;

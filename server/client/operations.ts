@@ -53,7 +53,7 @@ export interface Arguments {
   readonly onlyNew?: boolean;
 }
 
-export interface Operation<Asked extends Arguments, Answer> {
+export interface ClientOperation<Asked extends Arguments, Answer> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /**
@@ -66,9 +66,9 @@ export interface Operation<Asked extends Arguments, Answer> {
 }
 
 function operation<Asked extends Arguments, Answer>(
-  line: `${Operation<Asked, Answer>['method']} /${string}`,
-  again: Operation<Asked, Answer>['again'],
-): Operation<Asked, Answer> {
+  line: `${ClientOperation<Asked, Answer>['method']} /${string}`,
+  again: ClientOperation<Asked, Answer>['again'],
+): ClientOperation<Asked, Answer> {
   const cut = line.indexOf(' ');
   const method = METHODS.find((one) => one === line.slice(0, cut));
   if (method === undefined) throw new TypeError(`no method of ours: ${line}`);
@@ -272,6 +272,6 @@ export function nameOf(family: Family, at: At<Family>): Arguments {
 export type Operations = typeof OPERATIONS;
 export type OperationName = keyof Operations;
 export type AskedOf<Name extends OperationName> =
-  Operations[Name] extends Operation<infer Asked extends Arguments, unknown> ? Asked : never;
+  Operations[Name] extends ClientOperation<infer Asked extends Arguments, unknown> ? Asked : never;
 export type AnswerOf<Name extends OperationName> =
-  Operations[Name] extends Operation<Arguments, infer Answer> ? Answer : never;
+  Operations[Name] extends ClientOperation<Arguments, infer Answer> ? Answer : never;

@@ -1,6 +1,6 @@
 // One call: an operation with its arguments becomes a request, and what comes back becomes an answer or an error.
 import { AnswerError, problemIn, readJson } from './errors.js';
-import type { Arguments, Operation } from './operations.js';
+import type { Arguments, ClientOperation } from './operations.js';
 import type { Answered, Sent, Transport } from './transport.js';
 
 export interface CallOptions {
@@ -30,14 +30,14 @@ export interface Answer<Body> {
 
 /** Sends a call. The body has the type that the operation is described with; that it is so is the gateway's word. */
 export type Send = <Body>(
-  operation: Operation<Arguments, unknown>,
+  operation: ClientOperation<Arguments, unknown>,
   asked: Arguments,
   options?: CallOptions,
 ) => Promise<Answer<Body>>;
 
 /** Rejects with `ProblemError` if the gateway refuses, and with `AnswerError` if it was no gateway that answered. */
 export function sendBy(transport: Transport): Send {
-  return async <Body>(operation: Operation<Arguments, unknown>, asked: Arguments, options: CallOptions = {}) =>
+  return async <Body>(operation: ClientOperation<Arguments, unknown>, asked: Arguments, options: CallOptions = {}) =>
     readAnswer<Body>(await transport(toSent(operation, asked, options)));
 }
 
@@ -63,7 +63,11 @@ export function isBody<Body>(value: unknown): value is Body {
   return typeof value === 'object' && value !== null;
 }
 
-function toSent({ method, path, again }: Operation<Arguments, unknown>, asked: Arguments, options: CallOptions): Sent {
+function toSent(
+  { method, path, again }: ClientOperation<Arguments, unknown>,
+  asked: Arguments,
+  options: CallOptions,
+): Sent {
   const { body, revision, idempotencyKey, onlyNew } = asked;
   const { signal = null, requestId } = options;
   return {

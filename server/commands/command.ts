@@ -16,21 +16,21 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
 import type { Judgements } from '../templates/judgements.js';
 
-export type Operation =
+export type CommandOperation =
   `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete' | 'put'}`;
 
 /** What a policy says to one request of the actor, at the instant of the command. */
-export type Judge = (request: Request) => Verdict;
+export type RequestJudge = (request: Request) => Verdict;
 
 /** A condition on the policy. Throws an `ApiProblem` if the policy does not meet it. */
-export type Rule = (judge: Judge) => void;
+export type Rule = (judge: RequestJudge) => void;
 
 /** What a command gets from the request that it belongs to. */
 export interface Session {
   readonly actor: RequestActor;
   readonly at: Instant;
   /** Judges by the pinned policy. Used for what is shown, not for what is done. */
-  readonly judge: Judge;
+  readonly judge: RequestJudge;
   /**
    * Applies the rule now, and again to the policy that is current before COMMIT. `asked` is what the audit log says of a
    * refusal, if that is not what the command asks first.
@@ -72,7 +72,7 @@ export interface GivenName {
 }
 
 export interface Command {
-  readonly operation: Operation;
+  readonly operation: CommandOperation;
   /** The id of the record that is changed or copied. */
   readonly record?: string;
   /** The existing record that the command locks. */

@@ -10,12 +10,12 @@ import {
   type EventParts,
   makeEvent,
 } from '../audit/event.js';
-import type { Done, Operation } from './command.js';
+import type { Done, CommandOperation } from './command.js';
 import type { Asking, Shown } from './execute.js';
 import { access } from './rules.js';
 
 export interface Recorded {
-  readonly operation: Operation;
+  readonly operation: CommandOperation;
   readonly asked: AccessAsked | CopyAsked;
   readonly done: Done;
   readonly shown: Shown;

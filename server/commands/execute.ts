@@ -1,7 +1,17 @@
-// Runs the commands of one request, a single one or a batch, as a unit. They are decided under the pinned policy, done
-// in one transaction, and decided again under the policy that is current before COMMIT. They are answered only after
-// the store has committed. With a key, the answer is kept in the same transaction. A repeated request gets the kept
-// answer, as far as the policy then allows.
+// Runs the commands of one request, a single one or a batch, as a unit. In order:
+//   1. decided under the pinned policy, before a transaction begins. By id that takes one look-up of the record's
+//      namespace. Each demand on the policy is a `Rule`, which the session keeps
+//   2. key: in the transaction, the lock of the `Idempotency-Key` is tried and its kept answer looked up
+//      (kept-answers.ts). A kept answer is returned as far as the policy still allows, and nothing is done
+//   3. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
+//      as the key (stored.ts). A template that takes more than a few milliseconds judges in a thread: the transaction is
+//      given up, and the request is done again with the verdict
+//   4. written: one statement, which returns the record's JSON
+//   5. decided again, if another policy is in force by then
+//   6. recorded: the answer under its key, and the event in the outbox (events.ts)
+//   7. COMMIT, sent together with them. An answer is given only if the store says that it committed
+// A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`.
+// Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
 import { type Instant, judgeAs, type ResolvedActor, visibilityAs } from '../../engine/index.js';
 import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
@@ -17,7 +27,7 @@ import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js
 import {
   type Command,
   type Done,
-  type Judge,
+  type RequestJudge,
   Moved,
   type Perform,
   type Prepared,
@@ -213,7 +223,7 @@ async function perform(session: Session, authorized: Authorized, looked: Perform
 }
 
 function recordedOf({ operation, asked, record }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
-  if (asked === null) throw new TypeError('a command that asked nothing of the policy');
+  if (asked === null) throw new TypeError('a command without a rule');
   return { operation, asked, ...made, ...('source' in asked && record !== undefined ? { source: record } : {}) };
 }
 
@@ -285,7 +295,7 @@ function sessionOf(
     asking.judged(judgedOf(of, pinned));
   };
   const hold: Session['hold'] = (rule, asked) => {
-    if (purpose === null) throw new TypeError('a rule that is of no command');
+    if (purpose === null) throw new TypeError('a rule without a command');
     const one = { rule, of: asked === undefined ? purpose : { ...purpose, asked } };
     try {
       rule(judge);
@@ -323,6 +333,6 @@ function judgedOf({ operation, record, asked }: Purpose, { resolved, snapshot }:
   };
 }
 
-function judgeOf({ resolved }: Under, at: Instant): Judge {
+function judgeOf({ resolved }: Under, at: Instant): RequestJudge {
   return (request) => judgeAs(resolved, { request, at });
 }

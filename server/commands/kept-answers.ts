@@ -68,7 +68,7 @@ export async function findKept(session: Session, { owner }: AnswerKey): Promise<
 /** Only `keep` writes these. */
 function readDone(answers: string): readonly Done[] {
   const done: unknown = JSON.parse(answers);
-  if (!isDone(done)) throw new TypeError('a kept answer that is none');
+  if (!isDone(done)) throw new TypeError('a kept answer that cannot be read');
   return done;
 }
 

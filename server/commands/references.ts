@@ -12,7 +12,7 @@ import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots } from '../templates/judge-slots.js';
 import type { Schema } from '../templates/judgements.js';
-import type { Judge, Session } from './command.js';
+import type { RequestJudge, Session } from './command.js';
 import { mayRead } from './rules.js';
 import type { Found, Ground } from './stored.js';
 
@@ -51,7 +51,7 @@ export function holdReferences(
 }
 
 export function mayReferTo(
-  judge: Judge,
+  judge: RequestJudge,
   { family, namespace }: Pick<Reference, 'family'> & { readonly namespace: NamespacePath },
   found: Found | undefined,
 ): boolean {

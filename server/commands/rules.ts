@@ -14,14 +14,14 @@ import { askedOf } from '../audit/event.js';
 import { isRecordId } from '../api/record-schema.js';
 import { ApiProblem } from '../problem.js';
 import { locateStatement } from '../query/find-record.js';
-import type { Judge, Prepared, Rule, Session } from './command.js';
+import type { RequestJudge, Prepared, Rule, Session } from './command.js';
 
 /** An access to something in the namespace, with the namespace as context. */
 export function access(family: Family, action: 'read' | 'write', namespace: NamespacePath): Request {
   return { kind: 'access', scope: `${family}:${action}`, context: namespace, target: namespace };
 }
 
-export function mayRead(judge: Judge, family: Family, namespace: NamespacePath): boolean {
+export function mayRead(judge: RequestJudge, family: Family, namespace: NamespacePath): boolean {
   return judge(access(family, 'read', namespace)) === 'allow';
 }
 

@@ -7,7 +7,7 @@ import { recordJson } from '../query/projection.js';
 import type { RecordContent } from '../records/content.js';
 import type { Done, Session } from './command.js';
 
-interface Written {
+interface WrittenRecord {
   readonly id: string;
   readonly revision: number;
   readonly json: string;
@@ -22,10 +22,10 @@ export interface NewRecord {
 }
 
 /** Null if a namespace with that path already exists. */
-export async function insertRecord(session: Session, record: NewRecord): Promise<Written | null> {
+export async function insertRecord(session: Session, record: NewRecord): Promise<WrittenRecord | null> {
   const { id, family, namespace, content, copiedFrom } = record;
   const at = instant(session.at);
-  const [row] = await session.rows<Written>(
+  const [row] = await session.rows<WrittenRecord>(
     sql`INSERT INTO records AS x (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
         parameters, resources, state, unique_name, revision, created_at, updated_at, created_by)
       VALUES (${id}::uuid, ${familyCode(family)}::smallint, ${storedPath(namespace)}::text, ${content.name}::text,
@@ -91,7 +91,7 @@ export async function updateRecord(
 ): Promise<Done> {
   // The clock of this gateway may be behind that of another.
   const always = sql`revision = x.revision + 1, updated_at = GREATEST(x.updated_at, ${instant(session.at)}), implied = false`;
-  const [row] = await session.rows<Written>(
+  const [row] = await session.rows<WrittenRecord>(
     sql`UPDATE records AS x SET ${join([...assignments, always], ', ')} WHERE ${byId(family, id)}
       RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
   );
@@ -101,7 +101,7 @@ export async function updateRecord(
 
 /** The record in its present state. */
 export async function readRecord(session: Session, { family, namespace }: Place, which: Fragment): Promise<Done> {
-  const [row] = await session.rows<Written>(
+  const [row] = await session.rows<WrittenRecord>(
     sql`SELECT x.id, x.revision, ${recordJson(family, null)} AS json FROM records AS x WHERE ${which}`,
   );
   if (row === undefined) throw new TypeError('a record that was there and is not any more');
@@ -122,7 +122,7 @@ export interface Found {
   readonly uniqueName: boolean;
 }
 
-export interface Wanted {
+export interface GroundRequest {
   readonly namespaces: readonly NamespacePath[];
   readonly ids: readonly string[];
 }
@@ -133,7 +133,7 @@ export interface Ground {
 }
 
 /** Reads everything that a command depends on in one statement. */
-export async function readGround(session: Session, { namespaces, ids }: Wanted): Promise<Ground> {
+export async function readGround(session: Session, { namespaces, ids }: GroundRequest): Promise<Ground> {
   const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots, x.unique_name AS "uniqueName" FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
     sql`SELECT TRUE AS above, ${columns} WHERE x.family = 0 AND x.path = ANY(${namespaces.map(storedPath)}::text[])

@@ -149,7 +149,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'public:anyone',
-      doc: 'the identity that they are; its provider is declared by the policy and is that of no issuer',
+      doc: 'the identity of such requests; the policy must declare its provider, and no issuer may have it',
     }),
   }),
   revocationsFile: setting(PATH, {

@@ -9,13 +9,13 @@ import { nearest } from '../../engine/index.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
-import { laterNames, memberOf, type Row, rowsOf } from './setting.js';
+import { laterNames, memberOf, type SettingRow, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type Written } from './value-types.js';
 
 /** One setting as one source gives it. */
 export interface Given {
-  readonly row: Row;
+  readonly row: SettingRow;
   readonly level: 'flag' | 'environment' | 'file';
   /** A flag, a variable or `file:line:column`. */
   readonly place: string;
@@ -30,7 +30,7 @@ export interface ConfigFile {
   /** The content of the file, which may have the wrong shape. */
   readonly document: unknown;
   /** Every possible setting, including those of the file's own lists and groups. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly SettingRow[];
   readonly given: readonly Given[];
   readonly faults: readonly ConfigFault[];
 }
@@ -71,12 +71,12 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
 export const NO_FILE: ConfigFile = { path: null, document: {}, rows: rowsOf(SETTINGS, {}), given: [], faults: [] };
 
 /** The type of the value that a row itself holds. */
-export function typeOf(row: Row): ValueType<unknown> {
+export function typeOf(row: SettingRow): ValueType<unknown> {
   return row.holds === 'value' ? row.setting.type : PATH;
 }
 
 /** Whether the file could hold this as the value of the row. */
-export function isAccepted(row: Row, written: Written): boolean {
+export function isAccepted(row: SettingRow, written: Written): boolean {
   const value = row.key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), written);
   return validate(value);
 }
@@ -118,7 +118,7 @@ function isWithin(key: string, row: string): boolean {
 
 type PlaceOf = (pointer: string, part: 'key' | 'value') => string;
 
-function schemaFaults(errors: readonly ErrorObject[], rows: readonly Row[], placeOf: PlaceOf): ConfigFault[] {
+function schemaFaults(errors: readonly ErrorObject[], rows: readonly SettingRow[], placeOf: PlaceOf): ConfigFault[] {
   const faults = errors.map((error): ConfigFault => {
     const path = dotted(error.instancePath);
     if (error.keyword === 'additionalProperties') {

@@ -8,7 +8,7 @@ import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeO
 import { type Contradiction, contradictionsOf } from './relations.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError } from '../lib/small-file.js';
-import { type FileKind, laterNames, nest, type Row } from './setting.js';
+import { type FileKind, laterNames, nest, type SettingRow } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import { type Parsed, type Written, writtenText } from './value-types.js';
 
@@ -92,7 +92,7 @@ async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<
   return typeof path === 'string' ? readConfigFile(path, 'required') : NO_FILE;
 }
 
-function givenByFlags(rows: readonly Row[], { flags, cwd }: ConfigSources): readonly Given[] {
+function givenByFlags(rows: readonly SettingRow[], { flags, cwd }: ConfigSources): readonly Given[] {
   const typed = new Map<string, string | true | undefined>(Object.entries(flags));
   return rows.flatMap((row): Given[] => {
     const given = row.flag === null ? undefined : typed.get(row.flag.name);
@@ -102,7 +102,7 @@ function givenByFlags(rows: readonly Row[], { flags, cwd }: ConfigSources): read
   });
 }
 
-function givenByVariables(rows: readonly Row[], { env, cwd }: ConfigSources): readonly Given[] {
+function givenByVariables(rows: readonly SettingRow[], { env, cwd }: ConfigSources): readonly Given[] {
   return rows.flatMap((row) =>
     row.env.flatMap((place): Given[] => {
       const text = env[place];
@@ -179,7 +179,7 @@ interface Reading {
 }
 
 /** The value of a row: given, or read from the file that another row names, or the default. */
-async function valueOf(row: Row, chosen: Chosen, { cwd, faults }: Reading): Promise<unknown> {
+async function valueOf(row: SettingRow, chosen: Chosen, { cwd, faults }: Reading): Promise<unknown> {
   const own = chosen.get(row.key);
   if (own !== undefined) return parseGiven(own, faults);
   const named = [...chosen.values()].find((one) => one.row.setting === row.setting && one.row.choice === row.choice);
@@ -206,7 +206,11 @@ async function readSecret(given: Given, faults: ConfigFault[]): Promise<unknown>
   }
 }
 
-function filesOf(rows: readonly Row[], values: ReadonlyMap<string, unknown>, chosen: Chosen): readonly SettingFile[] {
+function filesOf(
+  rows: readonly SettingRow[],
+  values: ReadonlyMap<string, unknown>,
+  chosen: Chosen,
+): readonly SettingFile[] {
   return rows.flatMap((row): readonly SettingFile[] => {
     const { key, holds, setting } = row;
     const given = chosen.get(key);
@@ -238,7 +242,7 @@ function contradictionFault({ key, message, fix }: Contradiction, chosen: Chosen
   return { place: chosen.get(key)?.place ?? key, message: `\`${key}\` ${message}`, fix };
 }
 
-function tellChosen(row: Row, given: Given | null): ChosenSetting {
+function tellChosen(row: SettingRow, given: Given | null): ChosenSetting {
   const isSecret = row.setting.secret === true && row.holds === 'value';
   const written = given?.written ?? (row.holds === 'value' ? row.setting.default : null);
   return {

@@ -141,7 +141,7 @@ export function later(...env: readonly string[]): Later {
 }
 
 /** One setting of a table, and where it can be given. */
-export interface Row {
+export interface SettingRow {
   /** As in the file: `limits.rate.perActor`. */
   readonly key: string;
   readonly setting: Setting<unknown>;
@@ -159,8 +159,8 @@ export interface Row {
  * Every setting of a table, in order. A setting with `secretFile` has a second row. Lists and optional groups have rows
  * for what `document` contains of them.
  */
-export function rowsOf(table: Table, document: unknown, prefix = ''): readonly Row[] {
-  return Object.entries(table).flatMap(([name, member]): readonly Row[] => {
+export function rowsOf(table: Table, document: unknown, prefix = ''): readonly SettingRow[] {
+  return Object.entries(table).flatMap(([name, member]): readonly SettingRow[] => {
     const key = prefix + name;
     const part = memberOf(document, name);
     switch (member.kind) {
@@ -220,13 +220,13 @@ export function laterNames(table: Table, prefix = ''): readonly string[] {
   });
 }
 
-export function rowsOfSetting(key: string, setting: Setting<unknown>): readonly Row[] {
+export function rowsOfSetting(key: string, setting: Setting<unknown>): readonly SettingRow[] {
   const long = setting.flag?.split(' ')[0] ?? null;
   const flag = long === null ? null : { long, name: camelCase(long.slice(2)) };
   const env = [...(long === null ? [] : [variableOf(long)]), ...(setting.env ?? [])];
-  const row: Row = { key, setting, flag, env, choice: setting.choice ?? key, holds: 'value' };
+  const row: SettingRow = { key, setting, flag, env, choice: setting.choice ?? key, holds: 'value' };
   if (setting.secretFile === undefined) return [row];
-  const fileRow: Row = {
+  const fileRow: SettingRow = {
     ...row,
     key: `${key}File`,
     flag: null,

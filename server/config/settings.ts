@@ -2,23 +2,24 @@
 // example file and the type of the configuration are derived from this table. To add a setting, add its row here and
 // use its value.
 import { AUTHENTICATION } from './authentication.js';
+import { DATABASE } from './database.js';
 import {
   type FlagNames,
   group,
   later,
   list,
   optional,
-  type Row,
+  type SettingRow,
   rowsOf,
   rowsOfSetting,
   setting,
   type SwitchNames,
   type ValuesOf,
 } from './setting.js';
+import { SNAPSHOT } from './snapshot.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { DATABASE_LIMITS } from '../limits/store.js';
 import {
   ADDRESS,
   ADDRESS_OR_NONE,
@@ -29,22 +30,18 @@ import {
   DATABASE_URLS,
   DURATION,
   FLAG,
-  GIT_REF,
   inSeconds,
-  NAME,
   NETWORKS,
   oneOf,
   ORIGINS,
   OUTGOING_URL,
   PATH,
-  PATH_INSIDE,
   PATH_OR_NONE,
   VOCABULARY,
   WITNESS_KEY,
 } from './value-types.js';
 
 const RATE = count(0, 1_000_000);
-const CONNECTIONS = count(1, 1_000);
 
 export const SETTINGS = Object.freeze({
   dataDir: setting(PATH, {
@@ -119,42 +116,7 @@ export const SETTINGS = Object.freeze({
     doc: 'processes that answer requests; with two or more, this process manages them and owns the log, an embedded store and the sources',
   }),
   authentication: AUTHENTICATION,
-  database: group('connections to the store, and their time limits', {
-    maxConnections: setting(CONNECTIONS, { default: DATABASE_LIMITS.maxConnections, doc: 'connections for queries' }),
-    maxWriters: setting(CONNECTIONS, {
-      default: DATABASE_LIMITS.maxWriters,
-      doc: 'connections for everything that writes',
-    }),
-    maxVital: setting(CONNECTIONS, {
-      default: DATABASE_LIMITS.maxVital,
-      doc: 'connections for keys and health, which queries cannot take',
-    }),
-    waitAtStart: setting(FLAG, {
-      default: true,
-      doc: 'whether `serve` waits for a store that is away when it starts, with /livez up on `adminListen`; otherwise it ends with status 10',
-    }),
-    replicaLag: setting(DURATION, {
-      default: inSeconds(DATABASE_LIMITS.replicaLag),
-      doc: 'how old what a replica answers may be; while it is older, or nobody knows, the primary answers',
-    }),
-    statementTimeout: setting(DURATION, {
-      default: inSeconds(DATABASE_LIMITS.statementTimeout),
-      doc: 'longest time for one statement of a request and for all of its transaction; on the embedded store queries and transactions end after a third of it',
-    }),
-    idleInTransaction: setting(DURATION, {
-      default: inSeconds(DATABASE_LIMITS.idleInTransaction),
-      doc: 'longest time that an open transaction may idle',
-    }),
-    connectTimeout: setting(DURATION, {
-      default: inSeconds(DATABASE_LIMITS.connectTimeout),
-      doc: 'longest time that a new connection may take',
-    }),
-    acquireTimeout: setting(DURATION, {
-      default: null,
-      doc: `longest time that a request may wait for a connection (default: ${inSeconds(DATABASE_LIMITS.acquireTimeout.external)}, on the embedded store ${inSeconds(DATABASE_LIMITS.acquireTimeout.embedded)})`,
-      example: inSeconds(DATABASE_LIMITS.acquireTimeout.external),
-    }),
-  }),
+  database: DATABASE,
   limits: group('limits for callers', {
     rate: group('requests a second; 0 is no limit', {
       perActor: setting(RATE, { default: 0, doc: 'for one actor' }),
@@ -170,7 +132,7 @@ export const SETTINGS = Object.freeze({
     connections: group('connections of clients to the API at once', {
       total: setting(count(16, 1_000_000), {
         default: HTTP_LIMITS.connections,
-        doc: 'of all; in a full table the oldest one without a valid credential gives way to a new one',
+        doc: 'of all; if the table is full, the oldest one without a valid credential is closed for a new one',
       }),
       perAddress: setting(count(1, 1_000_000), {
         default: HTTP_LIMITS.connectionsOfAddress,
@@ -190,103 +152,14 @@ export const SETTINGS = Object.freeze({
   changes: group('the feed of changes (docs/feed.md)', {
     keep: setting(AGE, {
       default: '7d',
-      doc: 'how long a change is kept for those who follow them; a cursor that is older has to begin anew',
+      doc: 'how long a change is kept for those who follow them; with an older cursor, a client has to start again',
     }),
     rows: setting(count(1_000, 1_000_000_000), {
       default: CHANGES_LIMITS.rows,
       doc: 'how many changes are kept at most; older ones are removed first',
     }),
   }),
-  snapshot: group('which policy may be served, and for how long', {
-    source: group('where the policy comes from, unless `policy` names a path', {
-      directory: setting(PATH, {
-        default: null,
-        flag: '--policy-directory <folder>',
-        choice: 'policy',
-        doc: 'directory store that `bailiwick publish --to` writes',
-        example: '/srv/policies',
-      }),
-      url: setting(OUTGOING_URL, {
-        default: null,
-        flag: '--policy-url <url>',
-        choice: 'policy',
-        doc: 'address of a snapshot; the address of its statement has `.dsse.json` added to the path',
-        example: 'https://policies.example.org/snapshot.json',
-      }),
-      caFile: setting(PATH, {
-        default: null,
-        needs: 'snapshot.source.url',
-        file: 'authorities',
-        doc: 'PEM file with the certificates of the authorities that are trusted for this address (default: those of Node)',
-        example: '/etc/bailiwick/policies-ca.crt',
-      }),
-      privateNetwork: setting(FLAG, {
-        default: false,
-        needs: 'snapshot.source.url',
-        doc: 'whether the address may be in a private network, such as 10.0.0.0/8',
-      }),
-      git: setting(PATH, {
-        default: null,
-        flag: '--policy-git <repository>',
-        choice: 'policy',
-        doc: 'git repository of this machine, a checkout or a bare one',
-        example: '/srv/policies.git',
-      }),
-      ref: setting(GIT_REF, {
-        default: null,
-        needs: 'snapshot.source.git',
-        doc: 'full name of the branch or tag (default: refs/heads/main)',
-        example: 'refs/heads/main',
-      }),
-      path: setting(PATH_INSIDE, {
-        default: null,
-        needs: 'snapshot.source.git',
-        doc: 'policy folder or snapshot in the repository (default: its top folder)',
-        example: 'policies',
-      }),
-      signersFile: setting(PATH, {
-        default: null,
-        needs: 'snapshot.source.git',
-        file: 'signers',
-        doc: 'allowed signers, in the format of `ssh-keygen`: one of them must have signed the commit, or the tag',
-        example: '/etc/bailiwick/allowed_signers',
-      }),
-    }),
-    poll: setting(DURATION, {
-      default: '2s',
-      doc: 'how often the policy is checked for changes; a changed policy is verified before it replaces the old one',
-    }),
-    requireSignature: setting(FLAG, {
-      default: false,
-      flag: '--require-signature',
-      needs: 'snapshot.keyringFile',
-      doc: 'serve a snapshot only with a valid statement: signed, for this environment, and not expired',
-    }),
-    keyringFile: setting(PATH, {
-      default: null,
-      flag: '--keyring <file>',
-      needs: 'snapshot.environment',
-      file: 'keyring',
-      doc: 'file with the public keys that may sign, and how many of them must have signed',
-      example: '/etc/bailiwick/keyring.yaml',
-    }),
-    environment: setting(NAME, {
-      default: null,
-      flag: '--environment <name>',
-      doc: 'environment that the statement of a snapshot must name',
-      example: 'production',
-    }),
-    softAge: setting(AGE, {
-      default: null,
-      doc: 'age at which the log warns; the age of a policy is the time since it was last found at its path',
-      example: '1h',
-    }),
-    hardAge: setting(AGE, {
-      default: null,
-      doc: 'age at which the gateway stops deciding and answers 503 `snapshot.expired`',
-      example: '24h',
-    }),
-  }),
+  snapshot: SNAPSHOT,
   authzen: optional('other services ask in the words of AuthZEN 1.0 (docs/authzen.md), with decide keys', {
     baseUrl: setting(BASE_URL, {
       default: null,
@@ -408,8 +281,8 @@ export type Config = ValuesOf<typeof SETTINGS> & {
   readonly otherSetting: { readonly key: string; readonly place: string } | null;
 };
 
-export const ROWS: readonly Row[] = rowsOf(SETTINGS, {});
-export const CONFIG_FILE_ROWS: readonly Row[] = rowsOfSetting('config', CONFIG_FILE.config);
+export const ROWS: readonly SettingRow[] = rowsOf(SETTINGS, {});
+export const CONFIG_FILE_ROWS: readonly SettingRow[] = rowsOfSetting('config', CONFIG_FILE.config);
 
 /** Requests a second; 0 means no limit. */
 export type RateLimits = Config['limits']['rate'];

@@ -16,7 +16,7 @@ const ADVICE = {
     'use session pooling for this database and user (in pgbouncer `pool_mode = session`, with a `pool_size` for all connections of all gateways), or name PostgreSQL itself; docs/operating.md, "Poolers"',
   'store.tls':
     'in DATABASE_URL, name the certificate of your own authority with sslrootcert=<file>; every sslmode but disable and no-verify checks certificate and host name, as verify-full does',
-  'store.full': 'free space on its disk: nothing that was stored is lost, and a gateway that runs goes on by itself',
+  'store.full': 'free space on its disk: nothing that was stored is lost, and a running gateway recovers by itself',
   'store.locked': 'stop the process that uses the folder, or give this one a folder of its own with --data-dir',
   'store.folder': 'give a folder that this user may read and write with --data-dir',
   'store.socket': 'set TMPDIR to a short path on a local disk that this user may write',
@@ -140,13 +140,13 @@ function serverMessage(error: unknown): string {
   return message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, '');
 }
 
-type Words = readonly [code: StoreErrorCode, message: string];
+type CodedMessage = readonly [code: StoreErrorCode, message: string];
 
-const TIMEOUT: Words = ['store.timeout', 'the store did not answer in time'];
-const FAILED: Words = ['store.failed', 'the store failed, or the connection to it was lost'];
+const TIMEOUT: CodedMessage = ['store.timeout', 'the store did not answer in time'];
+const FAILED: CodedMessage = ['store.failed', 'the store failed, or the connection to it was lost'];
 
 /** By SQLSTATE or its class. */
-const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
+const WORDS: ReadonlyMap<string, CodedMessage> = new Map<string, CodedMessage>([
   ['25006', ['store.read_only', 'the store is read-only']],
   ['42501', ['store.rights', 'the database user lacks a privilege that this needs']],
   ['40', ['store.failed', 'the store aborted the transaction in favour of another one']],

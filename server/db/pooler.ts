@@ -48,7 +48,7 @@ function sessionOf(client: StoreClient): Promise<number | null> {
   return new Promise((resolve, reject) => {
     client.query(
       'SELECT pg_backend_pid() AS pid',
-      (error: Error | null, result?: { readonly rows: readonly Row[] }) => {
+      (error: Error | null, result?: { readonly rows: readonly SessionRow[] }) => {
         if (error === null) resolve(result?.rows[0]?.pid ?? null);
         else reject(error);
       },
@@ -56,7 +56,7 @@ function sessionOf(client: StoreClient): Promise<number | null> {
   });
 }
 
-interface Row {
+interface SessionRow {
   readonly pid: number;
 }
 

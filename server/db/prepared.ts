@@ -4,7 +4,7 @@
 // text, on each connection. So the total length of texts is bounded. For the names that are given, what has been unused
 // longest goes first. A connection that has prepared that much is replaced.
 import { MEMORY_LIMITS } from '../limits/queries.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import type { StorePool } from './connections.js';
 import { isFull, type Query, readRows, sendStoppable } from './send.js';
 import { WHOLE_RANGES } from './session-settings.js';
@@ -39,8 +39,8 @@ const TIMES = 3;
  * passes to another text, because it tells a connection what it has prepared.
  */
 export function makeStatementNames(): StatementNames {
-  const names = makeRecent<NamedText>(PREPARED);
-  const seen = makeRecent<number>(Infinity, MEMORY_LIMITS.watchedTexts);
+  const names = makeLruCache<NamedText>(PREPARED);
+  const seen = makeLruCache<number>(Infinity, MEMORY_LIMITS.watchedTexts);
   let given = 0;
   return (text) => {
     const known = names.get(text);

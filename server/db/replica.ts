@@ -3,7 +3,7 @@
 // writes nothing causes no lag, the servers' clocks do not matter, and a replica that is no longer fed is told from one
 // that has nothing to do.
 import { POOL_LIMITS } from '../limits/store.js';
-import { type Watch, watchEvery } from '../lib/poller.js';
+import { type Poller, makePoller } from '../lib/poller.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { probeExternal } from './external.js';
 import { StoreError, storeFailure } from './failures.js';
@@ -145,7 +145,7 @@ function openReplica(
   /** Whether its connections keep their sessions, as far as is known since it was last away. */
   let isProbed = false;
   let busy = 0;
-  let watch: Watch | null = null;
+  let watch: Poller | null = null;
 
   const look = async (): Promise<ReplicaFault | null> => {
     const known = await marks();
@@ -182,12 +182,12 @@ function openReplica(
     busy: () => busy,
     watch: () => {
       if (watch !== null) return;
-      watch = watchEvery(interval, async () => {
+      watch = makePoller(interval, async () => {
         fault = await look();
         if (fault === 'away') isProbed = false;
         if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
       });
-      void watch.hurry();
+      void watch.pollNow();
     },
     state: () => ({
       address: source.address,
@@ -209,7 +209,7 @@ function faultOfProbe(error: unknown): ReplicaFault {
 /** How many looks are made within the time that a replica may lag behind. */
 const LOOKS = 4;
 
-interface Row {
+interface ReplicaRow {
   readonly lsn: string | null;
   readonly cluster: string;
   readonly timeline: number;
@@ -227,7 +227,7 @@ const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_repla
 
 /** Null for a server that is not replaying. */
 async function positionOf(reader: Reader, statement: typeof WRITTEN): Promise<Position | null> {
-  const [row] = await reader<Row>(statement);
+  const [row] = await reader<ReplicaRow>(statement);
   if (row === undefined || row.lsn === null) return null;
   const [high = '', low = ''] = row.lsn.split('/');
   return { lsn: (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), log: `${row.cluster} ${String(row.timeline)}` };

@@ -2,7 +2,7 @@
 // requests fail meanwhile.
 import { POOL_LIMITS } from '../limits/store.js';
 import type { Logger } from '../lib/ports.js';
-import { type Watch, watchEvery } from '../lib/poller.js';
+import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
 import { codeOf, toStoreError } from './failures.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
@@ -14,7 +14,7 @@ export interface WatchStoreOptions {
   readonly interval?: number;
 }
 
-export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Watch {
+export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Poller {
   let lostAt: number | null = null;
   /** Of each replica that the log says is lost: since when, and why. */
   const lost = new Map<string, { readonly since: number; readonly fault: ReplicaFault }>();
@@ -48,7 +48,7 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     log.info({ replica, seconds: secondsSince(before?.since ?? 0) }, 'the replica is back');
     lost.delete(replica);
   };
-  return watchEvery(interval, async () => {
+  return makePoller(interval, async () => {
     await lookAtStore();
     db.replicas().forEach(lookAtReplica);
   });
@@ -56,10 +56,10 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
 
 const REPLICA: Readonly<Record<ReplicaFault, string>> = {
   away: 'the replica cannot be reached',
-  primary_away: 'the primary cannot be reached, so nobody knows how old the replica is',
+  primary_away: 'the primary cannot be reached, so the age of the replica is unknown',
   pooler:
     '`databaseReadUrl` names a pooler that gives each transaction another session: connect to the replica itself, or set `pool_mode = session`',
-  not_a_replica: '`databaseReadUrl` names a server that is no replica, or is one no longer',
+  not_a_replica: '`databaseReadUrl` names a server that is not a replica, or is no longer one',
   other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
 };
 

@@ -7,7 +7,7 @@ import { type Exported, listed } from './exported.js';
 const OWN = 'Bailiwick';
 
 export const CEDAR_UNSAID: readonly string[] = [
-  'What a canonical path is: a namespace that is not one must be refused before Cedar is asked.',
+  'What a canonical path is: a namespace that is not one must be refused before Cedar decides.',
   'Namespaces that no grant names: a request brings the one that it asks about, and those above it, as entities.',
   'Several identities of one actor: a request brings an entity `Actor` whose parents are its identities.',
   'A wrong request: Cedar skips a `forbid` that ends in an error, so validate each request against the schema.',

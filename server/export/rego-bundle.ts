@@ -81,7 +81,7 @@ export function regoBundle(rows: PolicyRows, about: { readonly digest: string })
     ]),
     unsaid: [
       'The target is the context: what is seen from a namespace below another one is for `visible` to say.',
-      'Whoever asks says who they are: Open Policy Agent authenticates nobody.',
+      'The caller names the identities: Open Policy Agent does not authenticate anybody.',
     ],
   };
 }

@@ -4,7 +4,9 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
 import { CLOSED_SINK, type Incoming, type Outgoing, type Outlet } from './message.js';
 import { pathTemplate } from './path-template.js';
-import { type Door, refuseUnroutable, type RoutesOfPath, serve } from './pipeline.js';
+import type { Door } from './door.js';
+import { refuseUnroutable, serve } from './pipeline.js';
+import type { RoutesOfPath } from './steps.js';
 import type { Route } from './route.js';
 
 export interface App {

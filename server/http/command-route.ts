@@ -6,10 +6,10 @@ import type { Command } from '../commands/command.js';
 import { answerKey } from '../commands/kept-answers.js';
 import { newRecordId } from '../commands/record-id.js';
 import { pathTemplate } from './path-template.js';
-import type { ActorCall, ActorRoute, BodyInput, NamedHeader, QueryInput, Told } from './route.js';
+import type { ActorCall, ActorRoute, BodyInput, NamedHeader, QueryInput, RouteDescription } from './route.js';
 
 /** What a request says about the command that it asks for. */
-export interface Said<Value> {
+export interface CommandRequest<Value> {
   /** What stands for `{id}` or `{path}`. */
   readonly part: string;
   readonly body: Value;
@@ -23,7 +23,7 @@ export interface Said<Value> {
   readonly onlyNew: boolean;
 }
 
-interface CommandRouteParts<Value> extends Told {
+interface CommandRouteParts<Value> extends RouteDescription {
   /** The header that makes a change conditional or a creation safe to repeat. */
   readonly header?: NamedHeader;
   /** Headers that may be missing. */
@@ -33,7 +33,7 @@ interface CommandRouteParts<Value> extends Told {
   /** Whether a request has no body. In a batch it may be an empty object. */
   readonly isBare?: boolean;
   /** Throws a problem (400, 404) for faults that show without a policy or a store. */
-  readonly commandOf: (said: Said<Value>) => Command;
+  readonly commandOf: (said: CommandRequest<Value>) => Command;
 }
 
 /** A route whose commands may stand in batches. */
@@ -45,13 +45,13 @@ export interface CommandRoute extends ActorRoute {
   readonly query: QueryInput;
   readonly bodySchema: ObjectSchema;
   readonly readBody: (body: unknown) => unknown;
-  readonly commandOf: (said: Said<unknown>) => Command;
+  readonly commandOf: (said: CommandRequest<unknown>) => Command;
 }
 
 export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<Value>): CommandRoute {
   const { header = null, optional = [], query = {}, body, isBare = false, commandOf, ...told } = route;
   const { pattern, partOf } = pathTemplate(told.path);
-  const makeCommand = (said: Said<unknown>): Command => {
+  const makeCommand = (said: CommandRequest<unknown>): Command => {
     if (!body.shape.isRead(said.body)) throw new TypeError('a body that was not read with the shape of its route');
     return commandOf({ ...said, body: said.body });
   };

@@ -21,7 +21,7 @@ export class Connection implements Peer {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   /** The answer that the client has yet to read; null if there is none. */
-  #reading: Reading | null = null;
+  #reading: PendingAnswer | null = null;
   #isKnown = false;
   /** Made on first use, and shared by all requests on the connection. */
   #gone: AbortController | null = null;
@@ -92,14 +92,14 @@ export class Connection implements Peer {
    * Waits for the client to take an answer. Calls `done` once it has all of it or never will. In each `writeTimeout`
    * the client must take so much or all the rest, or the connection ends.
    */
-  awaitReader(done: () => void): Reading {
+  awaitReader(done: () => void): PendingAnswer {
     const least = (HTTP_LIMITS.slowestReader * this.#options.writeTimeout) / 1000;
     let before = 0;
     const timer = setInterval(() => {
       if (reading.taken - before < least) this.cut('slow');
       before = reading.taken;
     }, this.#options.writeTimeout);
-    const reading: Reading = {
+    const reading: PendingAnswer = {
       taken: 0,
       begunAt: performance.now(),
       end: () => {
@@ -131,7 +131,7 @@ export type CutReason =
   | 'full';
 
 /** An answer on its way. */
-interface Reading {
+interface PendingAnswer {
   /** Bytes that the system has taken over. */
   taken: number;
   /** On the monotonic clock. */

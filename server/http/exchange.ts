@@ -1,7 +1,7 @@
 // One request on its way to an answer: what is known about it so far, and the answers that it can end in. Every answer,
 // including a refusal, carries the policy's digest, a request id and the headers that keep it out of caches.
 import type { Instant } from '../../engine/index.js';
-import type { Judged, Told, ToldHeld } from '../audit/cite.js';
+import type { Judged, ReportedAnswer, ReportedHoldings } from '../audit/cite.js';
 import type { ShownIds } from '../audit/listed.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -40,9 +40,9 @@ export interface Exchange {
   /** What the policy was asked, for the audit log; null until then. */
   judged: Judged | null;
   /** What the actor was told it holds, for the audit log. */
-  held: ToldHeld | null;
+  held: ReportedHoldings | null;
   /** What the asker was told about others, or a reader of the feed about records, for the audit log. */
-  told: readonly Told[];
+  told: readonly ReportedAnswer[];
   /** When a read was decided, for the metrics; null until then. */
   decided: DecisionTimes | null;
   /** The route of its path and method; null until it is known. */

@@ -185,7 +185,7 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
         if (length > most) throw new ApiProblem('request.too_large');
         add(chunk);
       } catch (error) {
-        refuse(error instanceof Error ? error : new TypeError('what was thrown is no error', { cause: error }));
+        refuse(error instanceof Error ? error : new TypeError('what was thrown is not an error', { cause: error }));
       }
     };
     const onEnd = (): void => {

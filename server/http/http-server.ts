@@ -24,7 +24,7 @@ import {
   messageClasses,
 } from './http-message.js';
 import { type At, checkTcp, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { Refusal, Ungreeted } from './request-observer.js';
+import type { Refusal, FailedHandshake } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
@@ -56,7 +56,7 @@ export interface HttpService {
   /** Told of each request that was refused before it could be read. */
   readonly onRefused: (refusal: Refusal) => void;
   /** Told of each client whose TLS handshake failed. */
-  readonly onUngreeted: (client: Ungreeted) => void;
+  readonly onHandshakeFailed: (client: FailedHandshake) => void;
   /** Told of each connection that the gateway ends although nothing on it is wrong. */
   readonly onCut: (reason: CutReason) => void;
   /** Told once when there is no place for another connection. */
@@ -261,7 +261,7 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
     refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error: ClientError, socket) => {
-    if (socket instanceof Socket && findConnection(socket) === null) turnAwayUngreeted(service, socket, error);
+    if (socket instanceof Socket && findConnection(socket) === null) refuseFailedHandshake(service, socket, error);
     else refuse(service, socket, problemOf(error));
   });
 }
@@ -295,11 +295,11 @@ function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () =>
 }
 
 /** A client whose TLS handshake failed. There is no connection to answer it on. */
-function turnAwayUngreeted(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
+function refuseFailedHandshake(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
   const address = socket.remoteAddress ?? null;
   socket.destroy();
   // Clients that only check whether somebody listens are not logged.
-  if (code !== 'ECONNRESET') service.onUngreeted({ address, reason: code });
+  if (code !== 'ECONNRESET') service.onHandshakeFailed({ address, reason: code });
 }
 
 interface ClientError extends Error {

@@ -90,5 +90,5 @@ export function bindingOf({ actor, pin }: Pick<ActorCall, 'actor' | 'pin'>, aske
 const CURSOR = Object.freeze({
   pointer: '/page/after',
   code: 'query.cursor',
-  message: 'is no token of this list, or the policy has changed since',
+  message: 'is not a token of this list, or the policy has changed since',
 } as const);

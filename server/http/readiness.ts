@@ -1,6 +1,6 @@
 // Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
 import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
-import { type AgeLimits, isOverdue, undecidedBecause } from '../policy/active/staleness.js';
+import { type AgeLimits, isLeaseExpired, undecidedBecause } from '../policy/active/staleness.js';
 import type { Clock } from '../lib/ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
 
@@ -29,7 +29,7 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
   const storeAnswers = remembered(() => answersInTime(ping));
   /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
-    state.active.labels !== 'false' && !isOverdue(state) && undecidedBecause(state, ages, clock.now()) === null;
+    state.active.labels !== 'false' && !isLeaseExpired(state) && undecidedBecause(state, ages, clock.now()) === null;
   return async () => {
     const oks = {
       listener: !isLeaving(),

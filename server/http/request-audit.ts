@@ -1,13 +1,13 @@
 // The audit log of requests (docs/audit.md "What is recorded"): what decided each answer, who was authenticated, and
 // what was refused. The one place that turns an exchange into events.
 import { compareTexts } from '../../engine/index.js';
-import { cite, type Judged, type ToldHeld } from '../audit/cite.js';
+import { cite, type Judged, type ReportedHoldings } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import type { Answer, Exchange, Page, PlainText, ShownRecords } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
@@ -64,7 +64,7 @@ export function makeRequestAudit(trail: Recorder, log: Pick<Logger, 'error'>): R
 
 function makeNotes(trail: Recorder): RequestAudit {
   const { queries } = trail;
-  const seen = makeRecent<true>(Infinity, AUDIT_LIMITS.seenCredentials);
+  const seen = makeLruCache<true>(Infinity, AUDIT_LIMITS.seenCredentials);
   const noteFailure = makeFailures(trail);
   return {
     check: (access) => {
@@ -151,7 +151,10 @@ function isRead(route: Route | null): boolean {
 }
 
 /** An actor that holds nothing there was not refused: it was told so. */
-function partsHeld({ namespace, held }: ToldHeld): Pick<NewEvent, 'operation' | 'outcome' | 'held' | 'decision'> {
+function partsHeld({
+  namespace,
+  held,
+}: ReportedHoldings): Pick<NewEvent, 'operation' | 'outcome' | 'held' | 'decision'> {
   const decision = { decision: 'allow', grants: held.flatMap(({ grants }) => grants) } as const;
   const scopes = held.map(({ scope }) => scope).sort(compareTexts);
   return { operation: 'permissions', outcome: 'allowed', held: { namespace, scopes }, decision };

@@ -43,8 +43,8 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
       if (requests === 'none') return;
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
-    ungreeted: (client) => {
-      log.info({ ...client }, 'TLS could not be agreed on');
+    handshakeFailed: (client) => {
+      log.info({ ...client }, 'the TLS handshake failed');
     },
   };
 }

@@ -12,10 +12,10 @@ export interface RequestObserver {
   /** Something was refused before it became a request. */
   readonly refused: (refusal: Refusal) => void;
   /** A connection ended during its TLS handshake. The reason is a code of OpenSSL or Node. */
-  readonly ungreeted: (client: Ungreeted) => void;
+  readonly handshakeFailed: (client: FailedHandshake) => void;
 }
 
-export interface Ungreeted {
+export interface FailedHandshake {
   readonly address: string | null;
   readonly reason: string;
 }
@@ -53,9 +53,9 @@ export function toldToEach(observers: readonly RequestObserver[], log: Pick<Logg
         one.refused(refusal);
       });
     },
-    ungreeted: (client) => {
+    handshakeFailed: (client) => {
       tell((one) => {
-        one.ungreeted(client);
+        one.handshakeFailed(client);
       });
     },
   };

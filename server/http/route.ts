@@ -17,7 +17,7 @@ import {
 } from '../../engine/index.js';
 import type { BodyShape } from '../api/body-shape.js';
 import type { JsonSchema } from '../api/schema.js';
-import type { Judged, Told as ToldAbout, ToldHeld } from '../audit/cite.js';
+import type { Judged, ReportedAnswer, ReportedHoldings } from '../audit/cite.js';
 import { type Operation, queryAsked } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -141,15 +141,15 @@ export interface ActorCall extends Call<RequestActor> {
   /** The actor under the pinned policy. Decisions are asked about this actor. */
   readonly resolve: () => ResolvedActor;
   /** Notes what an actor was told it holds, for the audit log. */
-  readonly toldHeld: (held: ToldHeld) => void;
+  readonly toldHeld: (held: ReportedHoldings) => void;
   /** Notes what an asker was told about others, or a reader of the feed about records, for the audit log. */
-  readonly told: (answers: readonly ToldAbout[]) => void;
+  readonly told: (answers: readonly ReportedAnswer[]) => void;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
 }
 
 /** How a route is described, whatever it does. */
-export interface Told {
+export interface RouteDescription {
   readonly method: Method;
   /** With `{id}` or `{path}` for its open part. */
   readonly path: string;
@@ -169,7 +169,7 @@ export interface Told {
   readonly output: Output;
 }
 
-interface Described extends Told {
+interface Described extends RouteDescription {
   readonly input: Input;
 }
 
@@ -217,7 +217,7 @@ export interface Live {
    */
   readonly again: () => Promise<Moment>;
   /** Records what was shown at a moment. */
-  readonly shown: (moment: Moment, told: readonly ToldAbout[]) => void;
+  readonly shown: (moment: Moment, told: readonly ReportedAnswer[]) => void;
   /** The problem that ends the stream, as its client is told. A fault of ours is reported. */
   readonly problemOf: (error: unknown) => { readonly text: string; readonly retryAfter: number | null };
 }
@@ -247,7 +247,7 @@ export interface StatusRoute extends Described {
 
 export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | StatusRoute;
 
-interface SelfRoute extends Told {
+interface SelfRoute extends RouteDescription {
   readonly answer: (call: ActorCall) => Answer;
 }
 
@@ -269,7 +269,7 @@ export interface Decided {
 /** Of a family that the gateway stores. */
 export type RecordVisibility = VisibilityRequest & { readonly family: Family };
 
-interface VisibilityRoute<Value, Plan> extends Told {
+interface VisibilityRoute<Value, Plan> extends RouteDescription {
   readonly body: BodyInput<Value>;
   /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
@@ -294,7 +294,7 @@ export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>
 }
 
 /** With `{path}` in its path. */
-interface NamespaceRoute extends Told {
+interface NamespaceRoute extends RouteDescription {
   readonly answer: (decided: Decided) => Promise<Answer>;
 }
 
@@ -317,7 +317,7 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
 }
 
 /** With `{id}` in its path. */
-interface RecordRoute extends Told {
+interface RecordRoute extends RouteDescription {
   readonly family: Family;
   /** The namespace of the record with that id, and nothing else about it; null if the family has no such record. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;

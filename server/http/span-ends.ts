@@ -11,7 +11,7 @@ export function endSpans(): RequestObserver {
     },
     // Without a request there is no span.
     refused: () => undefined,
-    ungreeted: () => undefined,
+    handshakeFailed: () => undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { TLS_LIMITS } from '../limits/http.js';
 import { formatInstant, type Instant, instantOf } from '../../engine/index.js';
 import { type Clock, type Logger, systemClock } from '../lib/ports.js';
 import { readSmallFile, SmallFileError } from '../lib/small-file.js';
-import { type Watch, watchEvery } from '../lib/poller.js';
+import { type Poller, makePoller } from '../lib/poller.js';
 
 /** Absolute paths of PEM files. */
 export interface TlsFiles {
@@ -190,10 +190,10 @@ function reasonOf(error: unknown): string {
 export function watchTlsFiles(
   identity: TlsIdentity,
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
-): Watch {
+): Poller {
   let told: string | null = null;
-  return watchEvery(interval, async (why) => {
-    if (why === 'hurry') told = null;
+  return makePoller(interval, async (why) => {
+    if (why === 'now') told = null;
     try {
       if ((await identity.renew()) === 'renewed') log.info(describe(identity), 'the TLS certificate was renewed');
       told = null;

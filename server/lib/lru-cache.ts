@@ -1,6 +1,6 @@
 // A bounded memory: it keeps the values that were used last, as far as their sizes fit together.
 
-export interface Recent<Value> {
+export interface LruCache<Value> {
   /** The value under the name. This counts as a use. */
   readonly get: (name: string) => Value | undefined;
   /** Puts a value under the name, in place of any other. Those that were longest unused make room for it. */
@@ -11,7 +11,7 @@ export interface Recent<Value> {
  * Holds values with sizes up to `capacity` in total, and at most `most` of them. A value larger than `capacity` is not
  * kept.
  */
-export function makeRecent<Value>(capacity: number, most = Infinity): Recent<Value> {
+export function makeLruCache<Value>(capacity: number, most = Infinity): LruCache<Value> {
   const kept = new Map<string, { readonly value: Value; readonly size: number }>();
   let held = 0;
   const forget = (name: string): void => {

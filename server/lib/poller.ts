@@ -3,18 +3,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** `news`: somebody says that there is something new, and nobody knows whether that is true. */
-export type LookReason = 'poll' | 'news' | 'hurry';
+export type LookReason = 'poll' | 'news' | 'now';
 
-export interface Watch {
+export interface Poller {
   /** Looks now, and resolves when that is done. Whoever asks before the look has begun shares it. */
-  readonly hurry: () => Promise<void>;
+  readonly pollNow: () => Promise<void>;
   /** Stops looking, and resolves when the present look has ended. */
   readonly stop: () => Promise<void>;
 }
 
-export interface NewsWatch extends Watch {
+export interface NotifiedPoller extends Poller {
   /** Looks soon. However much news there is, looks for it keep a distance. */
-  readonly hear: () => void;
+  readonly notify: () => void;
 }
 
 /** How long nothing is looked at after a look for news, in milliseconds. */
@@ -26,10 +26,10 @@ interface Waiting {
 }
 
 /** `look` must not reject, and should end soon once `signal` is aborted. Does not keep the process alive. */
-export function watchEvery(
+export function makePoller(
   milliseconds: number,
   look: (why: LookReason, signal: AbortSignal) => Promise<void>,
-): NewsWatch {
+): NotifiedPoller {
   const stopped = new AbortController();
   const { signal } = stopped;
   let last: Promise<void> = Promise.resolve();
@@ -48,7 +48,7 @@ export function watchEvery(
   };
   const next = (why: LookReason): Promise<void> => {
     if (waiting !== null) {
-      if (why === 'hurry') waiting.why = why;
+      if (why === 'now') waiting.why = why;
       return waiting.done;
     }
     const begun = last.then(begin);
@@ -62,8 +62,8 @@ export function watchEvery(
   }, milliseconds);
   timer.unref();
   return {
-    hurry: () => next('hurry'),
-    hear: () => void next('news'),
+    pollNow: () => next('now'),
+    notify: () => void next('news'),
     stop: () => {
       clearInterval(timer);
       stopped.abort();

@@ -109,7 +109,7 @@ export const STORED_LIMITS = Object.freeze({
 /** Limits of gateways that see one another in their store. Times are in milliseconds. */
 export const PEER_LIMITS = Object.freeze({
   /** How often a gateway reports that it is alive. */
-  beat: 5_000,
+  heartbeat: 5_000,
   /** How long until an unseen gateway is no longer shown, and until its row is removed. */
   unseen: 15_000,
   forgotten: 60_000,

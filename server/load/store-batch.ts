@@ -55,12 +55,12 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type Outcome = 'loaded' | 'replaced' | 'unchanged' | Refusal;
+export type LineOutcome = 'loaded' | 'replaced' | 'unchanged' | Refusal;
 
 export interface StoredBatch {
   /** The better way for the next batch. */
   readonly way: Way;
-  readonly outcomes: ReadonlyMap<LoadRow, Outcome>;
+  readonly outcomes: ReadonlyMap<LoadRow, LineOutcome>;
   /** Stored paths of all namespaces that exist because of this batch. */
   readonly namespaces: readonly string[];
   /** How many of these were made only because something below them was loaded. */
@@ -87,7 +87,7 @@ interface Batch {
   readonly trx: Knex.Transaction;
   readonly rows: readonly LoadRow[];
   readonly options: StoreOptions;
-  readonly outcomes: Map<LoadRow, Outcome>;
+  readonly outcomes: Map<LoadRow, LineOutcome>;
   way: Way;
   /** Whether the stage has been created. */
   staged: boolean;
@@ -385,7 +385,7 @@ function without(places: readonly number[], others: readonly number[]): readonly
   return places.filter((n) => !left.has(n));
 }
 
-function settle({ rows, outcomes }: Batch, places: readonly number[], outcome: Outcome): void {
+function settle({ rows, outcomes }: Batch, places: readonly number[], outcome: LineOutcome): void {
   for (const n of places) {
     const row = rows[n];
     if (row !== undefined) outcomes.set(row, outcome);

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Family, NamespacePath } from '../../engine/index.js';
 import type { LoadRow } from './record-line.js';
-import { NAME_TAKEN, type OnConflict, type Outcome } from './store-batch.js';
+import { NAME_TAKEN, type OnConflict, type LineOutcome } from './store-batch.js';
 
 interface Tried {
   readonly family: Family;
@@ -15,15 +15,15 @@ interface Tried {
 
 export interface Trial {
   /** Rows about records of earlier batches, with their outcomes. The store judges the other rows. */
-  readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, Outcome>;
+  readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, LineOutcome>;
   /**
    * `marked` are the ids that the store has marked for a unique name. Returns the outcomes, with those that fail for a name
    * which an earlier batch has taken.
    */
   readonly remember: (
-    outcomes: ReadonlyMap<LoadRow, Outcome>,
+    outcomes: ReadonlyMap<LoadRow, LineOutcome>,
     marked: ReadonlySet<string>,
-  ) => ReadonlyMap<LoadRow, Outcome>;
+  ) => ReadonlyMap<LoadRow, LineOutcome>;
   /** The record of this id that an earlier batch would have stored. */
   readonly find: (id: string) => Pick<Tried, 'family' | 'namespace' | 'template'> | null;
   /** A template from an earlier batch, its parts as JSON texts; undefined if there is no such template. */
@@ -34,7 +34,7 @@ export function makeTrial(): Trial {
   const tried = new Map<string, Tried>();
   const templates = new Map<string, Pick<LoadRow, 'schema' | 'slots' | 'uniqueName'>>();
   const names = makeNames();
-  const settle = (row: LoadRow, onConflict: OnConflict): Outcome | null => {
+  const settle = (row: LoadRow, onConflict: OnConflict): LineOutcome | null => {
     const before = tried.get(keyOf(row));
     if (before === undefined) return null;
     if (before.content === contentOf(row)) return 'unchanged';

@@ -210,7 +210,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     if (!/^[a-z0-9][a-z0-9._-]{0,127}$/.test(asked.newName))
       throw new ResponseError(
         INVALID,
-        `\`${asked.newName}\` is no name: use lower-case letters, digits, \`.\`, \`_\` and \`-\``,
+        `\`${asked.newName}\` is not a name: use lower-case letters, digits, \`.\`, \`_\` and \`-\``,
       );
     const isTaken = [...checked.names.values()]
       .flat()

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { programVersion } from '../lib/version.js';
-import { makeRegistry, type Reading, type Registry } from './series.js';
+import { makeRegistry, type MetricValue, type Registry } from './series.js';
 
 let made: Registry | null = null;
 
@@ -44,7 +44,7 @@ function makeProcessMetrics(): Registry {
   return registry;
 }
 
-function openFiles(): readonly Reading[] {
+function openFiles(): readonly MetricValue[] {
   try {
     // One of the entries is the folder itself, opened for this.
     return [[readdirSync('/proc/self/fd').length - 1]];
@@ -53,7 +53,7 @@ function openFiles(): readonly Reading[] {
   }
 }
 
-function mostFiles(): readonly Reading[] {
+function mostFiles(): readonly MetricValue[] {
   try {
     const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
     return soft === '' ? [] : [[Number(soft)]];
@@ -72,7 +72,7 @@ function publishLoopDelay({ gauge }: Registry): void {
   delays.enable();
   const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION / 1000);
   let [p50, p99, max] = [0, 0, 0];
-  const about = (what: string): string => `Delay of the event loop since this was last asked for: ${what}.`;
+  const about = (what: string): string => `Delay of the event loop since the last scrape: ${what}.`;
   // The first of the three to be read takes the reading for all of them.
   gauge({ name: 'nodejs_eventloop_lag_p50_seconds', help: about('the median') }, () => {
     if (delays.count > 0) {

@@ -17,7 +17,7 @@ const FAST = [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001
 export function makeRequestMetrics({ counter, histogram }: Registry): RequestObserver {
   const requests = counter({
     name: 'bailiwick_http_requests_total',
-    help: 'Requests that were answered, by the route that they asked for and the status of the answer.',
+    help: 'Requests that were answered, by route and by the status of the answer.',
     labels: ['method', 'route', 'status'],
   });
   const durations = histogram({
@@ -35,13 +35,13 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
     name: 'bailiwick_http_requests_abandoned_total',
     help: 'Requests whose client went away before the answer.',
   });
-  const ungreeted = counter({
+  const failedHandshakes = counter({
     name: 'bailiwick_tls_failures_total',
-    help: 'Connections that ended before client and gateway had agreed on TLS.',
+    help: 'Connections that ended because the TLS handshake failed.',
   });
   const decisions = counter({
     name: 'bailiwick_decisions_total',
-    help: 'Decisions that were told to whoever asked, by the result, the step that a denial failed at, and what was asked for.',
+    help: 'Decisions about others that were reported to clients, by the result, the step at which a denial failed, and the kind of question.',
     labels: ['result', 'step', 'family', 'action'],
   });
   const decisionTimes = histogram({
@@ -103,8 +103,8 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
       requests.add(...NO_ROUTE, String(problem.status));
       countProblem(problem);
     },
-    ungreeted: () => {
-      ungreeted.add();
+    handshakeFailed: () => {
+      failedHandshakes.add();
     },
   };
 }

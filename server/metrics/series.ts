@@ -22,20 +22,20 @@ export interface Histogram {
 }
 
 /** A value that is only computed when somebody asks. */
-export type Reading = readonly [value: number, ...labels: string[]];
+export type MetricValue = readonly [value: number, ...labels: string[]];
 
 export interface Registry {
   readonly counter: (spec: Spec) => Counter;
   /** `bounds`: the upper ends of its buckets, in order. */
   readonly histogram: (spec: Spec & { readonly bounds: readonly number[] }) => Histogram;
-  readonly gauge: (spec: Spec, read: Read) => void;
+  readonly gauge: (spec: Spec, read: ReadValues) => void;
   /** A counter that is kept elsewhere. */
-  readonly total: (spec: Spec, read: Read) => void;
+  readonly total: (spec: Spec, read: ReadValues) => void;
   /** All series with their present values, as plain data. */
   readonly read: () => Promise<readonly Series[]>;
 }
 
-type Read = () => readonly Reading[] | Promise<readonly Reading[]>;
+type ReadValues = () => readonly MetricValue[] | Promise<readonly MetricValue[]>;
 
 export interface Series extends Spec {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -59,7 +59,7 @@ export function makeRegistry(): Registry {
     if (series.has(spec.name)) throw new Error(`two series are called ${spec.name}`);
     series.set(spec.name, async () => ({ ...spec, type, samples: await samples() }));
   };
-  const readings = (spec: Spec, type: 'counter' | 'gauge', read: Read): void => {
+  const readings = (spec: Spec, type: 'counter' | 'gauge', read: ReadValues): void => {
     register(spec, type, async () =>
       (await read()).map(([value, ...values]) => ({ suffix: '', labels: labelsOf(spec, values), value })),
     );

@@ -13,7 +13,7 @@ import type { Peers } from '../policy/store/peers.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/active/staleness.js';
 import type { Clock } from '../lib/ports.js';
 import type { Shadow } from '../shadow/shadow.js';
-import type { Reading, Registry } from './series.js';
+import type { MetricValue, Registry } from './series.js';
 
 /** Returns the same policies, and counts their changes from now on. */
 export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
@@ -94,7 +94,7 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   gauge(
     {
       name: 'bailiwick_snapshot_stale',
-      help: '1 where the policy in force has reached this limit of age, else 0; at `hard` nothing is decided any more. A statement that expires is no matter of age.',
+      help: '1 if the policy in force has reached this age limit, else 0; at `hard` the gateway stops deciding. The expiry of a statement is separate.',
       labels: ['limit'],
     },
     () => {
@@ -111,7 +111,7 @@ export function publishShadow({ gauge, total }: Registry, { state, totals }: Pic
   total(
     {
       name: 'bailiwick_shadow_comparisons_total',
-      help: 'Decisions of live requests that a candidate was asked for, too, and those that were skipped, since there was no time.',
+      help: 'Decisions of live requests that a candidate repeated, and those that were skipped for lack of time.',
       labels: ['result'],
     },
     () => {
@@ -175,7 +175,7 @@ export function publishPeers(
 export function publishStore(registry: Registry, { pools, replicas }: Pick<Database, 'pools' | 'replicas'>): void {
   const { gauge } = registry;
   const ofEach =
-    (readings: (pool: PoolFacts) => readonly Reading[]): (() => readonly Reading[]) =>
+    (readings: (pool: PoolFacts) => readonly MetricValue[]): (() => readonly MetricValue[]) =>
     () =>
       pools().flatMap(readings);
   gauge(
@@ -208,10 +208,11 @@ export function publishStore(registry: Registry, { pools, replicas }: Pick<Datab
   gauge(
     {
       name: 'bailiwick_replica_age_seconds',
-      help: 'How old what this replica answers may be; absent while nobody knows.',
+      help: 'How old the data of this replica may be; absent while unknown.',
       labels: ['replica'],
     },
-    () => replicas().flatMap(({ address, age }): readonly Reading[] => (age === null ? [] : [[age / 1000, address]])),
+    () =>
+      replicas().flatMap(({ address, age }): readonly MetricValue[] => (age === null ? [] : [[age / 1000, address]])),
   );
 }
 
@@ -316,7 +317,7 @@ export function publishChanges({ gauge }: Registry, feed: Pick<Feed, 'state'>): 
   gauge(
     {
       name: 'bailiwick_changes_lag_seconds',
-      help: 'How long the oldest change that has no place in the feed yet has waited, at the last look; 0 if there is none.',
+      help: 'How long the oldest change that is not in the feed yet has waited, at the last check; 0 if there is none.',
     },
     () => {
       const state = feed.state();

@@ -67,7 +67,7 @@ export function isLoopbackAddress(address: string): boolean {
  * own names.
  */
 export function reachFault(address: string, reach: Reach): string | null {
-  if (isIP(address) === 0 || isIn(NEVER, address)) return 'leads to an address that is for no such thing';
+  if (isIP(address) === 0 || isIn(NEVER, address)) return 'leads to an address that is reserved, or is not an address';
   if (isLoopbackAddress(address)) return 'leads to this machine under a name of another one';
   if (reach === 'public' && isIn(PRIVATE, address)) return 'leads to a private network, which is not allowed';
   return null;

@@ -180,16 +180,16 @@ function open(
 }
 
 /** What is wrong with an address that a host resolves to; null if nothing is. */
-type Judge = (address: string) => string | null;
+type AddressCheck = (address: string) => string | null;
 
-function judgeOf(hostname: string, { isPlain, reach }: { isPlain: boolean; reach: Reach | undefined }): Judge {
+function judgeOf(hostname: string, { isPlain, reach }: { isPlain: boolean; reach: Reach | undefined }): AddressCheck {
   // `localhost` may resolve to another machine, and clear text must not go there.
   if (isPlain || (reach !== undefined && isLoopbackHost(hostname)))
     return (address) => (isLoopbackAddress(address) ? null : 'leads to an address that is not of this machine');
   return (address) => (reach === undefined ? null : reachFault(address, reach));
 }
 
-function judgedLookup(faultOf: Judge): LookupFunction {
+function judgedLookup(faultOf: AddressCheck): LookupFunction {
   return (hostname, options, callback) => {
     systemLookup(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) {

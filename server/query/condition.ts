@@ -101,7 +101,7 @@ function unknownOperator(name: string): OperatorFault {
   return { fault: 'query.unknown_operator', message: `is not an operator; ${hint}the operators are ${known}` };
 }
 
-interface Reading {
+interface ConditionContext {
   readonly family: Family;
   readonly faults: Faults;
   conditions: number;
@@ -120,7 +120,7 @@ interface At {
 const OPERATION = '{"eq":"lens"}';
 const GROUP = `{"name":${OPERATION}}`;
 
-function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: Reading): Condition {
+function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: ConditionContext): Condition {
   const parts: Condition[] = [];
   for (const [key, value] of Object.entries(group)) {
     const place = [...at.place, key];
@@ -139,7 +139,7 @@ function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: Re
   return { kind: 'and', parts };
 }
 
-function readParts(list: readonly unknown[], at: At, reading: Reading): Condition[] {
+function readParts(list: readonly unknown[], at: At, reading: ConditionContext): Condition[] {
   const parts: Condition[] = [];
   for (const [index, value] of list.entries()) {
     const part = readNested(value, { place: [...at.place, index], depth: at.depth }, reading);
@@ -149,7 +149,7 @@ function readParts(list: readonly unknown[], at: At, reading: Reading): Conditio
   return parts;
 }
 
-function readNested(value: unknown, at: At, reading: Reading): Condition | null {
+function readNested(value: unknown, at: At, reading: ConditionContext): Condition | null {
   if (at.depth >= QUERY_LIMITS.depth) {
     reading.faults.add(at.place, 'query.too_complex', 'is nested too deeply');
     return null;
@@ -165,7 +165,7 @@ function readNested(value: unknown, at: At, reading: Reading): Condition | null 
 
 interface InField {
   readonly place: Place;
-  readonly reading: Reading;
+  readonly reading: ConditionContext;
 }
 
 function readField(name: string, operators: unknown, { place, reading }: InField): Condition[] {
@@ -194,7 +194,7 @@ function readField(name: string, operators: unknown, { place, reading }: InField
 }
 
 /** Counts a condition. Returns false if there are too many by now, and reports the first one beyond the limit. */
-function countOne(place: Place, reading: Reading): boolean {
+function countOne(place: Place, reading: ConditionContext): boolean {
   reading.conditions += 1;
   if (reading.conditions <= QUERY_LIMITS.conditions) return true;
   if (reading.conditions === QUERY_LIMITS.conditions + 1) {

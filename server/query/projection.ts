@@ -49,7 +49,7 @@ export function largeRecordJson(family: Family, projection: Projection | null): 
   return projection === null ? wholeJson(family) : selectedJson(family, projection, once);
 }
 
-function selectedJson(family: Family, { fields }: Projection, read: Read): Fragment {
+function selectedJson(family: Family, { fields }: Projection, read: ReadPart): Fragment {
   const members = [...coreFields(family).values()].flatMap((field) => {
     const selection = fields.get(field.name);
     return selection === undefined ? [] : [member(field, selection, read)];
@@ -58,15 +58,15 @@ function selectedJson(family: Family, { fields }: Projection, read: Read): Fragm
 }
 
 /** The text of parts of a document, made of what is read of it. */
-type Read = (value: Fragment, partsOf: (document: Fragment) => Fragment) => Fragment;
+type ReadPart = (value: Fragment, partsOf: (document: Fragment) => Fragment) => Fragment;
 
-const inPlace: Read = (value, partsOf) => partsOf(value);
+const inPlace: ReadPart = (value, partsOf) => partsOf(value);
 
 /**
  * The path of no steps leads to the value itself, as it is once it has been read. The fence keeps it from being read for
  * each part.
  */
-const once: Read = (value, partsOf) =>
+const once: ReadPart = (value, partsOf) =>
   sql`(SELECT ${partsOf(sql`d.document`)} FROM (SELECT ${value} #> '{}' AS document OFFSET 0) AS d)`;
 
 /**
@@ -101,11 +101,11 @@ const WHOLE: ReadonlyMap<Family, Fragment> = new Map(
   ]),
 );
 
-function member(field: CoreField, selection: Selection, read: Read): Fragment {
+function member(field: CoreField, selection: Selection, read: ReadPart): Fragment {
   return sql`${field.key} || ${valueJson(field, selection, read)}`;
 }
 
-function valueJson({ value, json, optional }: CoreField, selection: Selection, read: Read): Fragment {
+function valueJson({ value, json, optional }: CoreField, selection: Selection, read: ReadPart): Fragment {
   if (selection === 'all') return optional ? sql`COALESCE(${json}, 'null')` : json;
   // If parts of an object were selected, the object appears even if it has none of them.
   return sql`COALESCE(${read(value, (document) => partJson(document, selection))}, '{}')`;

@@ -11,7 +11,7 @@ import { isEverything } from './condition.js';
 import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { inTime } from './in-time.js';
 import { keyOrder } from './key-order.js';
-import { remembering, type Wanted } from './remembered.js';
+import { remembering, type PageRequestKey } from './remembered.js';
 import { isPosition, sortColumns, type Position } from './order.js';
 import {
   isTooLarge,
@@ -93,7 +93,7 @@ async function readPage(db: Database, request: ListRequest, after: Position | nu
 }
 
 /** Always the statement for large records, so that what is included belongs to the records that the page shows. */
-function includingStatement(db: Database, wanted: Wanted, includable: ListRequest['includable']): Fragment {
+function includingStatement(db: Database, wanted: PageRequestKey, includable: ListRequest['includable']): Fragment {
   const opened = wanted.plan.includes.flatMap((include) => {
     const predicate = includable?.get(include.family);
     return predicate === undefined ? [] : [{ ...include, predicate }];
@@ -125,7 +125,7 @@ function tooMuchIncluded(name: string): ApiProblem {
  * Tries the statement for small records first, because most pages are small. A second attempt adds little: most of what
  * a page of large records costs is writing them.
  */
-async function readRows(db: Database, wanted: Wanted, options: ReadOptions): Promise<readonly PageRow[]> {
+async function readRows(db: Database, wanted: PageRequestKey, options: ReadOptions): Promise<readonly PageRow[]> {
   const request = { ...endedInTime(db, ordered(wanted)), longest: db.longestQuery };
   const rows = await db.readReplica<PageRow>(
     isEverything(request.plan.where) ? knownPage(wanted) : pageStatement(request),
@@ -143,11 +143,11 @@ function positionOf(json: string, { orderBy }: QueryPlan): Position {
 }
 
 /** The page's statement. Exported for its tests. */
-export function chosenStatement(request: Wanted): Fragment {
+export function chosenStatement(request: PageRequestKey): Fragment {
   return pageStatement(ordered(request));
 }
 
-function ordered(wanted: Wanted): PageRequest {
+function ordered(wanted: PageRequestKey): PageRequest {
   const { orderBy, family } = wanted.plan;
   return { ...wanted, order: keyOrder(orderBy, family) };
 }
@@ -159,14 +159,14 @@ const knownCount = remembering(countStatement);
  * Adds the time limit to a query that can run long. A page or a count without a filter never does, if an index gives
  * the order.
  */
-function endedInTime<T extends Wanted>({ longestQuery }: Database, wanted: T): T {
+function endedInTime<T extends PageRequestKey>({ longestQuery }: Database, wanted: T): T {
   const { plan } = wanted;
   const isQuick = isEverything(plan.where) && keyOrder(plan.orderBy, plan.family) !== null;
   if (longestQuery === null || isQuick) return wanted;
   return { ...wanted, plan: { ...plan, where: inTime(plan.where, longestQuery) } };
 }
 
-function countOf(db: Database, wanted: Wanted): Fragment {
+function countOf(db: Database, wanted: PageRequestKey): Fragment {
   // A statement with a filter is seldom used again, so it is not remembered.
   return isEverything(wanted.plan.where) ? knownCount(wanted) : countStatement(endedInTime(db, wanted));
 }

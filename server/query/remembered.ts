@@ -5,7 +5,7 @@
 import { visibilityDigest, type Visible } from '../../engine/index.js';
 import { type Binding, type Fragment, listText, rebound } from '../db/sql.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import type { Position } from './order.js';
 import type { QueryPlan } from './plan.js';
 import { rowPredicate, type RowPredicate } from './row-predicate.js';
@@ -31,7 +31,7 @@ const NAMESPACE = 64;
  * policy, credential or hour cannot make it wrong.
  */
 export function makeVisibleMemory(characters: number = MEMORY_LIMITS.visibleSets): VisibleMemory {
-  const byName = makeRecent<Remembered>(characters, MEMORY_LIMITS.visibleSetCount);
+  const byName = makeLruCache<Remembered>(characters, MEMORY_LIMITS.visibleSetCount);
   return (name, visible) => {
     const known = byName.get(name);
     if (known !== undefined && isSame(known.visible, visible)) return known;
@@ -55,7 +55,7 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-export interface Wanted {
+export interface PageRequestKey {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
   readonly after: Position | null;
@@ -67,7 +67,7 @@ interface Known {
   readonly slots: readonly (readonly [binding: number, part: number])[];
 }
 
-type Write = (wanted: Wanted) => Fragment;
+type Write = (wanted: PageRequestKey) => Fragment;
 
 /**
  * `write` with a memory. Writing a statement takes as long as everything else that a request does before it asks the
@@ -76,7 +76,7 @@ type Write = (wanted: Wanted) => Fragment;
  * of the position unchanged.
  */
 export function remembering(write: Write): Write {
-  const known = makeRecent<Known>(MEMORY_LIMITS.pageStatements);
+  const known = makeLruCache<Known>(MEMORY_LIMITS.pageStatements);
   return (wanted) => {
     const name = nameOf(wanted);
     const found = known.get(name);
@@ -94,7 +94,7 @@ function sizeOfStatement(name: string, { statement: { text, bindings } }: Known)
   return name.length + text.length + bound;
 }
 
-function writeOnce(wanted: Wanted, write: Write): Known {
+function writeOnce(wanted: PageRequestKey, write: Write): Known {
   const after = wanted.after?.map((part, index) => (part === null ? null : slot(index))) ?? null;
   const statement = write({ ...wanted, after });
   const slots = statement.bindings.flatMap((binding, index) => {
@@ -124,7 +124,7 @@ function filledIn({ statement, slots }: Known, after: Position | null): Fragment
 /**
  * Two names are equal exactly if predicate, query, page size, selection and the absent parts of the position are equal.
  */
-function nameOf({ predicate, plan, after }: Wanted): string {
+function nameOf({ predicate, plan, after }: PageRequestKey): string {
   const { digest, page, select } = plan;
   const absent = after?.map((part) => (part === null ? '-' : '+')).join('') ?? '';
   // Maps are written as lists of their entries.

@@ -20,7 +20,7 @@ import {
 import { holderOf, type Population, type ReviewRow } from './population.js';
 import type { Decisions } from './sheet.js';
 
-type Written<Part extends { readonly from: Instant | null; readonly until: Instant | null }> = Omit<
+type AsText<Part extends { readonly from: Instant | null; readonly until: Instant | null }> = Omit<
   Part,
   'from' | 'until'
 > & { readonly from: string | null; readonly until: string | null };
@@ -53,14 +53,14 @@ export interface Outcome {
   /** Revoked, and still held. */
   readonly stillHeld: readonly (NamedRow & {
     readonly state: RightState;
-    readonly left: readonly Written<StillHeld>[];
+    readonly left: readonly AsText<StillHeld>[];
   })[];
   /** Revoked, while rows that were not give all of it: nothing was to be taken away. */
   readonly covered: readonly NamedRow[];
   /** Not revoked, and no longer held, or not all of it. */
   readonly lapsed: readonly (NamedRow & { readonly state: RightState })[];
   /** Held, and in no row. */
-  readonly appeared: readonly Written<Appeared>[];
+  readonly appeared: readonly AsText<Appeared>[];
   /** Rows that their own holder decided. */
   readonly ownDecisions: readonly NamedRow[];
 }
@@ -139,7 +139,7 @@ function written<Part extends { readonly from: Instant | null; readonly until: I
   from,
   until,
   ...rest
-}: Part): Written<Part> {
+}: Part): AsText<Part> {
   const textOf = (at: Instant | null): string | null => (at === null ? null : formatInstant(at));
   return { ...rest, from: textOf(from), until: textOf(until) };
 }

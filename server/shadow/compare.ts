@@ -11,7 +11,7 @@ import {
   type Visibility,
   visibilityAs,
 } from '../../engine/index.js';
-import { type Asked, cite } from '../audit/cite.js';
+import { type DecidedQuestion, cite } from '../audit/cite.js';
 import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 
@@ -42,7 +42,7 @@ export interface Divergence {
 }
 
 /** Null if both answer alike. `candidate` is the same actor under the other policy. */
-export function compare(asked: Asked, candidate: ResolvedActor, at: Instant): Divergence | null {
+export function compare(asked: DecidedQuestion, candidate: ResolvedActor, at: Instant): Divergence | null {
   const { access, resolved } = asked;
   if (!('source' in access) && access.reach !== undefined) {
     const { family, context, reach } = access;

@@ -2,7 +2,7 @@
 // here. It is answered again later, within a bounded share of the thread's time. Questions beyond that are skipped and
 // counted. No answer waits for this, fails because of it, or is changed by it.
 import { type Instant, type Policy } from '../../engine/index.js';
-import type { Asked, Judged } from '../audit/cite.js';
+import type { DecidedQuestion, Judged } from '../audit/cite.js';
 import type { AccessAsked, CopyAsked, Operation } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
@@ -69,7 +69,7 @@ export interface LiveComparisonOptions {
 }
 
 interface Waiting extends Noted {
-  readonly asked: Asked;
+  readonly asked: DecidedQuestion;
 }
 
 export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions): LiveComparison {
@@ -159,7 +159,7 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
 }
 
 /** How much a waiting question keeps in memory. */
-function placesOf({ visibility }: Asked): number {
+function placesOf({ visibility }: DecidedQuestion): number {
   return visibility?.kind === 'some' ? visibility.exact.length + visibility.subtrees.length : 0;
 }
 

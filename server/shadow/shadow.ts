@@ -105,7 +105,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
   };
   const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
     await snapshots.noteLabels(snapshot, labels).catch((error: unknown) => {
-      log.warn({ snapshot, error }, 'the store could not be told of the labels of a snapshot');
+      log.warn({ snapshot, error }, 'the labels of a snapshot could not be recorded in the store');
     });
   };
   const sideOf = async (digest: string, labels: Labels): Promise<Side> => {

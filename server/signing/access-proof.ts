@@ -124,9 +124,9 @@ function faultOf(value: AccessProof, root: string): string | null {
   const identity = parseIdentity(text);
   const at = parseInstant(instant);
   const path = canonicalize(namespace);
-  if (!identity.ok || formatIdentity(identity.identity) !== text) return `\`${text}\` is no identity`;
-  if (!path.ok || path.path !== namespace) return `\`${namespace}\` is no namespace`;
-  if (at === null || formatInstant(at) !== instant) return `\`${instant}\` is no instant`;
+  if (!identity.ok || formatIdentity(identity.identity) !== text) return `\`${text}\` is not an identity`;
+  if (!path.ok || path.path !== namespace) return `\`${namespace}\` is not a namespace`;
+  if (at === null || formatInstant(at) !== instant) return `\`${instant}\` is not an instant`;
   if (value.root !== root) return `it is about the root \`${value.root}\`, and not \`${root}\``;
   const tree = { root, size };
   const own = hashOfIdentity(identity.identity);

@@ -16,7 +16,7 @@ interface Found {
 }
 
 /** What the question returns: one row with `found`, or none where there is no such column. */
-export type Row = Readonly<Record<string, unknown>>;
+export type CatalogRow = Readonly<Record<string, unknown>>;
 
 /** Catalogs as JSON: their columns differ between versions of PostgreSQL. */
 const ASK = `SELECT jsonb_build_object(
@@ -40,7 +40,7 @@ export function numbered(sql: string): string {
 }
 
 /** Throws an error that says what to do, unless the rows of the question say that the column is compared byte by byte. */
-export function requireByteOrder(column: string, rows: readonly Row[]): void {
+export function requireByteOrder(column: string, rows: readonly CatalogRow[]): void {
   const [row] = rows;
   if (row === undefined)
     throw new Error(`the database has no column ${column}: check its name, the schema and the search_path`);

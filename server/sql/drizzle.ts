@@ -1,7 +1,7 @@
 // The door for Drizzle on PostgreSQL. It imports `drizzle-orm`, whose conditions are objects of its own.
 import { type AnyColumn, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { Visibility } from '../../engine/index.js';
-import { collationQuestion, requireByteOrder, type Row } from './collation.js';
+import { collationQuestion, requireByteOrder, type CatalogRow } from './collation.js';
 import { type BoundValue, fill, predicate } from './predicate.js';
 
 /**
@@ -21,7 +21,7 @@ export function visibleWhere(set: Visibility, column: AnyColumn | SQLWrapper | B
 }
 
 /** Some drivers give the rows, others an object that has them. */
-type Rows = readonly Row[] | { readonly rows: readonly Row[] };
+type Rows = readonly CatalogRow[] | { readonly rows: readonly CatalogRow[] };
 
 /** A database of Drizzle on PostgreSQL, whatever its driver. */
 export interface Queries {

@@ -1,7 +1,7 @@
 // The door for knex. It imports nothing: knex calls what stands in a `where`.
 import type { Knex } from 'knex';
 import type { Visibility } from '../../engine/index.js';
-import { collationQuestion, requireByteOrder, type Row } from './collation.js';
+import { collationQuestion, requireByteOrder, type CatalogRow } from './collation.js';
 import { type BoundValue, fill, predicate } from './predicate.js';
 
 /**
@@ -27,6 +27,6 @@ export function visibleWhere(set: Visibility, column: string | BoundValue): Knex
 /** Throws unless the column (`invoice.path`) is text that is compared byte by byte; the error says what to run. For the start of a service. */
 export async function assertCollation(db: Pick<Knex, 'raw'>, column: string): Promise<void> {
   const { text, values } = collationQuestion(column);
-  const { rows } = await db.raw<{ readonly rows: readonly Row[] }>(text, [...values]);
+  const { rows } = await db.raw<{ readonly rows: readonly CatalogRow[] }>(text, [...values]);
   requireByteOrder(column, rows);
 }

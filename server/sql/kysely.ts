@@ -1,7 +1,7 @@
 // The door for Kysely. It imports types alone: an expression of Kysely is plain data.
 import type { CompiledQuery, Expression, OperationNode, RawNode, SqlBool, ValueNode } from 'kysely';
 import type { Visibility } from '../../engine/index.js';
-import { collationQuestion, numbered, requireByteOrder, type Row } from './collation.js';
+import { collationQuestion, numbered, requireByteOrder, type CatalogRow } from './collation.js';
 import { type BoundValue, predicate } from './predicate.js';
 
 /** A builder of expressions over a query that has the column. */
@@ -45,5 +45,5 @@ export async function assertCollation(db: Queries, column: string): Promise<void
   const { text, values } = collationQuestion(column);
   const sql = numbered(text);
   const query = { sql, parameters: values, query: rawNode([sql], []), queryId: { queryId: 'bailiwick-collation' } };
-  requireByteOrder(column, (await db.executeQuery<Row>(query)).rows);
+  requireByteOrder(column, (await db.executeQuery<CatalogRow>(query)).rows);
 }

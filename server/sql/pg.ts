@@ -1,6 +1,6 @@
 // The door for plain `pg`, and for every driver that takes a text with `$1` and a list of values.
 import type { Visibility } from '../../engine/index.js';
-import { collationQuestion, numbered, requireByteOrder, type Row } from './collation.js';
+import { collationQuestion, numbered, requireByteOrder, type CatalogRow } from './collation.js';
 import { type BoundValue, fill, predicate, quoteNames } from './predicate.js';
 
 /** A condition to stand in a WHERE, in parentheses where it needs them, and what its parameters stand for. */
@@ -31,7 +31,7 @@ export function visibleWhere(set: Visibility, column: string | BoundValue, used 
 
 /** A `Client` or `Pool`. */
 export interface Queries {
-  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly Row[] }>;
+  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly CatalogRow[] }>;
 }
 
 /** Throws unless the column (`invoice.path`) is text that is compared byte by byte; the error says what to run. For the start of a service. */

@@ -1,6 +1,6 @@
 // The door for Prisma's raw queries. It imports nothing: a fragment can only be made by the `Prisma.sql` of your own client.
 import type { Visibility } from '../../engine/index.js';
-import { collationQuestion, numbered, requireByteOrder, type Row } from './collation.js';
+import { collationQuestion, numbered, requireByteOrder, type CatalogRow } from './collation.js';
 import { type BoundValue, predicate, quoteNames } from './predicate.js';
 
 /** `Prisma.sql`: strings and values to a fragment that `$queryRaw`, `$executeRaw` and other fragments take. */
@@ -36,5 +36,5 @@ export interface Queries {
 /** Throws unless the column (`invoice.path`) is text that is compared byte by byte; the error says what to run. For the start of a service. */
 export async function assertCollation(db: Queries, column: string): Promise<void> {
   const { text, values } = collationQuestion(column);
-  requireByteOrder(column, await db.$queryRawUnsafe<readonly Row[]>(numbered(text), ...values));
+  requireByteOrder(column, await db.$queryRawUnsafe<readonly CatalogRow[]>(numbered(text), ...values));
 }

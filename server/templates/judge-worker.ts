@@ -1,12 +1,12 @@
 // The thread that judges by schemas: says that it is ready, then gives one verdict for each task.
 import { parentPort } from 'node:worker_threads';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { judgePart, type Verdict } from './judge-record.js';
 import type { JudgeTask } from './judge-thread.js';
 import { readTemplate, type TemplateResult } from './template-schema.js';
 
-const known = makeRecent<TemplateResult>(TEMPLATE_LIMITS.threadBytes, COMMAND_LIMITS.knownTemplates);
+const known = makeLruCache<TemplateResult>(TEMPLATE_LIMITS.threadBytes, COMMAND_LIMITS.knownTemplates);
 
 function judge({ schema, value }: JudgeTask): Verdict {
   const template = known.get(schema) ?? readTemplate(parsed(schema));

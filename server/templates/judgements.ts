@@ -3,7 +3,7 @@
 // judged once.
 import { createHash } from 'node:crypto';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
-import { makeRecent } from '../lib/lru-cache.js';
+import { makeLruCache } from '../lib/lru-cache.js';
 import { judgeSoon, RIGHT, type Value, type Verdict } from './judge-record.js';
 import { type JudgeTask, makeJudgeThread, type TimeLeft } from './judge-thread.js';
 import { isSmall, readTemplate, type TemplateResult } from './template-schema.js';
@@ -42,7 +42,7 @@ interface Left extends TimeLeft {
 export type MakeJudgements = (asker: string) => Judgements;
 
 export function makeJudging(): MakeJudgements {
-  const known = makeRecent<Schema | null>(COMMAND_LIMITS.knownTemplateBytes, COMMAND_LIMITS.knownTemplates);
+  const known = makeLruCache<Schema | null>(COMMAND_LIMITS.knownTemplateBytes, COMMAND_LIMITS.knownTemplates);
   const thread = makeJudgeThread();
   return (asker) => {
     const verdicts = new Map<string, Verdict>();

@@ -80,7 +80,7 @@ interface Word {
   readonly isExclusive: boolean;
 }
 
-interface Reading {
+interface GraphReading {
   readonly nodes: Map<string, Node>;
   readonly anchors: Map<string, Node>;
   readonly references: { readonly from: Node; readonly target: string }[];
@@ -137,7 +137,7 @@ export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | R
   try {
     const counts = { parts: 0, patterns: 0, patternParts: 0 };
     const lists = { references: [], faults: [], words: [], patternsAt: [] };
-    const reading: Reading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
+    const reading: GraphReading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
     const root = read(schema, '', reading);
     for (const { from, target } of reading.references) {
       const found = resolve(from, target, reading);
@@ -154,7 +154,7 @@ export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | R
   }
 }
 
-function read(schema: unknown, pointer: string, reading: Reading): Node {
+function read(schema: unknown, pointer: string, reading: GraphReading): Node {
   const node: Node = { pointer, here: [], members: [], elements: [], costs: [], open: new Set() };
   reading.nodes.set(pointer, node);
   countParts(reading, 1, pointer);
@@ -166,7 +166,7 @@ function read(schema: unknown, pointer: string, reading: Reading): Node {
 
 function readKeyword(
   { node, name, value }: { readonly node: Node; readonly name: string; readonly value: unknown },
-  reading: Reading,
+  reading: GraphReading,
 ): void {
   const at = below(node.pointer, name);
   if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
@@ -195,7 +195,7 @@ function readKeyword(
 }
 
 /** Limited, because the time to compile grows faster than the number of parts. */
-function countParts(reading: Reading, more: number, at: string): void {
+function countParts(reading: GraphReading, more: number, at: string): void {
   reading.parts += more;
   const { schemaParts } = TEMPLATE_LIMITS;
   if (reading.parts > schemaParts)
@@ -209,7 +209,7 @@ function partsOf(name: string, value: unknown): number {
   return Object.values(value).reduce<number>((sum, list) => sum + 1 + (Array.isArray(list) ? list.length : 0), 0);
 }
 
-function readPattern(pattern: string, at: string, reading: Reading): void {
+function readPattern(pattern: string, at: string, reading: GraphReading): void {
   reading.patterns += 1;
   reading.patternParts += patternSize(pattern);
   reading.patternsAt.push({ pointer: shownPointer(at), pattern });
@@ -223,7 +223,7 @@ function readPattern(pattern: string, at: string, reading: Reading): void {
   );
 }
 
-function readReference(node: Node, target: unknown, reading: Reading): void {
+function readReference(node: Node, target: unknown, reading: GraphReading): void {
   if (typeof target !== 'string') return;
   if (!target.startsWith('#')) {
     note(reading, below(node.pointer, '$ref'), 'must begin with `#`: other documents are never read');
@@ -235,14 +235,14 @@ function readReference(node: Node, target: unknown, reading: Reading): void {
 function readSchemas(
   value: unknown,
   { holds, at }: { readonly holds: Holds; readonly at: string },
-  reading: Reading,
+  reading: GraphReading,
 ): readonly Node[] {
   if (holds === 'schema') return [read(value, at, reading)];
   if (holds === 'list') return Array.isArray(value) ? value.map((part, i) => read(part, below(at, i), reading)) : [];
   return isObject(value) ? Object.entries(value).map(([key, part]) => read(part, below(at, key), reading)) : [];
 }
 
-function resolve(from: Node, target: string, reading: Reading): Node | null {
+function resolve(from: Node, target: string, reading: GraphReading): Node | null {
   const { nodes, anchors } = reading;
   let decoded = target;
   try {
@@ -293,7 +293,7 @@ function refused(pointer: string, message: string): Refused {
   return new Refused({ pointer: shownPointer(pointer), message });
 }
 
-function note({ faults }: Reading, pointer: string, message: string): void {
+function note({ faults }: GraphReading, pointer: string, message: string): void {
   faults.push({ pointer: shownPointer(pointer), message });
 }
 

@@ -8,17 +8,17 @@ import type { Series } from '../metrics/series.js';
 export interface Gathering {
   /** Resolves when all have answered or run out of time. */
   readonly ask: () => Promise<readonly SeriesOfWorker[]>;
-  readonly told: (from: Asked, series: readonly Series[]) => void;
+  readonly told: (from: WorkerPlace, series: readonly Series[]) => void;
 }
 
 /** A serving worker. A replacement keeps the number of its predecessor; `replaced` is how many it had. */
-export interface Asked {
+export interface WorkerPlace {
   readonly number: number;
   readonly replaced: number;
 }
 
 /** `askAll` asks all workers and returns those that it asked. */
-export function gatherSeries(askAll: () => readonly Asked[]): Gathering {
+export function gatherSeries(askAll: () => readonly WorkerPlace[]): Gathering {
   const known = new Map<number, { readonly replaced: number; readonly series: readonly Series[] }>();
   /** The last series of workers that are gone, by number. */
   const gone = new Map<number, readonly Series[]>();

@@ -24,7 +24,7 @@ export type ToWorker =
   /** Asks for what the worker has counted and measured. */
   | { readonly kind: 'series' }
   /** Tells the worker to read its files again. */
-  | { readonly kind: 'hurry' }
+  | { readonly kind: 'now' }
   | { readonly kind: 'end'; readonly ending: Ending };
 
 export interface WorkerStart {

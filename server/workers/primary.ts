@@ -101,8 +101,8 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       revocations,
       failed,
       workers: {
-        hurry: () => {
-          tell({ kind: 'hurry' });
+        pollNow: () => {
+          tell({ kind: 'now' });
           hurry();
           return Promise.resolve();
         },
@@ -152,7 +152,7 @@ function takeEvents(message: OfEvents, trail: AuditTrail): ToWorker {
   }
   for (const text of message.events) {
     const event: unknown = JSON.parse(text);
-    if (!isEvent(event)) throw new TypeError('a worker has handed over something that is no event');
+    if (!isEvent(event)) throw new TypeError('a worker has sent something that is not an event');
     trail.add(event);
   }
   if (message.isWoken) trail.wake();

@@ -15,15 +15,23 @@ import { faultOfRefusal } from '../policy/policy-fault.js';
 import { startPolicy } from '../policy/active/start-policy.js';
 import { makeIdSource, systemClock as clock } from '../lib/ports.js';
 import { openTracing } from '../telemetry/tracing.js';
-import type { Watch } from '../lib/poller.js';
+import type { Poller } from '../lib/poller.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 import { makeRateLedger } from './rate-ledger.js';
 import { makeRemoteTrail } from './remote-trail.js';
 
 /** Handles messages of the primary once the worker serves. */
-type Told = (message: ToWorker) => void;
+type MessageHandler = (message: ToWorker) => void;
 
-async function start({ number, env, config, rule, listen: address, state, toFollow }: WorkerStart): Promise<Told> {
+async function start({
+  number,
+  env,
+  config,
+  rule,
+  listen: address,
+  state,
+  toFollow,
+}: WorkerStart): Promise<MessageHandler> {
   process.title = `bailiwick worker ${String(number)}`;
   const log = makeLogger({ fields: { worker: number }, level: config.log.level });
   const tracing = await openTracing(env, log);
@@ -66,7 +74,7 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
   policies.subscribe(({ to: { generation } }) => {
     send({ kind: 'activated', generation });
   });
-  const watches: Watch[] = [
+  const watches: Poller[] = [
     services.activations,
     services.revocations,
     tls === null ? null : watchTlsFiles(tls, { log }),
@@ -119,8 +127,8 @@ async function start({ number, env, config, rule, listen: address, state, toFoll
           },
         );
         return;
-      case 'hurry':
-        for (const watch of watches) void watch.hurry();
+      case 'now':
+        for (const watch of watches) void watch.pollNow();
         return;
       case 'end':
         void end(message.ending);
@@ -163,7 +171,7 @@ function giveUp(error: unknown): void {
 // what to do. By default SIGUSR1 would open Node's debugger.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
 
-let serving: Promise<Told | null> | null = null;
+let serving: Promise<MessageHandler | null> | null = null;
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') {
     serving = start(message).catch((error: unknown) => {

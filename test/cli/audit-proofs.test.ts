@@ -90,7 +90,7 @@ describe('a checkpoint that was kept', () => {
     expect((await runCli(['audit', 'verify', anew])).status).toBe(0);
     const found = await verify(anew);
     expect([found.status, found.stdout]).toEqual([8, expect.stringContaining(`${LOG}: 21: checkpoint: `)]);
-    expect(found.stdout).toContain('written anew');
+    expect(found.stdout).toContain('rewritten');
     expect((await verify(await logOf(lines.slice(0, KEPT - 1)))).stdout).toContain('its end was cut off');
     expect((await verify(await makeFolder())).stdout).toContain('the log of the checkpoint is missing');
   });

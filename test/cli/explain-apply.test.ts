@@ -149,7 +149,7 @@ describe('--apply', () => {
 
   test.each([
     ['6', '`--apply 6` names no change: changes are 1 to 5'],
-    ['none', '`--apply` is the number of a change, and `none` is none'],
+    ['none', '`--apply` must be the number of a change, and `none` is not one'],
   ])('%s is no number of a change', async (number, message) => {
     const ran = await runCli(['explain', await folderOf(), ...ASKED, '--apply', number]);
     expect([ran.status, ran.stderr.split('\n')[0]]).toEqual([2, `error: ${message}`]);

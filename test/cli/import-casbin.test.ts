@@ -84,7 +84,7 @@ describe('the sample', () => {
     ],
     ['domains.conf', MODEL.replace('g = _, _', 'g = _, _, _'), /domains\.conf:8 /],
     ['quote.csv', 'p, "alice, data1, read\n', /quote\.csv:1 has a quotation mark/],
-    ['word.csv', 'p, a, b, c\nallow alice\n', /word\.csv:2 is no line of casbin/],
+    ['word.csv', 'p, a, b, c\nallow alice\n', /word\.csv:2 is not a line of casbin/],
   ])('refuses %s', async (name, text, message) => {
     writeFileSync(join(cwd, name), text);
     const ran = await runIn(cwd, ['import', 'casbin', name, 'policy.csv', '-o', 'none']);

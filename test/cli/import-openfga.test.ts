@@ -49,7 +49,7 @@ describe('the sample', () => {
     [
       'list.yaml',
       '- { user: ana, relation: viewer, object: "document:a" }\n',
-      /list\.yaml:1 `ana viewer document:a` is no tuple/,
+      /list\.yaml:1 `ana viewer document:a` is not a tuple/,
     ],
     ['none.yaml', 'model: {}\n', /none\.yaml:1 has no `tuples`/],
     ['empty.yaml', 'tuples: []\n', /no rules of the kind openfga/],

@@ -302,7 +302,7 @@ describe('the identities of one key', () => {
     const ran = await keysIn({ BAILIWICK_POLICY: '/nowhere' }, 'create', '--actor', 'ana', '--identity', 'orcid:ana');
     expect([ran.status, ...warnings(ran)]).toEqual([
       0,
-      'warning: the policy `/nowhere` cannot be used, so it was not asked about these identities',
+      'warning: the policy `/nowhere` cannot be used, so these identities were not checked against it',
       '  help: `bailiwick check` or `bailiwick verify` says what is wrong with it',
     ]);
   });

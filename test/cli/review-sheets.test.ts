@@ -49,7 +49,7 @@ describe('review start', () => {
     const refused = await run('review', 'start', 'old', '-o', 'q4.json', ...AT);
     expect([refused.status, refused.stderr]).toEqual([
       6,
-      'error: `q4.json` and `q4.csv` are there already, and may hold decisions\n  help: name another file with `-o`; to begin anew, `--replace`\n',
+      'error: `q4.json` and `q4.csv` are there already, and may hold decisions\n  help: name another file with `-o`; to start again, `--replace`\n',
     ]);
     expect(textOf('q4.csv')).toBe(saved(decided()));
     expect((await run('review', 'start', 'old', '-o', 'q4.json', ...AT, '--replace')).status).toBe(0);
@@ -79,7 +79,7 @@ describe('review start', () => {
 
   it.each([
     { flags: ['--person', 'anm'], message: 'the policy names no person `anm`' },
-    { flags: ['--scope', 'resource:*,*:*'], message: '`*:*` is no scope of this policy' },
+    { flags: ['--scope', 'resource:*,*:*'], message: '`*:*` is not a scope of this policy' },
     { flags: ['--under', 'labs//x'], message: '`labs//x` is not a namespace' },
     { flags: ['--log', 'none'], message: 'there is no audit log in `none`' },
   ])('refuses $flags, and writes nothing', async ({ flags, message }) => {

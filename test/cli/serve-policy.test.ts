@@ -43,7 +43,7 @@ it('takes over what its folder has become, at once on SIGHUP, and keeps the last
     served.child.kill('SIGHUP');
     while (served.stderr().split(line).length === before) await sleep(20);
   };
-  await become(grants.replace('namespace:read', 'namespace:raed'), 'is not taken');
+  await become(grants.replace('namespace:read', 'namespace:raed'), 'was refused');
   expect(served.stderr()).toContain('grants.yaml:5:14');
   expect((await bailiwick('status')).stdout).toMatch(/^last error {2}\S+ policy\.invalid: .*: grants\.yaml:5:14: /m);
   expect((await ask()).status).toBe(200);

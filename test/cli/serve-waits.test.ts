@@ -95,7 +95,7 @@ if (findPostgres() === null) {
       expect(await ask('/metrics')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
       await server.start();
       expect(await next(lines)).toMatchObject({ msg: 'the store is there' });
-      // The gateway takes the address over; for a moment nobody listens there.
+      // The gateway takes the address over; for a moment nothing listens there.
       while ((await ask('/readyz').catch(() => [0]))[0] !== 200) await sleep(20);
       child.kill('SIGTERM');
       expect((await ended)[0]).toBe(0);

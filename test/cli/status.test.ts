@@ -67,7 +67,7 @@ describe('status', () => {
   test.each<[string, readonly string[], number, string]>([
     ['no gateway', [], 6, 'there is no such socket'],
     ['a file in place of the socket', ['--admin-socket', 'admin.pipe'], 6, 'it is not a socket of this user'],
-    ['a port of nobody', ['--admin-url', 'http://127.0.0.1:1'], 6, 'nobody listens there'],
+    ['a port of nobody', ['--admin-url', 'http://127.0.0.1:1'], 6, 'nothing listens there'],
     [
       'a key that is none',
       ['--admin-url', 'http://localhost:1', '--admin-key-file', 'no.key'],

@@ -394,7 +394,7 @@ describe('the vocabulary', () => {
     ['a provider that is none', { subjects: { a: { provider: 'Ä' } } }, 'provider'],
     ['two meanings of one type', { resources: { a: { at: '/labs', store: 'resource' } } }, 'needs one of'],
     ['a path that is none', { resources: { a: { at: '/Labs' } } }, 'not a namespace'],
-    ['a family that is none', { resources: { a: { store: 'todo' } } }, 'no family'],
+    ['a family that is none', { resources: { a: { store: 'todo' } } }, 'not a family'],
   ])('is refused with %s', (_, written, message) => {
     expect(readVocabulary(written)).toEqual({ ok: false, message: expect.stringContaining(message) });
   });

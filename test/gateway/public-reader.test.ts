@@ -160,7 +160,7 @@ describe('whoever brings something', () => {
   it('never has the public identity by a key', async () => {
     const { text: key } = await open.key({ actor: 'odd', identities: [ADA, ANYONE] });
     expect((await call(open.port, { ...query('/vault'), key })).status).toBe(401);
-    expect(open.lines.at(-1)?.['reason']).toBe('a key with the identity that requests without a credential have');
+    expect(open.lines.at(-1)?.['reason']).toBe('a key with the identity of anonymous requests');
   });
 });
 
@@ -221,7 +221,7 @@ describe('at the start', () => {
     const policy = policyOf([[{ ...ANYONE, subject: 'another' }, '/labs', ['resource:read']]]);
     const gateway = await serve({ mode: { kind: 'serve', policy } });
     expect(gateway.lines.map(({ message }) => message)).toContain(
-      'no grant of the policy lets `public:anyone` read a namespace, template or resource now, so whoever brings no credential finds nothing',
+      'no grant of the policy lets `public:anyone` read a namespace, template or resource now, so anonymous requests find nothing',
     );
     await gateway.dispose();
     expect(open.lines.filter(({ message }) => message.startsWith('no grant of'))).toEqual([]);

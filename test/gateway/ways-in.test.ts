@@ -80,7 +80,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   writeFileSync(join(folder, 'revoked.txt'), `# ${String(performance.now())}\n`);
-  await open.gateway.revocations?.hurry();
+  await open.gateway.revocations?.pollNow();
 });
 
 interface Asked {
@@ -193,7 +193,7 @@ test('C28 a fingerprint on the list ends a credential of any kind at once, and o
   expect(new Set(prints).size).toBe(4);
   for (const [index, print] of prints.entries()) {
     writeFileSync(join(folder, 'revoked.txt'), `${print} # lost\n`);
-    await open.gateway.revocations?.hurry();
+    await open.gateway.revocations?.pollNow();
     expect(await Promise.all(credentials.map(async (one) => (await ask(one)).status))).toEqual(
       credentials.map((_, other) => (other === index ? 401 : 200)),
     );
@@ -202,7 +202,7 @@ test('C28 a fingerprint on the list ends a credential of any kind at once, and o
     );
   }
   writeFileSync(join(folder, 'revoked.txt'), '\n');
-  await open.gateway.revocations?.hurry();
+  await open.gateway.revocations?.pollNow();
   expect(await Promise.all(credentials.map(async (one) => (await ask(one)).status))).toEqual([200, 200, 200, 200]);
 });
 

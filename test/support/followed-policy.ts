@@ -14,14 +14,14 @@ import { type AgeLimits, NO_AGE_LIMITS } from '../../server/policy/active/stalen
 import type { Source } from '../../server/policy/sources/source.js';
 import type { SignedStatement } from '../../server/policy/open/verify-publication.js';
 import { watchAge } from '../../server/policy/active/staleness.js';
-import type { Watch } from '../../server/lib/poller.js';
+import type { Poller } from '../../server/lib/poller.js';
 import { snapshotOf } from './gateway.js';
 import { newDataDir } from './stores.js';
 import { makeFolder } from './temp-folder.js';
 
 export const NOON = Date.parse('2027-01-01T12:00:00Z');
 export const HOUR = 3_600_000;
-/** Longer than any test: only `hurry` looks. */
+/** Longer than any test: only `pollNow` looks. */
 export const NEVER = 3_600_000;
 
 export type Made = ReturnType<typeof snapshotOf>;
@@ -49,8 +49,8 @@ interface Line {
 export interface Followed {
   readonly policies: ActivePolicy;
   readonly activator: Activator;
-  readonly watch: Watch;
-  readonly age: Watch;
+  readonly watch: Poller;
+  readonly age: Poller;
   readonly path: string;
   readonly lines: readonly Line[];
   readonly put: (bytes: Uint8Array | string) => void;
@@ -66,7 +66,7 @@ beforeAll(async () => {
 beforeEach(() => db.knex('activations').del());
 afterAll(() => db.close());
 
-export const watches: Watch[] = [];
+export const watches: Poller[] = [];
 afterEach(() => Promise.all(watches.splice(0).map(({ stop }) => stop())));
 
 export async function follow(
@@ -126,7 +126,7 @@ export async function follow(
       now += milliseconds;
     },
     look: async () => {
-      await watch.hurry();
+      await watch.pollNow();
       return [policies.current().policy.digest, policies.state().refusal?.code ?? null];
     },
   };

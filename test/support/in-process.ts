@@ -3,7 +3,7 @@ import { handle, makeApp } from '../../server/http/app.js';
 import { anyHost } from '../../server/http/host-guard.js';
 import { NO_CORS } from '../../server/http/cors.js';
 import { type Incoming, type Outgoing, peerWithoutConnection } from '../../server/http/message.js';
-import type { Door, Services } from '../../server/http/pipeline.js';
+import type { Door, Services } from '../../server/http/door.js';
 import type { Route } from '../../server/http/route.js';
 import { ApiProblem } from '../../server/problem.js';
 import { descriptionOf } from './api-description.js';

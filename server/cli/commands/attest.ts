@@ -29,7 +29,7 @@ import { requiredStatement } from '../../signing/statement-file.js';
 import { verifyPublication } from '../../policy/open/verify-publication.js';
 import { statusOfFaults } from './verify.js';
 
-interface Options {
+interface AttestOptions {
   readonly key: string;
   readonly base?: string;
   readonly statement?: string;
@@ -42,14 +42,14 @@ interface Options {
 export function defineAttest(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, of whoever attests'))
+    .addOption(requiredOption('--key <file>', 'private key of the attester, from `bailiwick keygen`'))
     .option('--base <policy>', 'earlier policy: the statement then says what differs from it')
     .option('--statement <file>', 'publication statement of the snapshot: says who signed it; needs --keyring')
     .option('--keyring <file>', 'trusted public keys for --statement')
     .option('--at <instant>', 'time that the statement names, and at which --statement must be in force (default: now)')
     .option('-o, --output <file>', 'file for the attestation (default: stdout)')
     .addOption(formatOption())
-    .action((policy: string, options: Options) => attest(io, policy, options));
+    .action((policy: string, options: AttestOptions) => attest(io, policy, options));
   withExamples(command, [
     [
       'that this commit passed its checks, and what it changes',
@@ -65,7 +65,7 @@ export function defineAttest(command: Command, io: CliIo): void {
 }
 
 /** Throws `CliFailure`: 3, 4, 5 as `check`; 8 or 9 if the statement does not count. Nothing is signed then. */
-async function attest(io: CliIo, path: string, options: Options): Promise<void> {
+async function attest(io: CliIo, path: string, options: AttestOptions): Promise<void> {
   const { output, format } = options;
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
@@ -152,7 +152,7 @@ async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promi
 async function signersOf(
   io: CliIo,
   policy: Policy,
-  { statement, keyring, at }: Pick<Options, 'statement' | 'keyring'> & { readonly at: Instant },
+  { statement, keyring, at }: Pick<AttestOptions, 'statement' | 'keyring'> & { readonly at: Instant },
 ): Promise<readonly Signer[] | null> {
   if (statement === undefined || keyring === undefined) return null;
   const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));

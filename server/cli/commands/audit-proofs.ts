@@ -1,26 +1,12 @@
 // `bailiwick audit checkpoint|prove|check-proof`: signed heads of the log, and proofs of single events (docs/proofs.md).
 import { type Command } from 'commander';
-import type { SettingFlags, SettingName } from '../../config/index.js';
+import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
+import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
+import type { CheckpointFlags, CheckProofFlags, ProveFlags } from '../prove-audit.js';
 
 const SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
 const FOLDER = 'folder of the log (default: the one of the settings)';
-
-export type CheckpointFlags = SettingFlags & {
-  readonly format: Format;
-  readonly key?: string;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly output?: string;
-};
-
-export type ProveFlags = CheckpointFlags & { readonly checkpoint?: string };
-
-export interface CheckProofFlags {
-  readonly format: Format;
-  readonly publicKey: string;
-}
 
 export function defineProofs(audit: Command, io: CliIo): void {
   defineCheckpoint(audit, io);
@@ -39,7 +25,7 @@ function withLog(command: Command): Command {
 function defineCheckpoint(audit: Command, io: CliIo): void {
   const command = audit
     .command('checkpoint')
-    .description('sign how many events the log has and what they are: keep it where nobody can change it')
+    .description('sign the number of events in the log and their hash: keep the result where it cannot be changed')
     .argument('[folder]', FOLDER);
   withLog(command)
     .addOption(formatOption())

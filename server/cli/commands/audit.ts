@@ -2,18 +2,13 @@
 import { type Command, Option } from 'commander';
 import type { Head } from '../../audit/chain.js';
 import type { EventKind, Outcome } from '../../audit/event.js';
-import type { SettingFlags, SettingName } from '../../config/index.js';
+import type { SettingName } from '../../config/index.js';
+import type { ArchiveFlags } from '../archive-audit.js';
 import type { CliIo } from '../io.js';
-import {
-  collect,
-  type Format,
-  formatOption,
-  requiredOption,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { collect, formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 import { usage } from '../failure.js';
+import type { QueryFlags, VerifyFlags } from '../read-audit.js';
+import type { ReleaseFlags } from '../release-audit.js';
 import { defineProofs } from './audit-proofs.js';
 
 const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
@@ -78,30 +73,6 @@ function defineVerify(audit: Command, io: CliIo): void {
   ]);
 }
 
-export type VerifyFlags = SettingFlags & {
-  readonly format: Format;
-  readonly head?: readonly Head[];
-  readonly after?: Head;
-  readonly archive?: string;
-  readonly checkpoint?: readonly string[];
-  readonly publicKey?: string;
-  readonly lost?: readonly string[];
-};
-
-/** Which events are meant. */
-export interface SearchFlags {
-  readonly actor?: readonly string[];
-  readonly namespace?: string;
-  readonly outcome?: readonly Outcome[];
-  readonly kind?: readonly EventKind[];
-  readonly record?: string;
-  readonly request?: string;
-  readonly since?: string;
-  readonly until?: string;
-}
-
-export type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
-
 const KINDS: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
 const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
 
@@ -154,12 +125,6 @@ function defineQuery(audit: Command, io: CliIo): void {
   ]);
 }
 
-export type ArchiveFlags = SettingFlags & {
-  readonly format: Format;
-  readonly to: string;
-  readonly olderThan: string;
-};
-
 function defineArchive(audit: Command, io: CliIo): void {
   const command = audit
     .command('archive')
@@ -182,8 +147,6 @@ function defineArchive(audit: Command, io: CliIo): void {
   ]);
   withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
 }
-
-export type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
 
 function defineRelease(audit: Command, io: CliIo): void {
   const command = audit

@@ -7,7 +7,7 @@ import { type Format, instantOption, withExamples, withJson } from '../options.j
 type CalendarFormat = Format | 'ics';
 const FORMATS: readonly CalendarFormat[] = ['text', 'json', 'ics'];
 
-interface Options {
+interface CalendarOptions {
   readonly from?: string;
   readonly until?: string;
   readonly format: CalendarFormat;
@@ -23,7 +23,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
         .choices(FORMATS)
         .default('text'),
     )
-    .action((policy: string, options: Options) => calendar(io, policy, options));
+    .action((policy: string, options: CalendarOptions) => calendar(io, policy, options));
   withExamples(command, [
     ['who gains and loses what within a year', 'bailiwick calendar policies'],
     [
@@ -45,7 +45,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
   ]);
 }
 
-async function calendar(io: CliIo, path: string, { from, until, format }: Options): Promise<void> {
+async function calendar(io: CliIo, path: string, { from, until, format }: CalendarOptions): Promise<void> {
   const [{ calendarOf }, { openPolicy }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../open-policy.js'),

@@ -10,7 +10,7 @@ import { CLI_LIMITS } from '../../limits/command-line.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-interface Options {
+interface CanIOptions {
   readonly url: string;
   readonly keyFile: string;
   readonly format: Format;
@@ -25,7 +25,7 @@ export function defineCanI(command: Command, io: CliIo): void {
     )
     .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
     .addOption(formatOption())
-    .action((scope: string, namespace: string, options: Options) => canI(io, { scope, namespace }, options));
+    .action((scope: string, namespace: string, options: CanIOptions) => canI(io, { scope, namespace }, options));
   withExamples(command, [
     ['may this key write there?', 'bailiwick can-i resource:write /labs/optics --key-file key.txt'],
     [
@@ -41,7 +41,7 @@ interface Question {
   readonly namespace: string;
 }
 
-async function canI(io: CliIo, { scope, namespace }: Question, options: Options): Promise<void> {
+async function canI(io: CliIo, { scope, namespace }: Question, options: CanIOptions): Promise<void> {
   const credential = await readCredential(io, options.keyFile);
   const held = await askGateway(options.url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;

@@ -14,7 +14,7 @@ import { collect, type Format, formatOption, requiredOption, withExamples, withJ
 import { escapeText } from '../render/escape.js';
 import { asFailure } from '../statement-flags.js';
 
-interface Options {
+interface CheckAttestationOptions {
   readonly keyring: string;
   readonly snapshot?: string;
   readonly require?: readonly string[];
@@ -28,7 +28,7 @@ export function defineCheckAttestation(command: Command, io: CliIo): void {
     .option('--snapshot <policy>', 'snapshot file, or its digest, that it must be about')
     .option('--require <property>', 'property that it must state; may be repeated', collect)
     .addOption(formatOption())
-    .action((file: string, options: Options) => check(io, file, options));
+    .action((file: string, options: CheckAttestationOptions) => check(io, file, options));
   withExamples(command, [
     [
       'whether this snapshot passed its guardrails and gives nobody new access',
@@ -41,7 +41,11 @@ export function defineCheckAttestation(command: Command, io: CliIo): void {
 }
 
 /** Throws `CliFailure`: 8 if it is not signed or about something else, 6 if it does not state what is required. */
-async function check(io: CliIo, file: string, { keyring, snapshot, require = [], format }: Options): Promise<void> {
+async function check(
+  io: CliIo,
+  file: string,
+  { keyring, snapshot, require = [], format }: CheckAttestationOptions,
+): Promise<void> {
   const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));
   const envelope = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
   const { signatures, fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });

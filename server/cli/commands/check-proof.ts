@@ -9,7 +9,7 @@ import { readNamedFile } from '../../signing/named-file.js';
 import { renderAccessProof } from '../render/answers.js';
 import { asFailure } from '../statement-flags.js';
 
-interface Options {
+interface CheckProofOptions {
   readonly root: string;
   readonly format: Format;
 }
@@ -19,7 +19,7 @@ export function defineCheckProof(command: Command, io: CliIo): void {
     .argument('<file>', 'proof of `bailiwick prove`')
     .addOption(requiredOption('--root <digest>', 'access root of the policy, from a statement that you trust'))
     .addOption(formatOption())
-    .action((file: string, options: Options) => check(io, file, options));
+    .action((file: string, options: CheckProofOptions) => check(io, file, options));
   withExamples(command, [
     ['what a proof shows', 'bailiwick check-proof ann.proof --root sha256:…'],
     ['where the root comes from', 'bailiwick verify snapshot.json --keyring keyring.yaml'],
@@ -31,7 +31,7 @@ export function defineCheckProof(command: Command, io: CliIo): void {
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Throws `CliFailure` 8 if the file does not show what it says. */
-async function check(io: CliIo, file: string, { root, format }: Options): Promise<void> {
+async function check(io: CliIo, file: string, { root, format }: CheckProofOptions): Promise<void> {
   if (!/^sha256:[0-9a-f]{64}$/.test(root)) {
     throw usage('`--root` must be `sha256:` and 64 hex digits', '`bailiwick verify` prints it as `access`');
   }

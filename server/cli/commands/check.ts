@@ -19,7 +19,7 @@ import type { Paint } from '../render/terminal.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
-interface Options extends LintFlags, SettingFlags {
+interface CheckOptions extends LintFlags, SettingFlags {
   readonly store?: true;
   readonly format: ReportFormat;
 }
@@ -27,7 +27,7 @@ interface Options extends LintFlags, SettingFlags {
 export function defineCheck(command: Command, io: CliIo): void {
   withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now')
     .option('--store', 'also warn about grants at namespaces that the store does not have')
-    .action((dir: string, options: Options) => check(io, dir, options));
+    .action((dir: string, options: CheckOptions) => check(io, dir, options));
   withSettings(command, STORE_SETTINGS);
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
@@ -39,7 +39,7 @@ export function defineCheck(command: Command, io: CliIo): void {
   ]);
 }
 
-async function check(io: CliIo, dir: string, options: Options): Promise<void> {
+async function check(io: CliIo, dir: string, options: CheckOptions): Promise<void> {
   const lint = await lintRequest(options, 'now');
   const store = await storeAsked(io, options);
   try {
@@ -61,7 +61,7 @@ interface AskedStore {
 }
 
 /** Null without `--store`. */
-async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<AskedStore | null> {
+async function storeAsked(io: CliIo, { store, ...options }: CheckOptions): Promise<AskedStore | null> {
   if (store !== true) {
     const idle = STORE_SETTINGS.filter((name) => options[name] !== undefined);
     if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
@@ -85,13 +85,13 @@ async function storeAsked(io: CliIo, { store, ...options }: Options): Promise<As
   };
 }
 
-interface Asked {
+interface CheckOutput {
   readonly format: ReportFormat;
   /** With `--soon`, people and scripts also get the calendar of that time. */
   readonly isSoonAsked: boolean;
 }
 
-async function report(io: CliIo, dir: string, { format, isSoonAsked }: Asked, lint: LintRequest): Promise<void> {
+async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutput, lint: LintRequest): Promise<void> {
   const [{ checkVisibly }, { renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),

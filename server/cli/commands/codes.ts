@@ -16,7 +16,7 @@ export function defineCodes(command: Command, io: CliIo): void {
     .action((code: string | undefined, options: { readonly format: CodesFormat }) => codes(io, code, options.format));
   withExamples(command, [
     ['what a code of `check` means', 'bailiwick codes LINT_WRITE_AT_ROOT'],
-    ['the whole document', 'bailiwick codes --format markdown'],
+    ['the complete document', 'bailiwick codes --format markdown'],
   ]);
 }
 

@@ -15,7 +15,7 @@ import {
   withLint,
 } from '../options.js';
 
-interface Options extends LintFlags {
+interface CompileOptions extends LintFlags {
   readonly output: string;
   readonly format: ReportFormat;
 }
@@ -29,7 +29,7 @@ export function defineCompile(command: Command, io: CliIo): void {
       )
       .addOption(reportFormatOption()),
     'none',
-  ).action((dir: string, options: Options) => compile(io, dir, options));
+  ).action((dir: string, options: CompileOptions) => compile(io, dir, options));
   withExamples(command, [
     ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
     ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
@@ -40,7 +40,7 @@ export function defineCompile(command: Command, io: CliIo): void {
   ]);
 }
 
-async function compile(io: CliIo, dir: string, options: Options): Promise<void> {
+async function compile(io: CliIo, dir: string, options: CompileOptions): Promise<void> {
   const { output, format } = options;
   if (output === '-' && format !== 'text') {
     throw new CliFailure(EXIT.usage, {

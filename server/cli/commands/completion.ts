@@ -19,7 +19,7 @@ export function defineCompletion(command: Command, io: CliIo): void {
 }
 
 /** What may follow a verb. The verb is empty for the program itself. */
-interface Words {
+interface CompletionEntry {
   readonly verb: string;
   readonly description: string;
   readonly verbs: readonly string[];
@@ -32,7 +32,7 @@ interface Words {
   readonly values: readonly string[];
 }
 
-function wordsOf(command: Command, verb: string): readonly Words[] {
+function wordsOf(command: Command, verb: string): readonly CompletionEntry[] {
   const inner = command.commands.flatMap((one) => wordsOf(one, verb === '' ? one.name() : `${verb} ${one.name()}`));
   const options = command.options
     .filter(({ hidden, long }) => !hidden && long !== undefined)
@@ -47,7 +47,7 @@ function wordsOf(command: Command, verb: string): readonly Words[] {
   return [own, ...inner];
 }
 
-function scriptFor(shell: Shell, all: readonly Words[]): string {
+function scriptFor(shell: Shell, all: readonly CompletionEntry[]): string {
   switch (shell) {
     case 'bash':
       return bashScript(all);
@@ -59,7 +59,7 @@ function scriptFor(shell: Shell, all: readonly Words[]): string {
 }
 
 /** Cases of a shell: what follows each verb, and the values of each option. The rest are file names. */
-function casesOf(all: readonly Words[]): string {
+function casesOf(all: readonly CompletionEntry[]): string {
   const lists = all.flatMap(({ verb, verbs, options, values }) => [
     `    '${verb} -') list='${options.map(({ long }) => long).join(' ')}' ;;`,
     ...(verbs.length + values.length === 0 ? [] : [`    '${verb}') list='${[...verbs, ...values].join(' ')}' ;;`]),
@@ -70,19 +70,19 @@ function casesOf(all: readonly Words[]): string {
   return lists.join('\n');
 }
 
-const nestedOf = (all: readonly Words[]): string =>
+const nestedOf = (all: readonly CompletionEntry[]): string =>
   all
     .filter(({ verb, verbs }) => verb !== '' && verbs.length > 0)
     .map(({ verb }) => verb)
     .join('|');
 
-const optionsWithValues = (all: readonly Words[]): string =>
+const optionsWithValues = (all: readonly CompletionEntry[]): string =>
   [
     ...new Set(all.flatMap(({ options }) => options.filter(({ values }) => values.length > 0).map(({ long }) => long))),
   ].join('|');
 
 /** Sets `list` from `verb`, `prev` and `cur`, in words that bash and zsh share. */
-function sharedScript(all: readonly Words[]): string {
+function sharedScript(all: readonly CompletionEntry[]): string {
   return `  local key=$verb list=
   case "$prev" in ${optionsWithValues(all)}) key="$verb $prev" ;; *) case "$cur" in -*) key="$verb -" ;; esac ;; esac
   case "$key" in
@@ -90,7 +90,7 @@ ${casesOf(all)}
   esac`;
 }
 
-function bashScript(all: readonly Words[]): string {
+function bashScript(all: readonly CompletionEntry[]): string {
   return `# bash completion of bailiwick: source <(bailiwick completion bash)
 _bailiwick() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} verb=
@@ -103,7 +103,7 @@ complete -o default -F _bailiwick bailiwick
 `;
 }
 
-function zshScript(all: readonly Words[]): string {
+function zshScript(all: readonly CompletionEntry[]): string {
   return `#compdef bailiwick
 _bailiwick() {
   local cur=\${words[CURRENT]} prev=\${words[CURRENT-1]} verb= second=\${words[3]}
@@ -116,7 +116,7 @@ if [ "$funcstack[1]" = _bailiwick ]; then _bailiwick "$@"; else compdef _bailiwi
 `;
 }
 
-function fishScript(all: readonly Words[]): string {
+function fishScript(all: readonly CompletionEntry[]): string {
   const lines = all.flatMap(({ verb, verbs, options, values }) => {
     const names = verb.split(' ').filter((name) => name !== '');
     const conditions = names.map((name) => `__fish_seen_subcommand_from ${name}`);

@@ -15,7 +15,7 @@ import {
 } from '../options.js';
 import { escapeText } from '../render/escape.js';
 
-type Options = SettingFlags & { readonly format: Format };
+type ConfigOptions = SettingFlags & { readonly format: Format };
 
 export function defineConfig(command: Command, io: CliIo): void {
   defineCheck(command, io);
@@ -37,7 +37,7 @@ function defineCheck(config: Command, io: CliIo): void {
       'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
     )
     .addOption(formatOption())
-    .action((options: Options) => checkConfig(io, options));
+    .action((options: ConfigOptions) => checkConfig(io, options));
   withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket']);
   withExamples(command, [
     ['what a gateway would run with, and why', 'bailiwick config check'],
@@ -49,7 +49,7 @@ function defineCheck(config: Command, io: CliIo): void {
   ]);
 }
 
-async function checkConfig(io: CliIo, options: Options): Promise<void> {
+async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
   const [{ readConfig }, { checkFiles }] = await Promise.all([
     import('../../config/index.js'),
     import('../check-files.js'),

@@ -11,12 +11,12 @@ import { escapeText } from '../render/escape.js';
 import { onTermination } from '../signals.js';
 import type { ConsoleEnd } from '../console-door.js';
 
-type Options = SettingFlags & AdminFlags & { readonly format: Format };
+type ConsoleOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
 export function defineConsole(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: Options) => openConsole(io, options));
+    .action((options: ConsoleOptions) => openConsole(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick console'],
@@ -31,7 +31,7 @@ export function defineConsole(command: Command, io: CliIo): void {
   ]);
 }
 
-async function openConsole(io: CliIo, options: Options): Promise<void> {
+async function openConsole(io: CliIo, options: ConsoleOptions): Promise<void> {
   const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
     import('../console-door.js'),
     import('../../lib/console-page.js'),
@@ -67,9 +67,9 @@ async function atEnd(io: CliIo, how: ConsoleEnd): Promise<void> {
   if (how === 'unused')
     throw new CliFailure(
       EXIT.precondition,
-      { code: 'console.unused', message: 'nobody opened the address within a minute' },
+      { code: 'console.unused', message: 'the address was not opened within a minute' },
       { help: 'run it again' },
     );
-  const why = how === 'idle' ? 'its page has not asked for anything in five minutes' : 'it lasted an hour';
+  const why = how === 'idle' ? 'its page has sent no request for five minutes' : 'it lasted an hour';
   await write(io.stderr, `the session has ended: ${why}; run \`bailiwick console\` again for another\n`);
 }

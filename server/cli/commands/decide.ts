@@ -10,7 +10,7 @@ import { type Format, formatOption, instantOption, withExamples } from '../optio
 import { escapeJson, escapeText } from '../render/escape.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 
-interface Options {
+interface DecideOptions {
   readonly requests: string;
   readonly at?: string;
   readonly format: Format;
@@ -22,7 +22,7 @@ export function defineDecide(command: Command, io: CliIo): void {
     .option('--requests <file>', 'file of requests; `-` is stdin', '-')
     .option('--at <instant>', 'time for requests without `at`, as RFC 3339 (default: now)')
     .addOption(formatOption().default('json'))
-    .action((policy: string, options: Options) => decide(io, policy, options));
+    .action((policy: string, options: DecideOptions) => decide(io, policy, options));
   withExamples(command, [
     [
       'one request',
@@ -39,7 +39,7 @@ export function defineDecide(command: Command, io: CliIo): void {
   ]);
 }
 
-async function decide(io: CliIo, policyPath: string, options: Options): Promise<void> {
+async function decide(io: CliIo, policyPath: string, options: DecideOptions): Promise<void> {
   if (policyPath === '-' && options.requests === '-') {
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }

@@ -10,7 +10,7 @@ import { collect, withExamples, withJson } from '../options.js';
 type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
 
-interface Options {
+interface DiffOptions {
   readonly exitCode?: true;
   /** Commander reads `--no-…` as switching off a flag that is on by default. */
   readonly newAccess: boolean;
@@ -42,7 +42,7 @@ export function defineDiff(command: Command, io: CliIo): void {
         .choices(FORMATS)
         .default('text'),
     )
-    .action((old: string, changed: string, options: Options) => diff(io, { old, changed }, options));
+    .action((old: string, changed: string, options: DiffOptions) => diff(io, { old, changed }, options));
   withExamples(command, [
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
     ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
@@ -69,7 +69,7 @@ export function defineDiff(command: Command, io: CliIo): void {
 async function diff(
   io: CliIo,
   paths: { old: string; changed: string },
-  { exitCode, newAccess, weakerChecks, reviewed: named, format }: Options,
+  { exitCode, newAccess, weakerChecks, reviewed: named, format }: DiffOptions,
 ): Promise<void> {
   if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
     throw usage('only one of the policies can come from stdin');

@@ -11,7 +11,7 @@ import { type CliIo, write, writeJson } from '../io.js';
 import type { OpenedPolicy } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 
-interface Options extends ActorOptions {
+interface ExplainOptions extends ActorOptions {
   readonly scope: string;
   readonly namespace: string;
   readonly context?: string;
@@ -34,7 +34,7 @@ export function defineExplain(command: Command, io: CliIo): void {
       `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since numbers may then differ`,
     )
     .addOption(formatOption())
-    .action((policy: string, options: Options) => explain(io, policy, options));
+    .action((policy: string, options: ExplainOptions) => explain(io, policy, options));
   withExamples(command, [
     [
       'why, or why not',
@@ -70,7 +70,7 @@ export function defineExplain(command: Command, io: CliIo): void {
   ]);
 }
 
-async function explain(io: CliIo, path: string, options: Options): Promise<void> {
+async function explain(io: CliIo, path: string, options: ExplainOptions): Promise<void> {
   const [engine, { noteOnTime, openPolicy, openToAsk }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../open-policy.js'),
@@ -118,10 +118,10 @@ interface Edits {
 
 function editNumber(text: string): number {
   if (/^[1-9][0-9]{0,5}$/.test(text)) return Number(text);
-  throw usage(`\`--apply\` is the number of a change, and \`${text}\` is none`);
+  throw usage(`\`--apply\` must be the number of a change, and \`${text}\` is not one`);
 }
 
-function requireSnapshot({ apply, ifSnapshot }: Options, digest: string, path: string): void {
+function requireSnapshot({ apply, ifSnapshot }: ExplainOptions, digest: string, path: string): void {
   if (ifSnapshot === undefined) return;
   if (apply === undefined) throw usage('`--if-snapshot` is for `--apply`');
   if (ifSnapshot === digest) return;

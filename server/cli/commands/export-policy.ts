@@ -9,7 +9,7 @@ import { fileFailure, writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { requiredOption, withExamples } from '../options.js';
 
-interface Options {
+interface ExportPolicyOptions {
   readonly output: string;
 }
 
@@ -45,14 +45,14 @@ export function defineExportPolicy(command: Command, { example, load }: Exporter
   command
     .argument('<policy>', 'policy folder or snapshot file')
     .addOption(requiredOption('-o, --output <folder>', 'folder for the files; those of an earlier export are replaced'))
-    .action((policy: string, options: Options) => exportPolicy(io, { policy, load }, options));
+    .action((policy: string, options: ExportPolicyOptions) => exportPolicy(io, { policy, load }, options));
   withExamples(command, [example]);
 }
 
 async function exportPolicy(
   io: CliIo,
   { policy: path, load }: Pick<Exporter, 'load'> & { readonly policy: string },
-  { output }: Options,
+  { output }: ExportPolicyOptions,
 ): Promise<void> {
   const [{ openPolicy }, { policyRows }, exporter] = await Promise.all([
     import('../open-policy.js'),

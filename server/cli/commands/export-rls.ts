@@ -4,7 +4,7 @@ import { usage } from '../failure.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { collect, withExamples } from '../options.js';
 
-interface Options {
+interface ExportRlsOptions {
   readonly table?: readonly string[];
   readonly schema: string;
 }
@@ -18,7 +18,7 @@ export function defineExportRls(command: Command, io: CliIo): void {
       collect,
     )
     .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')
-    .action((policy: string, options: Options) => exportRls(io, policy, options));
+    .action((policy: string, options: ExportRlsOptions) => exportRls(io, policy, options));
   withExamples(command, [
     [
       'a table of invoices in PostgreSQL',
@@ -31,7 +31,7 @@ export function defineExportRls(command: Command, io: CliIo): void {
   ]);
 }
 
-async function exportRls(io: CliIo, path: string, { table = [], schema }: Options): Promise<void> {
+async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
   const [{ openPolicy }, { rlsScript }, { policyRows }, { nearest, vocabularyOf }] = await Promise.all([
     import('../open-policy.js'),
     import('../../export/rls-script.js'),

@@ -5,7 +5,7 @@ import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface FindOptions {
   readonly cache?: string | false;
   readonly format: Format;
 }
@@ -17,7 +17,7 @@ export function defineFind(command: Command, io: CliIo): void {
     .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
     .option('--no-cache', 'compute all of it, and keep nothing')
     .addOption(formatOption())
-    .action((digest: string, range: string, options: Options) => find(io, { digest, range }, options));
+    .action((digest: string, range: string, options: FindOptions) => find(io, { digest, range }, options));
   withExamples(command, [
     ['the commits of the policy that a gateway serves', 'bailiwick find sha256:342e4533 main:policies'],
     [
@@ -33,7 +33,7 @@ export function defineFind(command: Command, io: CliIo): void {
 
 const DIGEST = /^(?:sha256:)?([0-9a-f]{8,64})$/;
 
-async function find(io: CliIo, asked: { digest: string; range: string }, options: Options): Promise<void> {
+async function find(io: CliIo, asked: { digest: string; range: string }, options: FindOptions): Promise<void> {
   const digits = DIGEST.exec(asked.digest)?.[1];
   if (digits === undefined)
     throw usage(`\`${asked.digest}\` is not a digest`, 'write `sha256:` and its hex digits, at least the first eight');

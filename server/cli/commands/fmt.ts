@@ -9,7 +9,7 @@ import { usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface FmtOptions {
   readonly check?: true;
   readonly format: Format;
 }
@@ -19,7 +19,7 @@ export function defineFmt(command: Command, io: CliIo): void {
     .argument('<dir>', 'policy folder')
     .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
     .addOption(formatOption())
-    .action((dir: string, options: Options) => fmt(io, dir, options));
+    .action((dir: string, options: FmtOptions) => fmt(io, dir, options));
   withExamples(command, [
     ['in place', 'bailiwick fmt policies'],
     ['in CI', 'bailiwick fmt policies --check'],
@@ -27,7 +27,7 @@ export function defineFmt(command: Command, io: CliIo): void {
   withJson(command, ['{"ok","changed":[path],"unchanged","diagnostics":[Diagnostic],"error"?}']);
 }
 
-interface Outcome {
+interface FormattedFiles {
   /** Files that were changed, or with `--check` would be. */
   readonly changed: readonly string[];
   readonly unchanged: number;
@@ -38,7 +38,7 @@ interface Outcome {
   readonly sources: ReadonlyMap<string, string>;
 }
 
-async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<void> {
+async function fmt(io: CliIo, dir: string, { check, format }: FmtOptions): Promise<void> {
   const outcome = await atPolicy(io, dir, (content) => {
     // What git has was taken out into a folder that is removed again.
     if (content.kind === 'folder' && check !== true)
@@ -74,7 +74,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: Options): Promise<
 async function formatFolder(
   folder: string,
   { shown, mode }: { readonly shown: string; readonly mode: 'check' | 'write' },
-): Promise<Outcome> {
+): Promise<FormattedFiles> {
   const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../policy/open/read-folder.js'),

@@ -5,7 +5,7 @@ import type { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface HistoryOptions {
   readonly person?: string;
   readonly identity?: readonly string[];
   readonly namespace?: string;
@@ -24,7 +24,7 @@ export function defineHistory(command: Command, io: CliIo): void {
     .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
     .option('--no-cache', 'compute all of it, and keep nothing')
     .addOption(formatOption())
-    .action((range: string, options: Options) => history(io, range, options));
+    .action((range: string, options: HistoryOptions) => history(io, range, options));
   withExamples(command, [
     ['every right that came or went, since the first commit', 'bailiwick history main:policies'],
     ['what changed since a release', 'bailiwick history v1..main:policies'],
@@ -44,7 +44,7 @@ export function defineHistory(command: Command, io: CliIo): void {
   ]);
 }
 
-async function history(io: CliIo, range: string, options: Options): Promise<void> {
+async function history(io: CliIo, range: string, options: HistoryOptions): Promise<void> {
   const [
     { withHistory },
     { readIdentity, readNamespace, readScope },

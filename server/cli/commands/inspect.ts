@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface InspectOptions {
   readonly namespaces?: true;
   readonly format: Format;
 }
@@ -16,7 +16,7 @@ export function defineInspect(command: Command, io: CliIo): void {
       'also show the digest of each namespace, which changes only if a decision there or below it does',
     )
     .addOption(formatOption())
-    .action((policy: string, options: Options) => inspect(io, policy, options));
+    .action((policy: string, options: InspectOptions) => inspect(io, policy, options));
   withExamples(command, [
     ['what a file holds', 'bailiwick inspect snapshot.json'],
     [
@@ -31,7 +31,7 @@ export function defineInspect(command: Command, io: CliIo): void {
   ]);
 }
 
-async function inspect(io: CliIo, path: string, { namespaces, format }: Options): Promise<void> {
+async function inspect(io: CliIo, path: string, { namespaces, format }: InspectOptions): Promise<void> {
   const [{ openListed, openStated }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/text.js'),

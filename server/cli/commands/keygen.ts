@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
 
-interface Options {
+interface KeygenOptions {
   readonly output: string;
   readonly format: Format;
 }
@@ -18,14 +18,14 @@ export function defineKeygen(command: Command, io: CliIo): void {
       ),
     )
     .addOption(formatOption())
-    .action((options: Options) => keygen(io, options));
+    .action((options: KeygenOptions) => keygen(io, options));
   withExamples(command, [
     ['a key for releases; what it prints goes into a keyring', 'bailiwick keygen -o release.key'],
     ['the same key, shown by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
   ]);
 }
 
-async function keygen(io: CliIo, { output, format }: Options): Promise<void> {
+async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<void> {
   const [{ formatPublicKey, isName, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] =
     await Promise.all([
       import('../../../engine/index.js'),

@@ -15,7 +15,7 @@ import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
 
-type Options = SettingFlags & {
+type LoadOptions = SettingFlags & {
   readonly replace?: true;
   readonly dryRun?: true;
   readonly unchecked?: true;
@@ -29,7 +29,7 @@ export function defineLoad(command: Command, io: CliIo): void {
     .option('--dry-run', 'report what would be loaded and every bad line, and store nothing; the store must exist')
     .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
     .addOption(formatOption())
-    .action((dataset: string, options: Options) => load(io, dataset, options));
+    .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['a file into the embedded store', 'bailiwick load records.jsonl'],
@@ -42,7 +42,7 @@ export function defineLoad(command: Command, io: CliIo): void {
   ]);
 }
 
-async function load(io: CliIo, dataset: string, options: Options): Promise<void> {
+async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<void> {
   const [
     { inputSize, openInput, readLines },
     { openNamedStore, storeFailure },

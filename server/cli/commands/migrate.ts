@@ -4,10 +4,10 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
 
-type Options = SettingFlags & { readonly format: Format };
+type MigrateOptions = SettingFlags & { readonly format: Format };
 
 export function defineMigrate(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: Options) => migrateStore(io, options));
+  command.addOption(formatOption()).action((options: MigrateOptions) => migrateStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],
@@ -15,7 +15,7 @@ export function defineMigrate(command: Command, io: CliIo): void {
   ]);
 }
 
-async function migrateStore(io: CliIo, options: Options): Promise<void> {
+async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
   const [{ storeOf }, { openDatabase }, { migrate }, { announceStore, sayWait }, { count }] = await Promise.all([
     import('../../config/index.js'),
     import('../../db/database.js'),

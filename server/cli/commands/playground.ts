@@ -5,7 +5,7 @@ import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface PlaygroundOptions {
   readonly output: string;
   readonly format: Format;
 }
@@ -15,7 +15,7 @@ export function definePlayground(command: Command, io: CliIo): void {
     .argument('[policy]', 'policy folder to put into the page, or `<revision>:<path>` in git')
     .addOption(requiredOption('-o, --output <file>', 'the HTML file; `-` is stdout'))
     .addOption(formatOption())
-    .action((policy: string | undefined, options: Options) => playground(io, policy, options));
+    .action((policy: string | undefined, options: PlaygroundOptions) => playground(io, policy, options));
   withExamples(command, [
     ['to open in a browser', 'bailiwick playground policies -o playground.html'],
     ['with the shipped example alone', 'bailiwick playground -o playground.html'],
@@ -23,7 +23,7 @@ export function definePlayground(command: Command, io: CliIo): void {
   withJson(command, ['{"ok","file","files"}; `files`: how many files of the policy are in it']);
 }
 
-async function playground(io: CliIo, policy: string | undefined, { output, format }: Options): Promise<void> {
+async function playground(io: CliIo, policy: string | undefined, { output, format }: PlaygroundOptions): Promise<void> {
   const { pageWith } = await import('../page.js');
   const files = policy === undefined ? [] : await filesOf(io, policy);
   const page = Buffer.from(await pageWith('playground', policy === undefined ? null : { name: policy, files }));

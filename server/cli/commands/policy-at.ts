@@ -6,7 +6,7 @@ import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, withSettings } from '../options.js';
 
-interface Options {
+interface PolicyAtOptions {
   readonly log?: string;
   readonly config?: string;
   readonly dataDir?: string;
@@ -18,7 +18,7 @@ export function definePolicyAt(command: Command, io: CliIo): void {
     .argument('<instant>', 'time to ask about, as RFC 3339')
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .addOption(formatOption())
-    .action((instant: string, options: Options) => policyAt(io, instant, options));
+    .action((instant: string, options: PolicyAtOptions) => policyAt(io, instant, options));
   withSettings(command, ['config', 'dataDir']);
   withExamples(command, [
     ['the policy of last new year, and who stood behind it', 'bailiwick policy-at 2027-01-01T00:00:00Z'],
@@ -34,7 +34,7 @@ export function definePolicyAt(command: Command, io: CliIo): void {
   ]);
 }
 
-async function policyAt(io: CliIo, text: string, flags: Options): Promise<void> {
+async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promise<void> {
   const [{ policiesInForce }, { formatInstant }, { folderOf, malformedLines }, render] = await Promise.all([
     import('../../audit/in-force.js'),
     import('../../../engine/index.js'),

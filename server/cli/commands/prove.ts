@@ -5,7 +5,7 @@ import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 
-interface Options {
+interface ProveOptions {
   readonly identity: string;
   readonly scope: string;
   readonly namespace: string;
@@ -23,7 +23,7 @@ export function defineProve(command: Command, io: CliIo): void {
     .option('--at <instant>', 'time that the proof is about, as RFC 3339 (default: now)')
     .option('-o, --output <file>', 'file for the proof (default: stdout)')
     .addOption(formatOption())
-    .action((policy: string, options: Options) => prove(io, policy, options));
+    .action((policy: string, options: ProveOptions) => prove(io, policy, options));
   withExamples(command, [
     [
       'for somebody who has the access root alone',
@@ -37,7 +37,7 @@ export function defineProve(command: Command, io: CliIo): void {
   ]);
 }
 
-async function prove(io: CliIo, path: string, options: Options): Promise<void> {
+async function prove(io: CliIo, path: string, options: ProveOptions): Promise<void> {
   const [{ proveAccess }, { openPolicy }, { renderAccessProof }] = await Promise.all([
     import('../../signing/access-proof.js'),
     import('../open-policy.js'),

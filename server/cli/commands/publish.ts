@@ -17,7 +17,7 @@ export function definePublish(command: Command, io: CliIo): void {
     .option('--to <folder>', 'directory store, which is made where there is none (default: the store of the gateways)')
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
     .addOption(formatOption())
-    .action((snapshot: string, options: Options) => publish(io, snapshot, options));
+    .action((snapshot: string, options: PublishOptions) => publish(io, snapshot, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     [
@@ -32,7 +32,7 @@ export function definePublish(command: Command, io: CliIo): void {
   ]);
 }
 
-interface Options extends SettingFlags {
+interface PublishOptions extends SettingFlags {
   readonly to?: string;
   readonly statement?: string;
   readonly format: Format;
@@ -42,7 +42,7 @@ interface Options extends SettingFlags {
  * Throws `CliFailure`: 2 for wrong flags or files, 6 if it may not follow what is there, 8 if it is not intact, 9 for
  * an expired statement.
  */
-async function publish(io: CliIo, path: string, options: Options): Promise<void> {
+async function publish(io: CliIo, path: string, options: PublishOptions): Promise<void> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
   const { place, change, ...facts } = await (to === undefined
@@ -81,7 +81,7 @@ async function intoDirectory(io: CliIo, directory: string, publication: Publicat
   return { place: directory, directory, change: await publishToDirectory(io, directory, publication) };
 }
 
-async function intoStore(io: CliIo, options: Options, publication: Publication): Promise<Done> {
+async function intoStore(io: CliIo, options: PublishOptions, publication: Publication): Promise<Done> {
   const config = await configOf(io, options);
   const { change, generation } = await publishToStore(io, config, publication);
   const store = storeOf(config);

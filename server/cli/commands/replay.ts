@@ -1,14 +1,11 @@
 // `bailiwick replay`: repeats every recorded decision, on its own snapshot and on another policy (docs/audit.md
 // "Replaying").
 import type { Command } from 'commander';
-import type { SettingFlags } from '../../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import type { CliIo } from '../io.js';
-import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
-import { type SearchFlags, withSearch } from './audit.js';
-
-export type ReplayFlags = SettingFlags &
-  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
+import { formatOption, withExamples, withJson, withSettings } from '../options.js';
+import type { ReplayFlags } from '../replay-log.js';
+import { withSearch } from './audit.js';
 
 export function defineReplay(command: Command, io: CliIo): void {
   withSearch(command)

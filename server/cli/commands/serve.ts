@@ -1,5 +1,14 @@
-// `bailiwick serve`, and `local` for the unrestricted single user of this machine. They check and open what they need,
-// listen, announce it, and end in order when told to.
+// `bailiwick serve`, and `local` for the unrestricted single user of this machine. A start, in order; what a step opens is
+// closed again if a later one fails:
+//   1. settings: every error is reported at once, with its place (config/load-config.ts)
+//   2. policy: a folder is checked and compiled in memory, a snapshot is verified, and if signatures are required, its
+//      publication is, too (policy/open/); the policy is loaded in a thread
+//   3. addresses: found to be free before a store is made or migrated. A TCP address is opened once, when the gateway
+//      can answer; until then clients are refused
+//   4. store: opened, and an embedded one brought to this version's schema (cli/open-store.ts)
+//   5. services: what all requests share, once for the process (services.ts)
+//   6. listeners: any number on the same services (compose.ts); then one line on stdout says the address
+// A signal ends it in order.
 import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
@@ -21,7 +30,7 @@ import { watchAge } from '../../policy/active/staleness.js';
 import { publicationRule } from '../publication.js';
 
 export function defineServe(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: Options) => serve(io, options));
+  command.addOption(formatOption()).action((options: ServeOptions) => serve(io, options));
   withSettings(command, [
     'config',
     'policy',
@@ -53,7 +62,7 @@ export function defineServe(command: Command, io: CliIo): void {
 }
 
 export function defineLocal(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: Options) => local(io, options));
+  command.addOption(formatOption()).action((options: ServeOptions) => local(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl', 'listen']);
   withExamples(command, [
     ['the embedded store in .bailiwick', 'bailiwick local'],
@@ -64,10 +73,10 @@ export function defineLocal(command: Command, io: CliIo): void {
   ]);
 }
 
-type Options = SettingFlags & { readonly format: Format };
+type ServeOptions = SettingFlags & { readonly format: Format };
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
-async function serve(io: CliIo, options: Options): Promise<void> {
+async function serve(io: CliIo, options: ServeOptions): Promise<void> {
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
   const isOpen = keys.enabled || mtls !== null || anonymous !== null;
@@ -105,7 +114,7 @@ async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): P
 }
 
 /** Like `serve`, for the unrestricted single user of this machine. */
-async function local(io: CliIo, options: Options): Promise<void> {
+async function local(io: CliIo, options: ServeOptions): Promise<void> {
   const config = await configOf(io, options);
   if (!isLoopbackName(config.listen.host)) {
     throw new CliFailure(
@@ -119,7 +128,7 @@ async function local(io: CliIo, options: Options): Promise<void> {
   }
   const conflicts = localConflicts(config).map((key) => `\`${key}\``);
   if (conflicts.length > 0) {
-    const message = `local mode asks nobody for a credential, and the settings expect more: ${conflicts.join(', ')}`;
+    const message = `local mode needs no credential, but these settings require one: ${conflicts.join(', ')}`;
     const help = 'use `bailiwick serve`, or other settings with --config';
     throw new CliFailure(EXIT.usage, { code: 'local.settings', message }, { help });
   }

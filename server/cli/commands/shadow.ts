@@ -10,7 +10,7 @@ import { CLI_LIMITS } from '../../limits/command-line.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { count } from '../render/text.js';
 
-type Options = SettingFlags & AdminFlags & { readonly format: Format; readonly off?: true };
+type ShadowOptions = SettingFlags & AdminFlags & { readonly format: Format; readonly off?: true };
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 const PATH = '/admin/v1/shadow';
@@ -24,7 +24,7 @@ export function defineShadow(command: Command, io: CliIo): void {
   )
     .option('--off', 'end the shadow')
     .addOption(formatOption())
-    .action((digest: string | undefined, options: Options) => shadow(io, digest, options));
+    .action((digest: string | undefined, options: ShadowOptions) => shadow(io, digest, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [
     ['what would differ, at once and in the requests to come', `bailiwick shadow ${DIGEST}`],
@@ -41,7 +41,7 @@ export function defineShadow(command: Command, io: CliIo): void {
   ]);
 }
 
-async function shadow(io: CliIo, digest: string | undefined, options: Options): Promise<void> {
+async function shadow(io: CliIo, digest: string | undefined, options: ShadowOptions): Promise<void> {
   const { off, format } = options;
   if (off === true && digest !== undefined) throw usage('`--off` takes no snapshot');
   const ask = await adminClient(io, options, await configOf(io, options));

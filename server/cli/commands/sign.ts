@@ -65,7 +65,7 @@ export function defineSign(command: Command, io: CliIo): void {
     .option('--replace', 'replace a statement that states other values, and drop its signatures')
     .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
     .addOption(formatOption())
-    .action((snapshot: string, options: Options) => sign(io, snapshot, options));
+    .action((snapshot: string, options: SignOptions) => sign(io, snapshot, options));
   withExamples(command, [
     [
       'for production, until July',
@@ -82,7 +82,7 @@ export function defineSign(command: Command, io: CliIo): void {
   ]);
 }
 
-interface Options extends SourceFlags {
+interface SignOptions extends SourceFlags {
   readonly key: string;
   readonly environment?: string;
   readonly generation?: string;
@@ -100,7 +100,7 @@ interface Options extends SourceFlags {
  * Throws `CliFailure`: 2 for wrong flags or files, 6 for an exposed key or if there is a different statement, 8 if the
  * snapshot is not intact.
  */
-async function sign(io: CliIo, path: string, options: Options): Promise<void> {
+async function sign(io: CliIo, path: string, options: SignOptions): Promise<void> {
   const values = readStatementFlags(options);
   requireFields(options);
   const output = outputOf(path, options);
@@ -138,7 +138,7 @@ function unlessAdded(flags: string, description: string): Option {
   return new Option(flags, description).helpGroup('Required without --add:');
 }
 
-function requireFields(options: Options): void {
+function requireFields(options: SignOptions): void {
   const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
   if (options.add !== undefined || missing.length === 0) return;
   throw usage(
@@ -147,7 +147,7 @@ function requireFields(options: Options): void {
   );
 }
 
-function outputOf(path: string, { output, add, format }: Options): string {
+function outputOf(path: string, { output, add, format }: SignOptions): string {
   if (add !== undefined) return add;
   if (output === '-' && format === 'json') {
     throw usage('with `-o -` stdout carries the statement, so `--format json` has no place', 'name a file');
@@ -283,7 +283,7 @@ function statementOf(facts: Facts, values: StatementValues): PublicationStatemen
   };
 }
 
-interface Told {
+interface SignedResult {
   readonly output: string;
   readonly format: Format;
   readonly statement: PublicationStatement;
@@ -299,7 +299,7 @@ const CHANGES: ReadonlyMap<Change, string> = new Map([
   ['replaced', 'signed; it replaces another statement and its signatures'],
 ]);
 
-async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: Told): Promise<void> {
+async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: SignedResult): Promise<void> {
   if (format === 'json') {
     await writeJson(io, {
       file: output,

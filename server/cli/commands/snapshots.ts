@@ -16,14 +16,14 @@ import {
 import { renderTable } from '../render/text.js';
 import { escapeText } from '../render/escape.js';
 
-type Options = SettingFlags & AdminFlags & { readonly format: Format };
+type SnapshotsOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 
 export function defineSnapshots(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: Options) => listSnapshots(io, options));
+    .action((options: SnapshotsOptions) => listSnapshots(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [['digests to go back to', 'bailiwick snapshots']]);
   withJson(command, [
@@ -36,7 +36,7 @@ export function defineActivate(command: Command, io: CliIo): void {
   withAdminFlags(command.argument('<digest>', 'snapshot that the store has, as `bailiwick snapshots` shows it'))
     .option('--reason <text>', 'why, for people: it is kept with the activation')
     .addOption(formatOption())
-    .action((digest: string, options: Options & { readonly reason?: string }) => {
+    .action((digest: string, options: SnapshotsOptions & { readonly reason?: string }) => {
       const { reason } = options;
       const path = `/admin/v1/snapshots/${encodeURIComponent(digest).replaceAll('%3A', ':')}/activate`;
       return change(io, options, { path, body: reason === undefined ? {} : { reason } });
@@ -53,7 +53,7 @@ export function defineRollback(command: Command, io: CliIo): void {
     .option('--to <digest>', 'snapshot to return to (default: the one that was in force before)')
     .addOption(requiredOption('--reason <text>', 'why, for people: it is kept with the activation'))
     .addOption(formatOption())
-    .action((options: Options & { readonly to?: string; readonly reason: string }) => {
+    .action((options: SnapshotsOptions & { readonly to?: string; readonly reason: string }) => {
       const { to, reason } = options;
       const body = { ...(to === undefined ? {} : { to }), reason };
       return change(io, options, { path: '/admin/v1/rollback', body });
@@ -69,7 +69,7 @@ export function defineRollback(command: Command, io: CliIo): void {
   withJson(command, ['{"snapshot","generation"}']);
 }
 
-async function listSnapshots(io: CliIo, options: Options): Promise<void> {
+async function listSnapshots(io: CliIo, options: SnapshotsOptions): Promise<void> {
   const ask = await adminClient(io, options, await configOf(io, options));
   const answer = await ask('GET', '/admin/v1/snapshots');
   if (answer.status !== 200) throw refusalOf(answer);
@@ -95,7 +95,7 @@ function rowOf(one: unknown): readonly string[] {
 /** Sends the request that changes the policy in force, and reports the result. */
 async function change(
   io: CliIo,
-  options: Options,
+  options: SnapshotsOptions,
   { path, body }: { readonly path: string; readonly body: object },
 ): Promise<void> {
   const ask = await adminClient(io, options, await configOf(io, options));

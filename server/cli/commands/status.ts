@@ -8,12 +8,12 @@ import { type Members, membersOf, numberOf, textOf, textsOf } from '../answer-me
 import { count } from '../render/text.js';
 import { differsText, liveText } from './shadow.js';
 
-type Options = SettingFlags & AdminFlags & { readonly format: Format };
+type StatusOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
 export function defineStatus(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: Options) => showStatus(io, options));
+    .action((options: StatusOptions) => showStatus(io, options));
   withSettings(command, ['config', 'dataDir', 'adminSocket']);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick status'],
@@ -28,7 +28,7 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
 }
 
-async function showStatus(io: CliIo, options: Options): Promise<void> {
+async function showStatus(io: CliIo, options: StatusOptions): Promise<void> {
   const ask = await adminClient(io, options, await configOf(io, options));
   const answer = await ask('GET', '/admin/v1/status');
   if (answer.status !== 200) throw refusalOf(answer);

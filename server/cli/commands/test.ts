@@ -12,7 +12,7 @@ const NOT_COVERED = 'policy.coverage';
 
 type TestFormat = 'text' | 'json' | 'junit';
 
-interface Options {
+interface TestOptions {
   readonly run?: string;
   readonly coverage?: true;
   readonly threshold?: string;
@@ -28,7 +28,7 @@ export function defineTest(command: Command, io: CliIo): void {
     .addOption(
       new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
     )
-    .action((dir: string, options: Options) => test(io, dir, options));
+    .action((dir: string, options: TestOptions) => test(io, dir, options));
   withExamples(command, [
     ['all tests', 'bailiwick test policies'],
     ['those about visitors', "bailiwick test policies --run 'visit'"],
@@ -36,7 +36,7 @@ export function defineTest(command: Command, io: CliIo): void {
   ]);
 }
 
-async function test(io: CliIo, dir: string, options: Options): Promise<void> {
+async function test(io: CliIo, dir: string, options: TestOptions): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
   const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }, { percentText }] = await Promise.all([
@@ -70,7 +70,7 @@ interface Printed {
   readonly coverage: GrantCoverage | null;
   readonly requirements: readonly Requirement[];
   readonly error: { readonly code: string; readonly message: string } | null;
-  readonly options: Options;
+  readonly options: TestOptions;
 }
 
 async function print(

@@ -26,7 +26,7 @@ export function defineVerify(command: Command, io: CliIo): void {
     .option('--minimum-generation <number>', 'refuse a statement of an earlier generation')
     .option('--at <instant>', 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)')
     .addOption(formatOption())
-    .action((snapshot: string, options: Options) => verify(io, snapshot, options));
+    .action((snapshot: string, options: VerifyOptions) => verify(io, snapshot, options));
   withExamples(command, [
     ['is the file intact?', 'bailiwick verify snapshot.json'],
     [
@@ -45,7 +45,7 @@ export function defineVerify(command: Command, io: CliIo): void {
   ]);
 }
 
-interface Options {
+interface VerifyOptions {
   readonly keyring?: string;
   readonly statement?: string;
   readonly environment?: string;
@@ -61,7 +61,7 @@ interface Verification {
 }
 
 /** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */
-async function verify(io: CliIo, path: string, options: Options): Promise<void> {
+async function verify(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
@@ -100,7 +100,7 @@ function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
 
-function statementOf(io: CliIo, path: string, options: Options): StatementText {
+function statementOf(io: CliIo, path: string, options: VerifyOptions): StatementText {
   const named = options.statement !== undefined;
   const needing = [
     ...(named ? ['--statement'] : []),

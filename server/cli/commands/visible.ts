@@ -17,7 +17,7 @@ import { type Format, formatOption, instantOption, withExamples, withJson, requi
 
 const REACHES: readonly Reach[] = ['lineage', 'exact', 'subtree'];
 
-interface Options extends ActorOptions {
+interface VisibleOptions extends ActorOptions {
   readonly family: string;
   readonly action: string;
   readonly namespace: string;
@@ -37,7 +37,7 @@ export function defineVisible(command: Command, io: CliIo): void {
     )
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
-    .action((policy: string, options: Options) => visible(io, policy, options));
+    .action((policy: string, options: VisibleOptions) => visible(io, policy, options));
   withExamples(command, [
     [
       'the resources seen from a run',
@@ -61,7 +61,7 @@ export function defineVisible(command: Command, io: CliIo): void {
   ]);
 }
 
-async function visible(io: CliIo, path: string, options: Options): Promise<void> {
+async function visible(io: CliIo, path: string, options: VisibleOptions): Promise<void> {
   const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
   const [engine, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([

@@ -7,7 +7,7 @@ import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { identitiesOf, personWith } from '../people.js';
 
-interface Options {
+interface WhatCanOptions {
   readonly person?: string;
   readonly at?: string;
   readonly format: Format;
@@ -20,7 +20,7 @@ export function defineWhatCan(command: Command, io: CliIo): void {
     .option('--person <name>', 'a person of the policy, with all identities')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
-    .action((policy: string, identity: string | undefined, options: Options) =>
+    .action((policy: string, identity: string | undefined, options: WhatCanOptions) =>
       whatCan(io, { policy, identity }, options),
     );
   withExamples(command, [
@@ -38,12 +38,12 @@ export function defineWhatCan(command: Command, io: CliIo): void {
   ]);
 }
 
-interface Asked {
+interface WhatCanRequest {
   readonly policy: string;
   readonly identity: string | undefined;
 }
 
-async function whatCan(io: CliIo, asked: Asked, { person, at, format }: Options): Promise<void> {
+async function whatCan(io: CliIo, asked: WhatCanRequest, { person, at, format }: WhatCanOptions): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
   const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] =

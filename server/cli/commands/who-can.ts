@@ -5,7 +5,7 @@ import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { personsOf } from '../people.js';
 
-interface Options {
+interface WhoCanOptions {
   readonly at?: string;
   readonly format: Format;
 }
@@ -17,7 +17,7 @@ export function defineWhoCan(command: Command, io: CliIo): void {
     .argument('<namespace>', 'any path, whether or not a grant names it')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
-    .action((policy: string, scope: string, namespace: string, options: Options) =>
+    .action((policy: string, scope: string, namespace: string, options: WhoCanOptions) =>
       whoCan(io, { policy, scope, namespace }, options),
     );
   withExamples(command, [
@@ -39,7 +39,7 @@ export function defineWhoCan(command: Command, io: CliIo): void {
 async function whoCan(
   io: CliIo,
   asked: { readonly policy: string; readonly scope: string; readonly namespace: string },
-  { at, format }: Options,
+  { at, format }: WhoCanOptions,
 ): Promise<void> {
   const [engine, { formatInstant }, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
     import('../../../engine/compiler.js'),

@@ -28,7 +28,7 @@ export function renderImport({ imported, proof, folder }: Imported, paint: Paint
   return [
     ...unsaidLines(imported, paint),
     ...notes.map((note) => `note: ${escapeText(note)}`),
-    `${count(rules, 'rule')} read; ${unsaid.length === 0 ? 'all are said' : `${count(unsaid.length, 'finding')} above on what is not said`}`,
+    `${count(rules, 'rule')} read; ${unsaid.length === 0 ? 'all are in the policy' : `${count(unsaid.length, 'finding')} above about what is not in the policy`}`,
     `${asked}: ${paint('good', 'the policy and the source agree on all of them')}`,
     `\`${escapeText(folder)}\` has ${made}; next: \`bailiwick check ${escapeText(folder)}\``,
   ]

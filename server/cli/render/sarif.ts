@@ -15,7 +15,7 @@ export function renderSarif(report: CheckReport, locator: Locator, version: stri
   const errors = problems.filter((problem) => problem.severity === 'error').length;
   const unread = report.compiled === null;
   const notifications = unread
-    ? [`the policy could not be read whole (${count(errors, 'error')}): its tests and guardrails were not run`]
+    ? [`the policy could not be read completely (${count(errors, 'error')}): its tests and guardrails were not run`]
     : [];
   return log({ problems, locator, version, status: statusOf(report), notifications, sources: report.sources });
 }

@@ -150,7 +150,7 @@ class Store {
       this.#holder = state.kind === 'held' ? state.record : null;
       if (state.kind === 'held') return state.record.socketDir;
       if (this.#options.isGuest) {
-        if (performance.now() > until) throw new StoreError('store.locked', `nobody owns the store in ${dataDir}`);
+        if (performance.now() > until) throw new StoreError('store.locked', `no process owns the store in ${dataDir}`);
         await sleep(OWNER_LIMITS.reachRetry);
         continue;
       }

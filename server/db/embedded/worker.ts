@@ -76,7 +76,7 @@ function abandon(error: unknown): never {
 
 /** To be asked before anything is written. */
 function guard(): void {
-  if (!stillOwns(lockFile)) abandon(new Error('another process has taken the store over'));
+  if (!stillOwns(lockFile)) abandon(new Error('another process has taken over the store'));
 }
 
 async function open(): Promise<Engine> {

@@ -9,5 +9,5 @@ export function apiDescription(): object {
 
 /** Routes are described, and not run. */
 function unasked(): never {
-  throw new TypeError('a route of a description was asked');
+  throw new TypeError('a route of a description was called');
 }

@@ -25,7 +25,7 @@ export interface Response {
   readonly content: Readonly<Record<string, Content>>;
 }
 
-export interface Operation {
+export interface DescribedOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -42,7 +42,7 @@ export interface ApiDescription {
   readonly info: { readonly title: string; readonly description: string; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
     readonly responses: Readonly<Record<string, Response>>;

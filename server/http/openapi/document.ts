@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
 import { programVersion } from '../../lib/version.js';
 import type { Route } from '../route.js';
-import type { ApiDescription, Operation, Parameter, Reference, Response } from './description.js';
+import type { ApiDescription, DescribedOperation, Parameter, Reference, Response } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';
 import { type Refusal, refusalsOf } from './refusals.js';
 import {
@@ -77,7 +77,7 @@ const SECURITY_SCHEMES = Object.freeze({
   adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key. None is needed on the admin socket.' },
 });
 
-const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Object.freeze({
+const SECURITY: Readonly<Record<Route['access'], DescribedOperation['security']>> = Object.freeze({
   health: [],
   public: [],
   self: [{ credential: [] }],
@@ -89,13 +89,13 @@ const SECURITY: Readonly<Record<Route['access'], Operation['security']>> = Objec
   status: [{}, { adminKey: [] }],
 });
 
-function securityOf({ access }: Route, isPublic: boolean): Operation['security'] {
+function securityOf({ access }: Route, isPublic: boolean): DescribedOperation['security'] {
   return isPublic && READS.has(access) ? [{}, ...SECURITY[access]] : SECURITY[access];
 }
 
 const READS: ReadonlySet<Route['access']> = new Set(['self', 'visibility', 'record']);
 
-function describeRoute(route: Route, components: Components): Omit<Operation, 'security'> {
+function describeRoute(route: Route, components: Components): Omit<DescribedOperation, 'security'> {
   const { tag, about } = ACCESS[route.access];
   return {
     operationId: route.operationId,
@@ -108,7 +108,7 @@ function describeRoute(route: Route, components: Components): Omit<Operation, 's
   };
 }
 
-function parametersOf(route: Route): Operation['parameters'] {
+function parametersOf(route: Route): DescribedOperation['parameters'] {
   const { path, input, example } = route;
   const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => {
     const part = PATH_PARTS.get(name);
@@ -162,7 +162,7 @@ function isConditional({ method, output }: Route): boolean {
   return method === 'GET' && output[200]?.headers?.includes('ETag') === true;
 }
 
-function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pick<Operation, 'requestBody'> {
+function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pick<DescribedOperation, 'requestBody'> {
   if (upload !== undefined) {
     const content = { schema: schemas.refer(upload.schema), example: upload.example };
     return {
@@ -179,7 +179,7 @@ function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pi
   };
 }
 
-function answersOf(route: Route, { schemas, refusal }: Components): Operation['responses'] {
+function answersOf(route: Route, { schemas, refusal }: Components): DescribedOperation['responses'] {
   const given = Object.entries(route.output).map(
     ([status, { type, schema, headers = [], streams }]): readonly [string, Response] => [
       status,

@@ -3,13 +3,13 @@ import type { JsonSchema } from '../../api/schema.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
 import { curlCommand } from './curl.js';
-import type { ApiDescription, Content, Operation, Parameter, Reference, Response } from './description.js';
+import type { ApiDescription, Content, DescribedOperation, Parameter, Reference, Response } from './description.js';
 import { schemaArticle, typeText } from './schema-page.js';
 
 interface Shown {
   readonly method: string;
   readonly path: string;
-  readonly operation: Operation;
+  readonly operation: DescribedOperation;
 }
 
 export interface PageAsked {
@@ -173,7 +173,7 @@ function contentsOf(content: Readonly<Record<string, Content>>): string {
     .join(' or ')}`;
 }
 
-function answersOf({ responses }: Operation): string {
+function answersOf({ responses }: DescribedOperation): string {
   return Object.entries(responses)
     .flatMap(([status, answer]) => ('$ref' in answer ? [] : [[status, answer] as const]))
     .map(([status, { content, headers }]) => {
@@ -195,7 +195,7 @@ function parametersOf(parameters: readonly Parameter[]): string {
 
 const PLACES = Object.freeze({ path: 'in the path', query: 'query parameter', header: 'header' });
 
-function refusalsOf({ responses }: Operation, known: ApiDescription['components']['responses']): string {
+function refusalsOf({ responses }: DescribedOperation, known: ApiDescription['components']['responses']): string {
   const refused = Object.entries(responses).flatMap(([status, answer]) => {
     const codes = codesOf(problemOf(answer, known));
     return codes.length === 0 ? [] : [[status, codes] as const];

@@ -14,7 +14,7 @@ import {
   visibilityDigest,
 } from '../../../engine/index.js';
 import { boundsOf, decideWithin, mayAskOf, partsWithin } from '../../asking/about-others.js';
-import type { Told } from '../../audit/cite.js';
+import type { ReportedAnswer } from '../../audit/cite.js';
 import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';
 import { ASK_LIMITS } from '../../limits/http.js';
@@ -129,14 +129,19 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
 
 const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
 
-interface Asked {
+interface SearchSubject {
   readonly identity: Identity;
   readonly scope: ScopeName;
 }
 
 function isAllowed(
   call: ActorCall,
-  { identity, scope, context, target }: Asked & { readonly context: NamespacePath; readonly target: NamespacePath },
+  {
+    identity,
+    scope,
+    context,
+    target,
+  }: SearchSubject & { readonly context: NamespacePath; readonly target: NamespacePath },
   { at }: Pick<Start, 'at'>,
 ): boolean {
   const request = { kind: 'access', scope, context, target } as const;
@@ -156,7 +161,7 @@ interface Places {
 async function placesOf(
   call: ActorCall,
   { prover, words, from }: { readonly prover: Prover; readonly words: AuthzenWords; readonly from: unknown },
-  { identity, scope, at }: Asked & Pick<Start, 'at'>,
+  { identity, scope, at }: SearchSubject & Pick<Start, 'at'>,
 ): Promise<Places> {
   if (!mayAskOf(call.actor, scope)) return { roots: [], nodes: [] };
   if (from !== null) {
@@ -194,7 +199,7 @@ interface Listing {
   readonly family: Parameters<typeof planQuery>[0]['family'];
   readonly type: string;
   readonly start: Start;
-  readonly told: Told;
+  readonly told: ReportedAnswer;
 }
 
 /** Records by the query engine, archived ones included: they may still be read. */
@@ -227,8 +232,8 @@ interface Start {
   readonly binding: string;
   /** The cursor of the store, where the list is one of the store. */
   readonly token: string | null;
-  readonly answer: (found: readonly object[], told: Told) => Answer;
-  readonly empty: (told: Told) => Answer;
+  readonly answer: (found: readonly object[], told: ReportedAnswer) => Answer;
+  readonly empty: (told: ReportedAnswer) => Answer;
 }
 
 interface Starting {
@@ -248,7 +253,7 @@ function startOf(tokens: PageTokens, call: ActorCall, { page, asked, words, isSe
   const open = page.token === null || isSealed ? { at: call.at, offset: 0 } : tokens.open(rest, binding, call.at);
   if (open === null || limit < 1) throw restart();
   const { at, offset } = open;
-  const answer = (found: readonly object[], told: Told): Answer => {
+  const answer = (found: readonly object[], told: ReportedAnswer): Answer => {
     call.told([told]);
     const end = offset + limit;
     const results = found.slice(offset, end);

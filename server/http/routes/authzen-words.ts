@@ -13,7 +13,7 @@ import {
   type ScopeName,
 } from '../../../engine/index.js';
 import { isRecordId } from '../../api/record-schema.js';
-import type { Told } from '../../audit/cite.js';
+import type { ReportedAnswer } from '../../audit/cite.js';
 import type { Database } from '../../db/database.js';
 import { namespaceOfRecord } from '../../query/find-record.js';
 import type { Vocabulary } from '../../asking/vocabulary.js';
@@ -45,14 +45,14 @@ export interface AuthzenWords {
   readonly actionsOn: (resourceType: string, policy: Policy) => readonly (readonly [name: string, scope: ScopeName])[];
   readonly placeOf: (resource: Entity, gone: AbortSignal) => Promise<NamespacePath | null>;
   /** For the audit log: the record that a resource is, whether there is one or not. */
-  readonly named: (resource: Entity) => Pick<Told, 'records'>;
+  readonly named: (resource: Entity) => Pick<ReportedAnswer, 'records'>;
   readonly kindOf: (resourceType: string) => ResourceKind | null;
   /** Where it is asked from: null for nowhere. */
   readonly contextOf: (from: unknown, target: NamespacePath) => NamespacePath | null;
   /** What every event about such a request has. */
-  readonly told: Pick<Told, 'vocabulary'>;
+  readonly told: Pick<ReportedAnswer, 'vocabulary'>;
   /** The event of a question whose parts mean nothing. */
-  readonly meaningless: (operation: Told['operation']) => Told;
+  readonly meaningless: (operation: ReportedAnswer['operation']) => ReportedAnswer;
 }
 
 const SEGMENT = /^[a-z0-9._~-]{1,63}$/;

@@ -3,7 +3,7 @@
 // subject or a resource gives a right.
 import { decideRaw } from '../../../engine/index.js';
 import { boundsOf, decideWithin } from '../../asking/about-others.js';
-import { type Told, toldDecision } from '../../audit/cite.js';
+import { type ReportedAnswer, toldDecision } from '../../audit/cite.js';
 import { ASK_LIMITS } from '../../limits/http.js';
 import type { Answer } from '../exchange.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
@@ -58,7 +58,7 @@ export function makeAuthzenRoutes(options: AuthzenOptions): readonly Route[] {
 interface Evaluated {
   readonly decision: boolean;
   readonly context: object;
-  readonly told: Told;
+  readonly told: ReportedAnswer;
 }
 
 function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>): Answer {
@@ -96,7 +96,7 @@ const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map(
 
 async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<Answer> {
   const ends = SEMANTICS.get(optionalObject(body, 'options')?.['evaluations_semantic'] ?? 'execute_all');
-  if (ends === undefined) throw new RequestFault('options.evaluations_semantic is none of those of AuthZEN 1.0');
+  if (ends === undefined) throw new RequestFault('options.evaluations_semantic must be one of those of AuthZEN 1.0');
   const items: unknown = body['evaluations'] ?? [];
   if (!Array.isArray(items)) throw new RequestFault('evaluations must be an array');
   if (items.length > ASK_LIMITS.evaluations)
@@ -107,7 +107,7 @@ async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): 
     call.told([answer.told]);
     return answerOf(answer);
   }
-  const told: Told[] = [];
+  const told: ReportedAnswer[] = [];
   const evaluations: object[] = [];
   for (const item of items) {
     const answer = await evaluateItem(words, call, { item, defaults });

@@ -78,14 +78,14 @@ function resultJson({ status, etag, json }: Shown): string {
   return `{"status":${String(status)},${tag}"body":${json}}`;
 }
 
-interface Reading {
+interface BatchContext {
   readonly routes: readonly CommandRoute[];
   readonly at: Instant;
   readonly idOf: (index: number) => string | null;
 }
 
 /** Reads all commands. Throws one problem with the mistakes of all of them; its code and command are those of the first. */
-function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: Reading): readonly Command[] {
+function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: BatchContext): readonly Command[] {
   const named = new Map<string, string>();
   const problems: ApiProblem[] = [];
   const read = commands.flatMap((command, index) => {

@@ -1,7 +1,7 @@
 // GET /api/v1/changes: what has changed in what the actor may see, as a list or as a stream of events (docs/feed.md).
 import { canonicalize, FAMILIES, type Family, isFamily, pathFaultText, ROOT } from '../../../engine/index.js';
 import { CHANGE_STREAM_SCHEMA, CHANGES_SCHEMA } from '../../api/changes-schema.js';
-import { cite, type Told } from '../../audit/cite.js';
+import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
 import type { Changes, Feed } from '../../changes/feed.js';
@@ -119,14 +119,14 @@ export function changesRoute(feed: Feed): ActorRoute {
   };
 }
 
-interface Asked {
+interface FeedRequest {
   readonly part: Part;
   readonly after: string | null;
   readonly limit: number;
 }
 
 /** A client that comes back to a stream names its place in a header, and repeats the address that it began with. */
-function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): Asked {
+function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedRequest {
   const named = canonicalize(query.get('namespace') ?? ROOT);
   if (!named.ok) {
     const message = `the query parameter namespace is not that of a namespace: ${pathFaultText(named.fault)}`;
@@ -144,7 +144,7 @@ function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): Asked {
 }
 
 /** What the actor may see. The log names the first family that it sees something of. */
-function lookAt({ judged }: ActorCall, { part }: Asked, { at, resolved }: Moment): View {
+function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): View {
   const began = performance.now();
   const view = viewOf(resolved, at);
   const ended = performance.now();
@@ -176,7 +176,7 @@ interface Showing {
 }
 
 /** For each family what was shown of it; the first family even if that is nothing. */
-function toldOf({ at, resolved }: Moment, { view, part, changes }: Showing): readonly Told[] {
+function toldOf({ at, resolved }: Moment, { view, part, changes }: Showing): readonly ReportedAnswer[] {
   const ids = new Map<Family, string[]>([[mainFamily(view, part), []]]);
   for (const item of changes.items) {
     if (item.change === 'rights' || !isFamily(item.family)) continue;

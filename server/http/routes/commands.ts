@@ -31,7 +31,7 @@ import { versionTemplate } from '../../commands/version-template.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
-import { type CommandRoute, commandRoute, type Said } from '../command-route.js';
+import { type CommandRoute, commandRoute, type CommandRequest } from '../command-route.js';
 import { type BodyInput, type MediaType, notCanonical, type Output } from '../route.js';
 import { misshapen } from '../message.js';
 import { collectionOf, words } from './names.js';
@@ -266,7 +266,7 @@ function versionRoute(execute: Executor, family: 'resource-template' | 'process-
   });
 }
 
-function targetOf(family: Family, { part, ifMatch }: Said<unknown>): Target {
+function targetOf(family: Family, { part, ifMatch }: CommandRequest<unknown>): Target {
   return family === 'namespace' ? { family, path: pathOf(part), ifMatch } : { family, id: part, ifMatch };
 }
 

@@ -103,12 +103,12 @@ function notesOf({ permissions, links }: CasbinRules): readonly string[] {
   return notes;
 }
 
-interface Asked {
+interface ProofDomain {
   readonly subjects: readonly string[];
   readonly objects: readonly string[];
 }
 
-function askedOf({ permissions, links }: CasbinRules, isRole: (name: string) => boolean, places: Places): Asked {
+function askedOf({ permissions, links }: CasbinRules, isRole: (name: string) => boolean, places: Places): ProofDomain {
   const subjects = [...permissions.map(({ subject }) => subject), ...links.map(({ member }) => member), STRANGER];
   const isAsked = (name: string): boolean => !isRole(name) && makeIdentity(PROVIDER, name).ok;
   const objects = [...permissions.map(({ object }) => object), ELSEWHERE];
@@ -120,7 +120,7 @@ function askedOf({ permissions, links }: CasbinRules, isRole: (name: string) => 
 
 function* questionsOf(
   rules: CasbinRules,
-  { subjects, objects }: Asked,
+  { subjects, objects }: ProofDomain,
   { actions, places }: { readonly actions: Actions; readonly places: Places },
 ): Generator<Question> {
   for (const subject of subjects) {

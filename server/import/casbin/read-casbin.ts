@@ -57,7 +57,7 @@ function whyNot(kind: string, length: number, place: Place): string {
   if (kind === 'g' && length === 3) return 'it gives a role in a domain, and the RBAC model has no domains';
   if (kind === 'p' && length > 3) return 'it has more than a subject, an object, an action and allow or deny';
   if (/^[pg]\d+$/.test(kind)) return `\`${kind}\` is of a model with several kinds of rules`;
-  throw new ForeignFault(place, 'is no line of casbin: write `p, subject, object, action` or `g, member, role`');
+  throw new ForeignFault(place, 'is not a line of casbin: write `p, subject, object, action` or `g, member, role`');
 }
 
 /** Null for an empty line and a comment. */

@@ -40,7 +40,7 @@ export function readTeams(file: ForeignFile): Organization {
       unsaid.push({
         ...placeOf(path),
         rule: what,
-        why: 'the list goes on in further pages, which the file does not have',
+        why: 'the list continues on further pages, which the file does not have',
       });
   };
   const { teams } = organization;
@@ -54,12 +54,12 @@ export function readTeams(file: ForeignFile): Organization {
   };
 }
 
-interface Reading {
+interface TeamsReading {
   readonly placeOf: PlaceOf;
   readonly pages: (holder: unknown, path: Path, what: string) => void;
 }
 
-function readTeam(node: unknown, path: Path, { placeOf, pages }: Reading): Team {
+function readTeam(node: unknown, path: Path, { placeOf, pages }: TeamsReading): Team {
   const place = placeOf(path);
   if (!isFields(node)) throw new ForeignFault(place, 'a team must be an object');
   const slug = textOf(node['slug'], place, '`slug`').toLowerCase();

@@ -103,7 +103,7 @@ function unsaidOf(role: RbacRole, bindings: readonly RbacBinding[]): readonly Un
     const why =
       role.rules.length === 0
         ? 'it takes its rules from roles with certain labels, and the file lists none of them'
-        : 'it takes its rules from roles with certain labels; the rules that the file lists are said, later ones are not';
+        : 'it takes its rules from roles with certain labels; the rules that the file lists are imported, later ones are not';
     found.push({ ...role.aggregation, rule: `${title}, aggregationRule`, why });
   }
   for (const [i, { place, resourceNames, nonResourceUrls, verbs, resources }] of role.rules.entries()) {
@@ -124,12 +124,12 @@ function nameOfSubject(subject: RbacSubject): string {
   return subject.kind === 'ServiceAccount' ? serviceAccountName(subject) : subject.name;
 }
 
-interface Asked {
+interface RbacProofDomain {
   readonly users: readonly RbacUser[];
   readonly places: readonly RbacPlace[];
 }
 
-function askedOf({ roles, bindings }: RbacObjects): Asked {
+function askedOf({ roles, bindings }: RbacObjects): RbacProofDomain {
   const users = new Map<string, RbacUser>([['', userOf(STRANGER)]]);
   for (const { subjects } of bindings) {
     for (const subject of subjects) {
@@ -150,7 +150,11 @@ function identitiesOf({ name, groups }: RbacUser): readonly Identity[] | null {
   return identities.length === made.length ? identities : null;
 }
 
-function* questionsOf(objects: RbacObjects, { requests }: RbacWords, { users, places }: Asked): Generator<Question> {
+function* questionsOf(
+  objects: RbacObjects,
+  { requests }: RbacWords,
+  { users, places }: RbacProofDomain,
+): Generator<Question> {
   for (const user of users) {
     const identities = identitiesOf(user) ?? [];
     for (const place of places) {

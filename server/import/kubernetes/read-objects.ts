@@ -59,7 +59,7 @@ export function readObjects(files: readonly ForeignFile[]): RbacObjects {
   let others = 0;
   for (const part of files.flatMap(readDocuments).flatMap(itemsOf)) {
     const place = part.placeOf([]);
-    if (!isFields(part.value)) throw new ForeignFault(place, 'is no object of Kubernetes');
+    if (!isFields(part.value)) throw new ForeignFault(place, 'is not an object of Kubernetes');
     const { apiVersion, kind } = part.value;
     const isRbac = typeof apiVersion === 'string' && apiVersion.startsWith('rbac.authorization.k8s.io/');
     if (isRbac && (kind === 'Role' || kind === 'ClusterRole')) roles.push(readRole(part, part.value, kind));

@@ -94,12 +94,12 @@ function providersOf(tuples: readonly RelationTuple[], nameOf: (type: string) =>
   return [...types].map((type) => ({ name: nameOf(type), description: `Users of the type ${type} of OpenFGA` }));
 }
 
-interface Words {
+interface RelationNames {
   readonly families: ImportedPolicy['families'];
   readonly scopeOf: (relation: string, object: string) => string;
 }
 
-function wordsOf(tuples: readonly RelationTuple[]): Words {
+function wordsOf(tuples: readonly RelationTuple[]): RelationNames {
   const relations = new Map<string, string[]>();
   for (const { object, relation } of tuples) {
     const [type] = partsOf(object);
@@ -145,7 +145,7 @@ function* questionsOf(
   asked: {
     readonly users: readonly { readonly user: string; readonly identity: Identity }[];
     readonly targets: readonly Target[];
-    readonly words: Words;
+    readonly words: RelationNames;
   },
 ): Generator<Question> {
   for (const { user, identity } of asked.users) {

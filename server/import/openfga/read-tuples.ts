@@ -47,13 +47,13 @@ export function readTuples(files: readonly ForeignFile[]): Tuples {
       )
         throw new ForeignFault(
           place,
-          `\`${user} ${relation} ${object}\` is no tuple: write \`user:ana\`, \`viewer\` and \`document:plan\``,
+          `\`${user} ${relation} ${object}\` is not a tuple: write \`user:ana\`, \`viewer\` and \`document:plan\``,
         );
       const rule = `${user} ${relation} ${object}`;
       if (tuple['condition'] !== undefined && tuple['condition'] !== null)
         unsaid.push({ ...place, rule, why: 'it holds under a condition, and grants only begin and end' });
       else if (/^[^:#]+:\*$/.test(user))
-        unsaid.push({ ...place, rule, why: 'it is for everybody, and a grant is for an identity or a role' });
+        unsaid.push({ ...place, rule, why: 'it applies to everybody, but a grant applies to an identity or a role' });
       else tuples.push({ ...place, user, relation, object });
     }
   }

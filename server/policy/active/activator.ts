@@ -1,6 +1,15 @@
-// The only way in which the policy in force changes in this process. What a source offers or an admin chooses is
-// stored, recorded as the newest activation, and put in force. What others recorded is opened from the store. Only one
-// thing happens at a time, so none overtakes another.
+// The only way in which the policy in force changes in this process. Only one thing happens at a time, so none overtakes
+// another. A change of policy, in order:
+//   1. offer: a source is checked at an interval, and at once on SIGHUP (follow-source.ts). Nothing that it says is
+//      trusted
+//   2. verification: `verifyOffer` is the trust boundary of policies (policy/open/verify-offer.ts). It opens the offer
+//      off the main thread, and verifies its publication if signatures are required. If anything is wrong, the last good
+//      policy stays in force and the log says why
+//   3. record: the snapshot is stored under its digest, and the activation is the newest row of the store
+//      (policy/store/). Every gateway of the store follows that row, whoever wrote it
+//   4. activation: one reference is replaced, so requests that pinned the old policy keep it (active-policy.ts)
+//   5. labels: digests that a snapshot states about itself and no decision depends on are checked while it serves
+//      (check-labels.ts)
 import type { Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
@@ -9,7 +18,7 @@ import type { LookReason } from '../../lib/poller.js';
 import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
 import {
   type Activations,
-  type Beside,
+  type AlsoWrite,
   type NewActivation,
   storedActivations,
   type StoredActivation,
@@ -52,7 +61,7 @@ export interface Offered {
 export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
   readonly kind: 'activated' | 'rolled_back';
   readonly snapshot: string;
-  readonly beside?: Beside;
+  readonly beside?: AlsoWrite;
 }
 
 /** `offer` and `choose` throw `PolicyRefused`. All but `newest` reject if the store fails: an activation that cannot be stored does not happen. */
@@ -142,7 +151,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         await snapshots.noteLabels(active.policy.digest, labels).catch((error: unknown) => {
           log.warn(
             { snapshot: active.policy.digest, error },
-            'the store could not be told of the labels of a snapshot',
+            'the labels of a snapshot could not be recorded in the store',
           );
         });
         if (labels === 'verified' || before === undefined) return;
@@ -164,7 +173,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const known = await snapshots.keep({ policy, bytes, labels, statement: statement?.envelope ?? null, at });
         if (known === 'false') throw new PolicyRefused(FALSE_LABEL);
         const isRenewal = policy.digest === before.policy.digest;
-        const reason = isRenewal ? 'published anew' : 'changed at its source';
+        const reason = isRenewal ? 'published again' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
         const recorded = await activations.record({
           kind: 'offered',
@@ -211,9 +220,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
       }),
     catchUp: (why, signal) =>
       inTurn(async () => {
-        policies.awaitNews(STORED_LIMITS.silence[db.kind]);
+        policies.startLease(STORED_LIMITS.silence[db.kind]);
         const last = await activations.newest();
-        policies.hearNews();
+        policies.renewLease();
         if (last === null) return null;
         newest = Math.max(newest, last.generation);
         const active = policies.current();
@@ -223,7 +232,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         }
         // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.
         if (last.generation < active.generation && last.at <= active.since) return LOST;
-        if (failed?.generation === last.generation && why !== 'hurry' && isRecent(failed.tick)) return failed.fault;
+        if (failed?.generation === last.generation && why !== 'now' && isRecent(failed.tick)) return failed.fault;
         failed = null;
         const opened = await open(last.snapshot, { envelope: last.envelope, signal }).catch(faultOfRefusal);
         const fault = 'code' in opened ? opened : opened.labels === 'false' ? FALSE_LABEL : null;

@@ -58,7 +58,7 @@ export interface PolicyState {
    * When the store must have said which activation is the newest, in milliseconds of this process. Null if it owes no
    * answer.
    */
-  readonly newsDue: number | null;
+  readonly leaseExpires: number | null;
   /** Why the newest activation is not in force here; null otherwise. */
   readonly lag: Refusal | null;
 }
@@ -92,9 +92,9 @@ export interface ActivePolicy {
    * The store is being asked which activation is the newest, and may take `patience` milliseconds. An answer that is
    * already due is not postponed.
    */
-  readonly awaitNews: (patience: number) => void;
+  readonly startLease: (patience: number) => void;
   /** The store has answered. */
-  readonly hearNews: () => void;
+  readonly renewLease: () => void;
   /** The result of checking the labels of this generation. A late result for an earlier generation is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order. Returns a way to end that. */
@@ -118,7 +118,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     activate: (next, reason, generation = state.active.generation + 1) => {
       const from = state.active;
       const to = activeOf(next, { generation, reason, since: clock.now() });
-      state = { ...stateOf(to), newsDue: state.newsDue };
+      state = { ...stateOf(to), leaseExpires: state.leaseExpires };
       tell(listeners, { from, to }, log);
       return state.active;
     },
@@ -140,11 +140,11 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
         draft.lag = fault === null ? null : castDraft({ ...fault, at: clock.now() });
       });
     },
-    awaitNews: (patience) => {
-      if (state.newsDue === null) state = { ...state, newsDue: performance.now() + patience };
+    startLease: (patience) => {
+      if (state.leaseExpires === null) state = { ...state, leaseExpires: performance.now() + patience };
     },
-    hearNews: () => {
-      if (state.newsDue !== null) state = { ...state, newsDue: null };
+    renewLease: () => {
+      if (state.leaseExpires !== null) state = { ...state, leaseExpires: null };
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {
@@ -163,7 +163,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
 /** A separate function, so that no closure holds the first policy longer than it is in force. */
 function stateOf(active: Active): PolicyState {
   const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
-  return { active, ...confirmed, refusal: null, newsDue: null, lag: null };
+  return { active, ...confirmed, refusal: null, leaseExpires: null, lag: null };
 }
 
 /** The policy already decides. A listener that fails undoes nothing, and the others are still called. */

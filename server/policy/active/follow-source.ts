@@ -3,7 +3,7 @@
 import type { PublicationStatement } from '../../../engine/index.js';
 import { storeFailure } from '../../db/failures.js';
 import type { Clock, Logger } from '../../lib/ports.js';
-import { type Watch, watchEvery } from '../../lib/poller.js';
+import { type Poller, makePoller } from '../../lib/poller.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
@@ -25,7 +25,7 @@ export interface FollowOptions {
   readonly interval: number;
 }
 
-export function followSource(options: FollowOptions): Watch {
+export function followSource(options: FollowOptions): Poller {
   const { source, policies, activator, log } = options;
   // Why the last offer is not served, and why the source could not be asked.
   let refused: PolicyFault | null = null;
@@ -36,7 +36,7 @@ export function followSource(options: FollowOptions): Watch {
     policies.refuse(fault);
     log.error(
       { ...source.facts, snapshot: policies.current().policy.digest, ...fault },
-      'what the source offers is not taken, and the policy in force stays',
+      'the policy that the source offers was refused, and the policy in force stays',
     );
   };
   /** The last fault of the source still holds, whatever somebody else has activated since. */
@@ -47,7 +47,7 @@ export function followSource(options: FollowOptions): Watch {
     refused = fault;
     policies.refuse(fault);
   };
-  const use = async (found: Asked, after: number, signal: AbortSignal): Promise<void> => {
+  const use = async (found: SourceAnswer, after: number, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
     const before = outage;
     outage = found.kind === 'fault' ? found.fault : null;
@@ -73,7 +73,7 @@ export function followSource(options: FollowOptions): Watch {
     if (refused === null) policies.confirm();
   };
   let asking = new AbortController();
-  const ask = async (why: Why, stopped: AbortSignal): Promise<Asked> => {
+  const ask = async (why: Why, stopped: AbortSignal): Promise<SourceAnswer> => {
     asking = new AbortController();
     const signal = AbortSignal.any([stopped, asking.signal]);
     try {
@@ -87,30 +87,30 @@ export function followSource(options: FollowOptions): Watch {
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     }
   };
-  const watch = watchEvery(options.interval, async (why, signal) => {
+  const watch = makePoller(options.interval, async (why, signal) => {
     const after = activator.newest();
-    // `hurry` asks for the offer again even though nothing has changed at the source: the store is back, or somebody
+    // `now` asks for the offer again even though nothing has changed at the source: the store is back, or somebody
     // else was first.
-    const found = await ask(again || why !== 'poll' ? 'hurry' : 'poll', signal);
+    const found = await ask(again || why !== 'poll' ? 'now' : 'poll', signal);
     if (signal.aborted) {
       if (found.kind === 'offer') await found.offer.release?.();
       return;
     }
-    if (why === 'hurry') outage = null;
+    if (why === 'now') outage = null;
     await use(found, after, signal);
   });
   return {
     stop: watch.stop,
     // A source that hangs is not waited for. What it has offered already is taken first.
-    hurry: () => {
+    pollNow: () => {
       asking.abort();
-      return watch.hurry();
+      return watch.pollNow();
     },
   };
 }
 
 /** `fault`: the source has nothing to offer, or cannot be asked. */
-type Asked = Found | { readonly kind: 'fault'; readonly fault: PolicyFault };
+type SourceAnswer = Found | { readonly kind: 'fault'; readonly fault: PolicyFault };
 
 const UNKNOWN: Found = Object.freeze({ kind: 'unsettled' });
 

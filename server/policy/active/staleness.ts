@@ -4,7 +4,7 @@ import { formatInstant, type Instant } from '../../../engine/index.js';
 import type { ActivePolicy, PolicyState } from './active-policy.js';
 import { AGE_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
-import { type Watch, watchEvery } from '../../lib/poller.js';
+import { type Poller, makePoller } from '../../lib/poller.js';
 
 /** Milliseconds; null means no limit. */
 export interface AgeLimits {
@@ -39,8 +39,8 @@ export function undecidedBecause(state: PolicyState, ages: AgeLimits, now: Insta
  * Whether the store has taken too long to say which activation is the newest, so that another one may have replaced
  * this one.
  */
-export function isOverdue({ newsDue }: PolicyState): boolean {
-  return newsDue !== null && performance.now() > newsDue;
+export function isLeaseExpired({ leaseExpires }: PolicyState): boolean {
+  return leaseExpires !== null && performance.now() > leaseExpires;
 }
 
 /**
@@ -66,7 +66,7 @@ export interface WatchAgeOptions {
  * Says in the log when the policy in force has become too old, or its statement has expired, and when that is over. This
  * has a timer of its own, so that nothing that hangs delays it.
  */
-export function watchAge(options: WatchAgeOptions): Watch {
+export function watchAge(options: WatchAgeOptions): Poller {
   const { policies, ages, clock, log, facts = {}, interval = AGE_LIMITS.interval } = options;
   let toldAge: Staleness = 'no';
   let toldExpired: number | null = null;
@@ -96,7 +96,7 @@ export function watchAge(options: WatchAgeOptions): Watch {
   };
   let toldOverdue = false;
   const tellOverdue = (): void => {
-    const overdue = isOverdue(policies.state());
+    const overdue = isLeaseExpired(policies.state());
     if (overdue === toldOverdue) return;
     toldOverdue = overdue;
     const fields = { ...facts, snapshot: policies.state().active.policy.digest };
@@ -104,7 +104,7 @@ export function watchAge(options: WatchAgeOptions): Watch {
       log.error(fields, 'nothing is decided: the store does not say which activation is the newest');
     } else log.info(fields, 'the store says again which activation is the newest');
   };
-  return watchEvery(interval, () => {
+  return makePoller(interval, () => {
     tellOverdue();
     tellAge();
     tellExpiry();

@@ -7,7 +7,7 @@ import { type CommitLine, type LoggedCommit, readLogged } from '../sources/git-l
 import type { GitObjects } from '../sources/git-objects.js';
 import { type FolderAt, folderPaths, treeAt } from './folder-paths.js';
 import type { KeptAnswers } from './kept-answers.js';
-import type { Changes, Outcome, People } from './outcome.js';
+import type { Changes, CommitOutcome, People } from './outcome.js';
 import { makeTrees, type TreeName, type Trees } from './trees.js';
 
 /** What the folder is at a commit. */
@@ -15,7 +15,7 @@ export interface Found {
   readonly commit: LoggedCommit;
   /** The name of the folder's tree; null if there is none. */
   readonly tree: string | null;
-  readonly outcome: Outcome;
+  readonly outcome: CommitOutcome;
 }
 
 export interface Step extends Found {
@@ -158,9 +158,9 @@ async function foldersOf({ objects, line, inside, onProgress }: Work): Promise<r
   return folders;
 }
 
-const ABSENT: Outcome = Object.freeze({ kind: 'absent' });
+const ABSENT: CommitOutcome = Object.freeze({ kind: 'absent' });
 
-async function outcomeOf({ trees }: Work, tree: TreeName): Promise<Outcome> {
+async function outcomeOf({ trees }: Work, tree: TreeName): Promise<CommitOutcome> {
   return tree === null ? ABSENT : trees.outcomeOf(tree);
 }
 

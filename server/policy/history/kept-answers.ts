@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HISTORY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
-import type { Changes, Outcome, People } from './outcome.js';
+import type { Changes, CommitOutcome, People } from './outcome.js';
 import { trimKept } from './trim-kept.js';
 
 export interface Kept<T> {
@@ -15,7 +15,7 @@ export interface Kept<T> {
 }
 
 export interface KeptAnswers {
-  readonly trees: Kept<Outcome>;
+  readonly trees: Kept<CommitOutcome>;
   readonly changes: Kept<Changes>;
   readonly people: Kept<People>;
   /** Removes what is too much. */
@@ -121,7 +121,7 @@ function answerIn(text: string, key: string): unknown {
 
 // The digest says that this program wrote the answer, so these need not look at all of it.
 
-function isOutcome(value: unknown): value is Outcome {
+function isOutcome(value: unknown): value is CommitOutcome {
   return isObject(value) && 'kind' in value;
 }
 

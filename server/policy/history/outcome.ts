@@ -3,7 +3,7 @@ import type { DiffReport, DiffRow } from '../../../engine/compiler.js';
 import type { TreeFault } from './tree-policy.js';
 
 /** What the folder of one commit is. */
-export type Outcome =
+export type CommitOutcome =
   | {
       readonly kind: 'policy';
       readonly snapshot: string;

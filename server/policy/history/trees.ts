@@ -5,7 +5,7 @@ import { formatIdentity, InvariantError, type Policy } from '../../../engine/ind
 import type { GitObjects } from '../sources/git-objects.js';
 import { UnfitTreeError } from '../sources/git-tree.js';
 import type { KeptAnswers } from './kept-answers.js';
-import type { Changes, Outcome, People } from './outcome.js';
+import type { Changes, CommitOutcome, People } from './outcome.js';
 import { treeReader } from './tree-files.js';
 import { policyOfTree, type TreePolicy } from './tree-policy.js';
 
@@ -13,10 +13,10 @@ import { policyOfTree, type TreePolicy } from './tree-policy.js';
 export type TreeName = string | null;
 
 export interface Trees {
-  readonly outcomeOf: (tree: string) => Promise<Outcome>;
+  readonly outcomeOf: (tree: string) => Promise<CommitOutcome>;
   /** Between trees that compile. */
   readonly changesOf: (before: TreeName, after: TreeName) => Promise<Changes>;
-  readonly peopleOf: (tree: string, outcome: Outcome) => Promise<People>;
+  readonly peopleOf: (tree: string, outcome: CommitOutcome) => Promise<People>;
   /** How many trees were compiled so far. */
   readonly compiled: () => number;
 }
@@ -84,7 +84,7 @@ const RECENT = 3;
 async function describe(
   kept: KeptAnswers,
   { policy, set }: Extract<TreePolicy, { readonly kind: 'policy' }>,
-): Promise<Outcome> {
+): Promise<CommitOutcome> {
   const said = { kind: 'policy', snapshot: policy.digest, decisions: policy.decisions } as const;
   if (set.people.length === 0) return { ...said, people: null };
   const people = peopleIn(set);

@@ -27,7 +27,7 @@ export interface KeyJudgment {
   readonly doubts: readonly KeyDoubt[];
 }
 
-export function judgeIdentities(identities: readonly Identity[], asked: Asked): KeyJudgment {
+export function judgeIdentities(identities: readonly Identity[], asked: KnownPolicy): KeyJudgment {
   return {
     refusal: refusalOf(identities, asked),
     doubts: [...unknownNames(identities, asked.policy), ...severalPeople(identities, asked)],
@@ -41,7 +41,7 @@ export type PersonAnswer =
   | { readonly kind: 'nameless' }
   | { readonly kind: 'unknown'; readonly known: readonly string[] };
 
-export function askPerson(name: string, { people }: Asked): PersonAnswer {
+export function askPerson(name: string, { people }: KnownPolicy): PersonAnswer {
   if (people === null) return { kind: 'nameless' };
   const all = new Set(people.values());
   const found = [...all].find((person) => person.name === name);
@@ -51,7 +51,7 @@ export function askPerson(name: string, { people }: Asked): PersonAnswer {
 }
 
 /** What is known of the policy that is asked. */
-export interface Asked {
+export interface KnownPolicy {
   readonly policy: Policy | null;
   /** Null if nobody can say, because a snapshot has none. */
   readonly people: People | null;
@@ -61,12 +61,12 @@ export interface Asked {
 type People = ReadonlyMap<string, PolicySet['people'][number]>;
 
 /** There is no policy to ask. */
-export const NOT_ASKED: Asked = { policy: null, people: null };
+export const NOT_ASKED: KnownPolicy = { policy: null, people: null };
 /** Runs no tests: neither tests nor guardrails say anything about a key. */
 const NO_TESTS = /(?!)/;
 
 /** Null if the policy cannot be used. */
-export async function askPolicy(content: Content): Promise<Asked | null> {
+export async function askPolicy(content: Content): Promise<KnownPolicy | null> {
   if (content.kind === 'parts')
     return askSnapshot(
       openSnapshot(Readable.from(content.parts.map((part) => Buffer.from(part.buffer))), {
@@ -86,7 +86,7 @@ export async function askPolicy(content: Content): Promise<Asked | null> {
   return { policy: compiled.handle, people: new Map(people) };
 }
 
-async function askSnapshot(opening: Promise<OpenResult>): Promise<Asked | null> {
+async function askSnapshot(opening: Promise<OpenResult>): Promise<KnownPolicy | null> {
   const opened = await opening;
   return opened.kind === 'opened' ? { policy: opened.policy, people: null } : null;
 }
@@ -108,7 +108,7 @@ function unknownNames(identities: readonly Identity[], policy: Policy | null): r
 }
 
 /** Why no actor may have all of these identities; null if the policy knows no reason. */
-function refusalOf(identities: readonly Identity[], { policy, people }: Asked): KeyDoubt | null {
+function refusalOf(identities: readonly Identity[], { policy, people }: KnownPolicy): KeyDoubt | null {
   if (identities.length < 2) return null;
   const apart = policy === null ? null : pairKeptApart(policy, identities);
   if (apart !== null)
@@ -157,7 +157,7 @@ export function pairKeptApart(policy: Policy, identities: readonly Identity[]): 
 }
 
 /** A snapshot names no people. Usually nobody is two subjects of one provider. */
-function severalPeople(identities: readonly Identity[], { policy, people }: Asked): readonly KeyDoubt[] {
+function severalPeople(identities: readonly Identity[], { policy, people }: KnownPolicy): readonly KeyDoubt[] {
   if (identities.length < 2 || people !== null) return [];
   const said = accountsOfOneProvider(identities);
   if (said === null) return policy === null ? [] : [NO_PEOPLE];

@@ -25,7 +25,7 @@ export type Purpose = 'use' | 'study' | 'serve';
 /** Why a path has no snapshot. */
 export type NotRead = { readonly kind: 'refused'; readonly report: CheckReport } | NoBytes;
 
-interface Read {
+interface ReadPolicy {
   readonly kind: 'read';
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
@@ -34,10 +34,10 @@ interface Read {
   readonly report: CheckReport | null;
 }
 
-export type ReadResult = Read | NotRead;
+export type ReadResult = ReadPolicy | NotRead;
 
 export type OpenResult =
-  | (Omit<Read, 'kind'> & { readonly kind: 'opened'; readonly policy: Policy })
+  | (Omit<ReadPolicy, 'kind'> & { readonly kind: 'opened'; readonly policy: Policy })
   | NotRead
   | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string };
 

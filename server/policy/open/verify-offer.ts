@@ -20,7 +20,7 @@ export interface PublicationRule {
   readonly environment: string | null;
 }
 
-export interface Judge {
+export interface OfferRule {
   /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface Verified {
  * If a signature is required, nothing is opened before enough keys have signed. Throws `PolicyRefused`; rejects once
  * `signal` is aborted.
  */
-export async function verifyOffer(offer: Offer, judge: Judge, signal: AbortSignal): Promise<Verified> {
+export async function verifyOffer(offer: Offer, judge: OfferRule, signal: AbortSignal): Promise<Verified> {
   try {
     const statement = await statementOf(offer, judge);
     if (statement !== null) await judge.checkSuccession?.(statement.says);
@@ -66,7 +66,7 @@ export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {
  */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
-  { rule, clock }: Pick<Judge, 'rule' | 'clock'>,
+  { rule, clock }: Pick<OfferRule, 'rule' | 'clock'>,
 ): Promise<SignedStatement | null> {
   if (rule === null) return null;
   if (content.kind === 'folder') throw refusal('signature.missing', 'a folder cannot be signed: serve a snapshot');

@@ -47,6 +47,6 @@ function entryOf(entries: readonly TreeEntry[], name: string): TreeEntry | null 
 }
 
 function bytesOf(objects: GitObjects, entry: TreeEntry, maxBytes: number): Promise<Buffer> {
-  if (!isFile(entry)) throw new GitError(`has something there that is no file: ${JSON.stringify(entry.name)}`);
+  if (!isFile(entry)) throw new GitError(`has something there that is not a file: ${JSON.stringify(entry.name)}`);
   return mustFind(objects, entry.object, { kind: 'blob', maxBytes });
 }

@@ -89,13 +89,13 @@ export async function mustFind(
   return found.bytes;
 }
 
-type Read = (maxBytes: number) => Promise<GitObject | null>;
+type ReadObject = (maxBytes: number) => Promise<GitObject | null>;
 
 const HEADER = /^[0-9a-f]+ (commit|tag|tree|blob) (\d{1,15})$/;
 const MISSING = /^[0-9a-f]+ missing$/;
 
 /** Reads the answers of `git cat-file --batch`: a line with kind and size, the bytes, and the end of a line. */
-function makeReader(child: Program, silence: number): Read {
+function makeReader(child: Program, silence: number): ReadObject {
   // Git may end before it has read everything.
   child.stdin.on('error', () => undefined);
   child.once('error', (cause) => child.stdout.destroy(notRun('git', cause)));

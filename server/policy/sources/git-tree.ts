@@ -113,7 +113,9 @@ async function visit(walk: Walk, tree: string, above: readonly string[]): Promis
     }
     if (entry.mode === TREE_MODE) await visit(walk, entry.object, path);
     else if (!isFile(entry)) {
-      throw new UnfitTreeError(`has something there that is no file, a symbolic link or a submodule: ${shownOf(path)}`);
+      throw new UnfitTreeError(
+        `has something there that is not a file, a symbolic link or a submodule: ${shownOf(path)}`,
+      );
     }
   }
 }

@@ -22,7 +22,7 @@ export async function makePathSource(path: string): Promise<Source> {
         if (last.refused !== null) throw last.refused;
         return { kind: 'same' };
       }
-      const isSettled = now === seen || why === 'hurry';
+      const isSettled = now === seen || why === 'now';
       seen = now;
       if (!isSettled) return { kind: 'unsettled' };
       try {

@@ -35,10 +35,10 @@ export interface Source {
   /** Fields of log lines about this source. */
   readonly facts: Readonly<Record<string, string>>;
   /**
-   * `hurry` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
+   * `now` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
    * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be asked.
    */
   readonly look: (why: Why, signal: AbortSignal) => Promise<Found>;
 }
 
-export type Why = 'poll' | 'hurry';
+export type Why = 'poll' | 'now';

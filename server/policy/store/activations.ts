@@ -64,7 +64,7 @@ export interface Activations {
   /**
    * Writes the next activation, in one transaction with `beside`. Concurrent writers never make the same generation.
    */
-  readonly record: (activation: NewActivation, beside?: Beside) => Promise<Recorded>;
+  readonly record: (activation: NewActivation, beside?: AlsoWrite) => Promise<Recorded>;
   readonly newest: () => Promise<StoredActivation | null>;
   /** The newest statement that was accepted for a policy and an environment; null if there was none. */
   readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
@@ -73,14 +73,14 @@ export interface Activations {
 }
 
 /** Writes something together with an activation, or not at all. */
-export type Beside = (writing: Writing, generation: number) => Promise<void>;
+export type AlsoWrite = (writing: Writing, generation: number) => Promise<void>;
 
 export interface Accepted {
   readonly generation: number;
   readonly snapshot: string;
 }
 
-interface Row {
+interface ActivationRow {
   /** The text of a bigint. */
   readonly generation: string;
   readonly kind: ActivationKind;
@@ -106,9 +106,11 @@ const NEWEST_FIRST = sql`SELECT a.generation, a.kind, a.policy, a.snapshot, a.de
 
 /** The store must be migrated. */
 export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>): Activations {
-  const attempt = (activation: NewActivation, beside: Beside | undefined): Promise<Recorded> =>
+  const attempt = (activation: NewActivation, beside: AlsoWrite | undefined): Promise<Recorded> =>
     db.write(async (within) => {
-      const [newest = null] = (await within.rows<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(toStored);
+      const [newest = null] = (await within.rows<ActivationRow>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`)).map(
+        toStored,
+      );
       const refusal = await refusalOf(within, activation, newest);
       // A request for what is already in force still counts as a request.
       if (refusal?.kind === 'in_force') await beside?.(within, refusal.generation);
@@ -119,7 +121,7 @@ export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>
       await within.rows(sql`SELECT pg_notify(${ACTIVATIONS_CHANNEL}, ${String(generation)})`);
       return { kind: 'recorded', generation };
     });
-  const record = async (activation: NewActivation, beside: Beside | undefined, tries: number): Promise<Recorded> => {
+  const record = async (activation: NewActivation, beside: AlsoWrite | undefined, tries: number): Promise<Recorded> => {
     try {
       return await attempt(activation, beside);
     } catch (error) {
@@ -131,11 +133,11 @@ export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>
   return {
     record: (activation, beside) => record(activation, beside, TRIES),
     newest: async () => {
-      const [row] = await db.vital<Row>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
+      const [row] = await db.vital<ActivationRow>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
       return row === undefined ? null : toStored(row);
     },
     accepted: (policy, environment) => lastAccepted(db, { policy, environment }),
-    list: async (most) => (await db.rows<Row>(sql`${NEWEST_FIRST} LIMIT ${most}::integer`)).map(toStored),
+    list: async (most) => (await db.rows<ActivationRow>(sql`${NEWEST_FIRST} LIMIT ${most}::integer`)).map(toStored),
   };
 }
 
@@ -226,7 +228,7 @@ function payloadOf(envelope: string | null | undefined): string | null {
   return typeof payload === 'string' ? payload : null;
 }
 
-function toStored({ statement, asked_by, activated_at, generation, ...row }: Row): StoredActivation {
+function toStored({ statement, asked_by, activated_at, generation, ...row }: ActivationRow): StoredActivation {
   return {
     ...row,
     generation: Number(generation),

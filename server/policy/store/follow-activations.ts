@@ -4,12 +4,12 @@ import type { Database } from '../../db/database.js';
 import { storeFailure } from '../../db/failures.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
 import type { Logger } from '../../lib/ports.js';
-import { type Watch, watchEvery } from '../../lib/poller.js';
+import { type Poller, makePoller } from '../../lib/poller.js';
 import { ACTIVATIONS_CHANNEL } from './activations.js';
 import type { ActivePolicy } from '../active/active-policy.js';
 import type { Activator } from '../active/activator.js';
 import { oneLine, type PolicyFault } from '../policy-fault.js';
-import { isOverdue } from '../active/staleness.js';
+import { isLeaseExpired } from '../active/staleness.js';
 
 export interface FollowActivationsOptions {
   readonly db: Pick<Database, 'listen'>;
@@ -25,17 +25,17 @@ const UNKNOWN = oneLine(
   'the store does not say which activation is the newest, and nothing is decided before it does',
 );
 
-export function followActivations({ db, activator, policies, log, confirmedBy }: FollowActivationsOptions): Watch {
+export function followActivations({ db, activator, policies, log, confirmedBy }: FollowActivationsOptions): Poller {
   let told: PolicyFault | null = null;
   const tell = (fault: PolicyFault | null): void => {
     policies.fallBehind(fault);
     if (fault !== null && (fault.code !== told?.code || fault.message !== told.message)) {
       const { digest: snapshot } = policies.current().policy;
-      log.error({ snapshot, ...fault }, 'the newest activation is not taken, and the policy in force stays');
+      log.error({ snapshot, ...fault }, 'the newest activation was refused, and the policy in force stays');
     }
     told = fault;
   };
-  const watch = watchEvery(STORED_LIMITS.poll, async (why, signal) => {
+  const watch = makePoller(STORED_LIMITS.poll, async (why, signal) => {
     try {
       const fault = await activator.catchUp(why, signal);
       tell(fault);
@@ -44,15 +44,15 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       if (signal.aborted) return;
       // Health checks already report that the store is away.
       if (storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
-      if (isOverdue(policies.state())) policies.fallBehind(UNKNOWN);
+      if (isLeaseExpired(policies.state())) policies.fallBehind(UNKNOWN);
     }
   });
-  const listening = db.listen(ACTIVATIONS_CHANNEL, watch.hear).catch((error: unknown) => {
+  const listening = db.listen(ACTIVATIONS_CHANNEL, watch.notify).catch((error: unknown) => {
     log.warn({ error }, 'the store announces no activations: they are looked for');
     return null;
   });
   return {
-    hurry: watch.hurry,
+    pollNow: watch.pollNow,
     stop: async () => {
       await (await listening)?.close();
       await watch.stop();

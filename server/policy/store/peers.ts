@@ -8,7 +8,7 @@ import type { Store } from '../../db/writing.js';
 import { PEER_LIMITS } from '../../limits/policy.js';
 import type { Clock, IdSource, Logger } from '../../lib/ports.js';
 import { programVersion } from '../../lib/version.js';
-import { watchEvery } from '../../lib/poller.js';
+import { makePoller } from '../../lib/poller.js';
 import type { ActivePolicy } from '../active/active-policy.js';
 
 export interface Peer {
@@ -39,7 +39,7 @@ export interface PeersOptions {
   readonly log: Logger;
 }
 
-interface Row {
+interface PeerRow {
   readonly gateway: string;
   readonly host: string;
   readonly version: string;
@@ -54,11 +54,11 @@ interface Row {
 export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): Peers {
   const [gateway, startedAt] = [nextId(), formatInstant(clock.now())];
   let seen: { readonly tick: number; readonly peers: readonly Peer[] } | null = null;
-  const beat = async (): Promise<void> => {
+  const sendHeartbeat = async (): Promise<void> => {
     const { policy, generation } = policies.current();
     const tick = performance.now();
     try {
-      const rows = await db.rows<Row>(sql`WITH own AS (
+      const rows = await db.rows<PeerRow>(sql`WITH own AS (
             INSERT INTO gateways (gateway, host, version, snapshot, generation, started_at, seen_at)
             VALUES (${gateway}, ${hostname()}, ${programVersion()}, ${policy.digest}, ${generation}, ${startedAt}::timestamptz, now())
             ON CONFLICT (gateway) DO UPDATE SET snapshot = EXCLUDED.snapshot, generation = EXCLUDED.generation, seen_at = now()),
@@ -67,11 +67,11 @@ export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): P
             ORDER BY started_at, gateway LIMIT ${PEER_LIMITS.listed}::integer`);
       seen = { tick, peers: rows.map(toPeer) };
     } catch (error) {
-      if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be told');
+      if (storeFailure(error) === null) log.error({ error }, 'the other gateways of the store could not be notified');
     }
   };
-  const watch = watchEvery(PEER_LIMITS.beat, beat);
-  const tell = (): void => void watch.hurry();
+  const watch = makePoller(PEER_LIMITS.heartbeat, sendHeartbeat);
+  const tell = (): void => void watch.pollNow();
   const stopNews = policies.subscribe(tell);
   tell();
   return {
@@ -89,7 +89,7 @@ function before(milliseconds: number): ReturnType<typeof sql> {
   return sql`now() - make_interval(secs => ${milliseconds / 1000}::double precision)`;
 }
 
-function toPeer({ generation, started_at, seen_at, ...row }: Row): Peer {
+function toPeer({ generation, started_at, seen_at, ...row }: PeerRow): Peer {
   return {
     ...row,
     generation: Number(generation),

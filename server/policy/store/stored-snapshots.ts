@@ -49,7 +49,7 @@ export interface Snapshots {
   readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
 }
 
-interface Row {
+interface SnapshotRow {
   readonly snapshot: string;
   readonly policy: string;
   readonly decisions: string;
@@ -65,7 +65,7 @@ const COLUMNS = sql`snapshot, policy, decisions, bytes, labels, statement, store
 /** The store must be migrated. */
 export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots {
   const find = async (snapshot: string): Promise<StoredSnapshot | null> => {
-    const [row] = await db.rows<Row>(sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
+    const [row] = await db.rows<SnapshotRow>(sql`SELECT ${COLUMNS} FROM snapshots WHERE snapshot = ${snapshot}`);
     return row === undefined ? null : toStored(row);
   };
   const put: Snapshots['put'] = async (kept, beside) => {
@@ -92,7 +92,7 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
   const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot, into: Store): Promise<Labels> => {
     const storedAt = formatInstant(at);
     const [row] = await into.rows<
-      Pick<Row, 'labels'>
+      Pick<SnapshotRow, 'labels'>
     >(sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
         VALUES (${policy.digest}, ${policy.name}, ${policy.decisions}, ${bytes.length}, ${labels}, ${statement},
           ${storedAt}::timestamptz, ${storedAt}::timestamptz)
@@ -123,7 +123,7 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
     put,
     find,
     list: async () => {
-      const rows = await db.rows<Row>(
+      const rows = await db.rows<SnapshotRow>(
         sql`SELECT ${COLUMNS} FROM snapshots ORDER BY used_at DESC, snapshot LIMIT ${STORED_LIMITS.kept + 1}::integer`,
       );
       return rows.map(toStored);
@@ -165,6 +165,6 @@ async function inflateTo(packed: Buffer, due: number): Promise<Buffer | null> {
   }
 }
 
-function toStored({ stored_at, bytes, ...row }: Row): StoredSnapshot {
+function toStored({ stored_at, bytes, ...row }: SnapshotRow): StoredSnapshot {
   return { ...row, bytes: Number(bytes), storedAt: instantOf(stored_at.getTime()) };
 }

@@ -144,11 +144,11 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  it('fails once another process has taken the log over', async () => {
+  it('fails once another process has taken over the log', async () => {
     const folder = await makeFolder();
     const writer = writerOf(folder, { isOwner: () => false });
     writer.add(eventOf(1));
-    await expect(writer.sync()).rejects.toThrow('taken the log over');
+    await expect(writer.sync()).rejects.toThrow('taken over the log');
     await writer.close();
     expect(logFiles(folder)).toEqual([]);
   });

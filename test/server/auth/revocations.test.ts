@@ -26,7 +26,7 @@ afterEach(() => open.stop());
 async function replace(text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);
-  await open.hurry();
+  await open.pollNow();
 }
 
 test('it holds what is listed, and nothing else', () => {
@@ -39,7 +39,7 @@ test('it is read again when it changes, in both directions', async () => {
   await replace('');
   expect([open.has(A), open.has(B)]).toEqual([false, false]);
   await writeFile(path, B);
-  await open.hurry();
+  await open.pollNow();
   expect(open.has(B)).toBe(true);
 });
 
@@ -52,7 +52,7 @@ test('what could not be read for a moment is read again, though the file has not
   );
   await replace(B);
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
-  await open.hurry();
+  await open.pollNow();
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
   read.restore();
 });
@@ -71,8 +71,8 @@ test.each<[string, (() => Promise<void>) | string]>([
 ])('with %s the last list stays in force, and that is logged once', async (_name, damage) => {
   if (typeof damage === 'string') await replace(damage);
   else await damage();
-  await open.hurry();
-  await open.hurry();
+  await open.pollNow();
+  await open.pollNow();
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
   expect(said).toEqual(['the list of revoked credentials cannot be read; the last one stays in force']);
   await replace(B);

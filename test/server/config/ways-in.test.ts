@@ -138,8 +138,8 @@ test('addresses where clouds keep their secrets are no issuers', async () => {
     `    - { url: "${never}/", clientId: b, clientSecretFile: s, provider: three }`,
   ].join('\n');
   expect(await faultsOf({ file })).toEqual([
-    'bailiwick.yaml:3:78: `authentication.oidc.0.jwksUrl` leads to an address that is for no such thing',
-    'bailiwick.yaml:5:14: `authentication.introspection.0.url` leads to an address that is for no such thing',
+    'bailiwick.yaml:3:78: `authentication.oidc.0.jwksUrl` leads to an address that is reserved, or is not an address',
+    'bailiwick.yaml:5:14: `authentication.introspection.0.url` leads to an address that is reserved, or is not an address',
   ]);
   const discovered = `authentication: { oidc: [{ issuer: "${never}", audience: b, provider: p, algorithms: [RS256] }] }`;
   expect(await faultsOf({ file: discovered })).toEqual([

@@ -17,7 +17,7 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   const watch = watchStore({ db: { kind, ping, replicas }, log, interval: 3_600_000 });
   const look = async (): Promise<readonly string[]> => {
     lines.length = 0;
-    await watch.hurry();
+    await watch.pollNow();
     return [...lines];
   };
   expect(await look()).toEqual([]);

@@ -106,7 +106,7 @@ test('what the verb writes is valid, says what it does not say, and Cedar refuse
     [
       ...['policies.cedar', 'entities.json', 'schema.cedarschema'].map((name) => `wrote out/${name}`),
       'not said:',
-      '  What a canonical path is: a namespace that is not one must be refused before Cedar is asked.',
+      '  What a canonical path is: a namespace that is not one must be refused before Cedar decides.',
     ],
   ]);
   const files = await filesIn(join(cwd, 'out'));

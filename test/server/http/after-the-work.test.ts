@@ -95,7 +95,7 @@ it('is answered although the audit log and an observer fail, and each of them sa
   const log = { error: (fields: object, message: string) => void lines.push({ ...fields, level: 'error', message }) };
   const observer = toldToEach(
     [
-      { answered: failing, abandoned: failing, refused: failing, ungreeted: failing },
+      { answered: failing, abandoned: failing, refused: failing, handshakeFailed: failing },
       { ...services.observer, answered: (_, status) => void seen.push(status) },
     ],
     log,

@@ -9,6 +9,7 @@ import { type GatewayServices, makeServices } from '../../../server/compose.js';
 import type { Database } from '../../../server/db/database.js';
 import { RequestAborted } from '../../../server/http/message.js';
 import type { ActorRoute, AdminRoute, Call, Route } from '../../../server/http/route.js';
+import { STEPS } from '../../../server/http/steps.js';
 import { policyOf } from '../../support/gateway.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { type Ask, headerOf, openInProcess } from '../../support/in-process.js';
@@ -367,5 +368,27 @@ describeOnStores('the pipeline', (store) => {
 describe('routes', () => {
   it('of one method and path are not two', () => {
     expect(() => openInProcess({} as GatewayServices, [asked, asked])).toThrow('two routes for GET /asked');
+  });
+});
+
+describe('the steps before a route answers', () => {
+  it('are these, in this order, for each kind of access', () => {
+    const request = 'target host route open';
+    const inputs = 'query headers body';
+    expect(
+      Object.fromEntries(Object.entries(STEPS).map(([kind, steps]) => [kind, steps.map(({ name }) => name).join(' ')])),
+    ).toEqual({
+      none: 'target host route',
+      preflight: 'target host open addressRate noBody',
+      health: 'target route query noBody',
+      public: `${request} addressRate query noBody`,
+      status: `${request} watcher query noBody`,
+      admin: `${request} admin turn ${inputs}`,
+      self: `${request} actor turn ${inputs} auditable`,
+      visibility: `${request} actor turn ${inputs} auditable`,
+      record: `${request} actor turn ${inputs} auditable`,
+      command: `${request} actor turn ${inputs} auditable`,
+      ask: `${request} actor asker turn ${inputs} auditable`,
+    });
   });
 });

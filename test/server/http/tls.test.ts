@@ -13,7 +13,7 @@ import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindTcp } from '../../../server/http/http-server.js';
-import type { Services } from '../../../server/http/pipeline.js';
+import type { Services } from '../../../server/http/door.js';
 import { openTlsIdentity, type TlsFiles, type TlsIdentity, watchTlsFiles } from '../../../server/http/tls-files.js';
 import type { Logger } from '../../../server/lib/ports.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
@@ -144,7 +144,7 @@ describe('the API under TLS', () => {
     const old = agreed(open.port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
     await expect(old).rejects.toThrow();
     expect(open.lines.at(-1)).toMatchObject({
-      message: 'TLS could not be agreed on',
+      message: 'the TLS handshake failed',
       reason: 'ERR_SSL_UNSUPPORTED_PROTOCOL',
       address: '127.0.0.1',
     });
@@ -238,11 +238,11 @@ describe('certificates that change', () => {
     held.write(`GET /api/v1/whoami HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`);
 
     copyFileSync(other.certFile, files.certFile);
-    await watch.hurry();
+    await watch.pollNow();
     expect(lines.at(-1)).toMatchObject({ level: 'error', reason: expect.stringContaining('is not the key of') });
     expect((await ask(open.port, bearer())).serial).toBe(before);
     copyFileSync(other.keyFile, files.keyFile);
-    await watch.hurry();
+    await watch.pollNow();
     expect(lines.at(-1)).toMatchObject({ level: 'info', message: 'the TLS certificate was renewed' });
     const after = await ask(open.port, bearer());
     expect([after.status, after.serial === before, after.serial === serialOf(identity)]).toEqual([200, false, true]);

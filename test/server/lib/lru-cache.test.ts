@@ -1,11 +1,11 @@
 // The values that were used last are kept, and no more than there is room for.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { makeRecent } from '../../../server/lib/lru-cache.js';
+import { makeLruCache } from '../../../server/lib/lru-cache.js';
 
 describe('a memory with a bound', () => {
   it('forgets what was longest unused', () => {
-    const recent = makeRecent<number>(10);
+    const recent = makeLruCache<number>(10);
     recent.put('a', 1, 4);
     recent.put('b', 2, 4);
     expect(recent.get('a')).toBe(1);
@@ -16,7 +16,7 @@ describe('a memory with a bound', () => {
   });
 
   it('does not keep what is larger than itself, nor what that would have replaced', () => {
-    const recent = makeRecent<number>(10);
+    const recent = makeLruCache<number>(10);
     recent.put('a', 1, 3);
     recent.put('a', 2, 11);
     expect(recent.get('a')).toBeUndefined();
@@ -31,7 +31,7 @@ describe('a memory with a bound', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, most) => {
-        const recent = makeRecent<number>(10, most);
+        const recent = makeLruCache<number>(10, most);
         let list: { readonly name: string; readonly value: number; readonly size: number }[] = [];
         steps.forEach(({ name, size }, value) => {
           const found = list.find((one) => one.name === name);

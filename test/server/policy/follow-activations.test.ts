@@ -9,7 +9,7 @@ import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/acti
 import { type Activator, makeActivator } from '../../../server/policy/active/activator.js';
 import { followActivations } from '../../../server/policy/store/follow-activations.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
-import type { Watch } from '../../../server/lib/poller.js';
+import type { Poller } from '../../../server/lib/poller.js';
 import { A, B, C, type Made } from '../../support/followed-policy.js';
 import { describeOnStores } from '../../support/stores.js';
 
@@ -19,7 +19,7 @@ const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
 interface TestGateway {
   readonly policies: ActivePolicy;
   readonly activator: Activator;
-  readonly follower: Watch;
+  readonly follower: Poller;
   readonly lines: readonly string[];
   readonly kept: ReadonlySet<string>;
   readonly offer: (made: Made) => ReturnType<Activator['offer']>;
@@ -160,11 +160,11 @@ describeOnStores('gateways', (store) => {
     await expect(one.offer(C)).resolves.toBe('taken');
     await until(() => two.policies.state().lag !== null);
     expect(two.policies.state().lag).toMatchObject({ code: 'snapshot.damaged' });
-    await two.follower.hurry();
+    await two.follower.pollNow();
     expect(two.digest()).toBe(B.policy.digest);
-    expect(two.lines).toEqual([expect.stringMatching(/^snapshot\.damaged the newest activation is not taken/)]);
+    expect(two.lines).toEqual([expect.stringMatching(/^snapshot\.damaged the newest activation was refused/)]);
     await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
-    await two.follower.hurry();
+    await two.follower.pollNow();
     expect([two.digest(), two.policies.state().lag]).toEqual([C.policy.digest, null]);
   });
 
@@ -182,7 +182,7 @@ describeOnStores('gateways', (store) => {
     while (performance.now() - start < 1_000)
       await store.db.knex.raw(`SELECT pg_notify('bailiwick_activations', n::text) FROM generate_series(1, 500) AS n`);
     expect(partsRead - before).toBe(0);
-    await two.follower.hurry();
+    await two.follower.pollNow();
     expect(partsRead - before).toBe(1);
   });
 
@@ -190,7 +190,7 @@ describeOnStores('gateways', (store) => {
     const one = await open();
     await one.offer(B);
     await store.db.knex('activations').where({ generation: 2 }).del();
-    await one.follower.hurry();
+    await one.follower.pollNow();
     expect([one.digest(), one.policies.state().lag?.code]).toEqual([B.policy.digest, 'activation.lost']);
     await one.activator.snapshots.put({ ...C, labels: 'verified', statement: null, at: clock.now() });
     const choice = { kind: 'activated', snapshot: C.policy.digest, reason: 'again', askedBy: 'ana' } as const;

@@ -74,23 +74,23 @@ describe('a snapshot file that is followed', () => {
       writeFileSync(path, bytes.subarray(bytes.length / 2), { flag: 'a' });
     }, 1);
     for (let round = 0; round < 8; round += 1) {
-      await watch.hurry();
+      await watch.pollNow();
       expect(whole).toContain(policies.current().policy.digest);
     }
     clearInterval(writing);
     writeFileSync(path, C.bytes);
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.current().policy.digest).toBe(C.policy.digest);
   });
 
   it('is let go when the gateway ends: what is being opened then neither decides nor reaches the store', async () => {
     const { policies, put, watch, lines } = await follow();
     put(B.bytes);
-    const looking = watch.hurry();
+    const looking = watch.pollNow();
     await sleep(20);
     await Promise.all([watch.stop(), looking]);
     put(C.bytes);
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.current().policy.digest).toBe(A.policy.digest);
     expect(await db.knex('activations').count()).toEqual([{ count: '1' }]);
     expect(lines).toEqual([]);
@@ -99,7 +99,7 @@ describe('a snapshot file that is followed', () => {
   it('is checked by one caller at a time', async () => {
     const { policies, put, watch } = await follow();
     put(B.bytes);
-    const looks = Array.from({ length: 6 }, () => watch.hurry());
+    const looks = Array.from({ length: 6 }, () => watch.pollNow());
     put(C.bytes);
     await Promise.all(looks);
     expect(policies.current().policy.digest).toBe(C.policy.digest);
@@ -126,12 +126,12 @@ describe('a policy folder that is followed', () => {
       interval: NEVER,
     });
     watches.push(watch);
-    await watch.hurry();
+    await watch.pollNow();
     const first = policies.current();
     expect(first).toMatchObject({ generation: 2, labels: 'verified', source: { kind: 'folder', path: folder } });
 
     writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a').replace('resource:read', 'resource:raed'));
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.state().refusal).toMatchObject({
       code: 'policy.invalid',
       problems: [expect.stringMatching(/^grants\.yaml:4:14: .*resource:raed/)],
@@ -139,23 +139,23 @@ describe('a policy folder that is followed', () => {
     const failing =
       'tests:\n  - name: nobody reads\n    actor: { identities: ["orcid:ada"] }\n    deny: [resource:read /a]\n';
     writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a') + failing);
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.state().refusal).toMatchObject({
       code: 'policy.tests_failed',
       problems: [expect.stringContaining('the test `nobody reads` fails')],
     });
     const violated = 'guardrails:\n  - id: never-read\n    never: { scopes: ["resource:read"], under: / }\n';
     writeFileSync(join(folder, 'grants.yaml'), grantsAt('/a') + violated);
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.state().refusal).toMatchObject({ code: 'policy.guardrail_violated' });
     expect(policies.current()).toBe(first);
     rmSync(join(folder, 'policy.yaml'));
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.state().refusal).toMatchObject({ code: 'policy.invalid' });
     writeFileSync(join(folder, 'policy.yaml'), HEADER);
 
     writeFileSync(join(folder, 'grants.yaml'), grantsAt('/b'));
-    await watch.hurry();
+    await watch.pollNow();
     expect(policies.state()).toMatchObject({ refusal: null, active: { generation: 3 } });
   });
 });
@@ -166,7 +166,7 @@ describe('the age of a policy', () => {
     const { policies, look: lookAtSource, age, path, advance, put, lines } = await follow({ ages });
     const look = async (): Promise<unknown> => {
       const found = await lookAtSource();
-      await age.hurry();
+      await age.pollNow();
       return found;
     };
     const stale = (after: number): string => stalenessOf(policies.state(), ages, instantOf(NOON + after));
@@ -183,7 +183,7 @@ describe('the age of a policy', () => {
     put(A.bytes);
     await look();
     expect(stale(210 * 60_000)).toBe('no');
-    const told = lines.map(({ message }) => message).filter((message) => !message.includes('not taken'));
+    const told = lines.map(({ message }) => message).filter((message) => !message.includes('was refused'));
     expect(told).toEqual([
       'the policy is older than `snapshot.softAge`',
       'the policy is older than `snapshot.hardAge`: nothing is decided by it any more',

@@ -92,7 +92,7 @@ describe('a snapshot that must be published', () => {
     expect(undecided()).toMatch(/^the signed statement of the policy expired at /);
     advance(25 * HOUR);
     expect((await look())[1]).toBe('statement.expired');
-    await age.hurry();
+    await age.pollNow();
     expect(lines.at(-1)?.message).toContain('nothing is decided');
     sign(statementOf(A, { generation: 8, expires: instantOf(NOON + 72 * HOUR) }));
     expect(await look()).toEqual([A.policy.digest, null]);

@@ -55,7 +55,7 @@ describe('a snapshot at an address', () => {
     await until(() => policies.state().refusal === null);
     expect(lines.map(({ message }) => message)).toEqual([
       'the policy was replaced',
-      'what the source offers is not taken, and the policy in force stays',
+      'the policy that the source offers was refused, and the policy in force stays',
     ]);
   });
 
@@ -182,12 +182,12 @@ describe('a server that hangs', () => {
   it('is asked again at once by a hurried look, and says nothing about itself until then', async () => {
     const { watch, policies, lines } = await followed();
     server.misbehave(() => undefined);
-    const hanging = watch.hurry();
+    const hanging = watch.pollNow();
     await sleep(200);
     server.misbehave(null);
     server.put(PATH, B.bytes);
     const start = performance.now();
-    await watch.hurry();
+    await watch.pollNow();
     await hanging;
     expect(performance.now() - start).toBeLessThan(5_000);
     expect(policies.current().policy.digest).toBe(B.policy.digest);
@@ -198,15 +198,15 @@ describe('a server that hangs', () => {
     const ages = { softAge: HOUR, hardAge: 2 * HOUR };
     const { watch, age, advance, lines } = await followed({}, { ages });
     server.misbehave(() => undefined);
-    const hanging = watch.hurry();
+    const hanging = watch.pollNow();
     advance(3 * HOUR);
-    await age.hurry();
+    await age.pollNow();
     expect(lines.map(({ message }) => message)).toEqual([
       'the policy is older than `snapshot.hardAge`: nothing is decided by it any more',
     ]);
     server.misbehave(null);
-    await Promise.all([watch.hurry(), hanging]);
-    await age.hurry();
+    await Promise.all([watch.pollNow(), hanging]);
+    await age.pollNow();
     expect(lines.at(-1)?.message).toBe('the policy is fresh again');
   });
 });

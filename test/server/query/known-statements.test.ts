@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Fragment, listText } from '../../../server/db/sql.js';
-import { remembering, type Wanted } from '../../../server/query/remembered.js';
+import { remembering, type PageRequestKey } from '../../../server/query/remembered.js';
 import { sortColumns, type Position } from '../../../server/query/order.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement } from '../../../server/query/records.js';
@@ -51,7 +51,7 @@ const anyWanted = fc.record({
 });
 
 /** A place in the order of the query: NULL only where it can be. */
-function wantedOf({ body, predicate, texts }: Omit<Wanted, 'plan' | 'after'> & Asked): Wanted {
+function wantedOf({ body, predicate, texts }: Omit<PageRequestKey, 'plan' | 'after'> & Asked): PageRequestKey {
   const { select, ...rest } = body;
   const plan = parseQuery(select === undefined ? rest : { ...rest, select }, 'query');
   const after: Position | null =

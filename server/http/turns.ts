@@ -1,0 +1,44 @@
+// The turn of an actor, and the bytes of answers that its clients have not read: taken, checked and given back in one
+// place, whichever kind of actor it is.
+import type { Door } from './door.js';
+import type { Exchange, Reply } from './exchange.js';
+import { countedAs } from './identify.js';
+import type { Outgoing } from './message.js';
+import type { Shares } from './shares.js';
+
+/** The share of the actor, and the name that it is counted under; null if there is no actor. */
+function shareOf({ services }: Door, exchange: Exchange): readonly [shares: Shares, name: string] | null {
+  const { actor } = exchange;
+  if (actor === null) return null;
+  const { actors, admins, anonymous } = services.shares;
+  const shares = !('credentialScopes' in actor) ? admins : actor.kind === 'anonymous' ? anonymous : actors;
+  return [shares, countedAs(actor, exchange)];
+}
+
+export async function takeTurn(door: Door, exchange: Exchange): Promise<void> {
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  exchange.leave = (await shares?.enter(name, exchange.incoming)) ?? null;
+}
+
+/**
+ * Checked once the size of the answer is known: in the meantime other requests may have made answers that nobody reads.
+ * What may have been changed is done, so whoever changed it is told, whatever the size.
+ */
+export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
+  const access = exchange.route?.access;
+  if (access === 'command' || access === 'admin') return;
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  shares?.checkRoom(name, bytes);
+}
+
+/** Counts the bytes before the turn ends. Otherwise the next request could begin before they are counted. */
+export function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
+  const { peer } = exchange.incoming;
+  const [shares, name] = shareOf(door, exchange) ?? [null, ''];
+  const taken = shares === null ? door.services.shares.strangers.hold(peer, bytes) : shares.hold(name, bytes);
+  exchange.leave?.();
+  // A stranger who was refused has to connect again, so that refusals do not keep connections.
+  const isStranger = shares === null || exchange.actor?.kind === 'anonymous';
+  const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
+  return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour }) };
+}
