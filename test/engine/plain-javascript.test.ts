@@ -69,6 +69,12 @@ describe.each(DOORS)('%s', (_, right, door) => {
     ['no identities', { identities: undefined }, ACTOR],
     ['identities as strings', { identities: ['orcid:ana'] }, /^an identity is an object \{ provider, subject \}; /],
     ['an identity that is null', { identities: [null] }, /^an identity is an object \{ provider, subject \}; /],
+    ['an identity without a provider', { identities: [{ subject: 'ana' }] }, /^an identity is an object \{ provider, /],
+    [
+      'an identity without a subject',
+      { identities: [{ provider: 'orcid' }] },
+      /^an identity is an object \{ provider, /,
+    ],
     ['no credentialScopes', { credentialScopes: undefined }, /^credentialScopes of an actor must be a /],
     [
       'credentialScopes as one string',
