@@ -138,7 +138,10 @@ interface Reading extends Pick<FeedWatch, 'number'> {
 /** Where the feed ends, after what has committed by now, as far as one step gives places. */
 async function headOf(db: Database, { number, signal }: Reading): Promise<Where> {
   const head = await readHead(db, headStatement(), signal);
-  return endOf(head.pending && (await number()) > 0 ? await readHead(db, headStatement(), signal) : head);
+  if (!head.pending) return endOf(head);
+  // If nothing is left to number, somebody else has done it in the meantime.
+  await number();
+  return endOf(await readHead(db, headStatement(), signal));
 }
 
 /** Up to where every query from now on sees what has happened, whichever server answers it; null if the primary answers all. */
@@ -179,7 +182,9 @@ async function readRows(
   const statement = changesStatement(request);
   let found = foundIn(await db.readReplica<ChangeRow>(statement, { signal }));
   found ??= foundIn(await db.read<ChangeRow>(statement, { signal }));
-  if (found?.isPending === true && found.rows.length < request.limit && (await number()) > 0) {
+  if (found?.isPending === true && found.rows.length < request.limit) {
+    // If nothing is left to number, somebody else has done it in the meantime.
+    await number();
     found = foundIn(await db.read<ChangeRow>(statement, { signal }));
   }
   if (found === null) throw expired(GONE);

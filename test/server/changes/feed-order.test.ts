@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FAMILIES, instantOf, LOCAL_ACTOR, resolveActor, ROOT, unrestrictedPolicy } from '../../../engine/index.js';
 import { type Changes, type Feed, makeFeed } from '../../../server/changes/feed.js';
-import { removeChanges } from '../../../server/changes/number-changes.js';
+import { numberChanges, removeChanges } from '../../../server/changes/number-changes.js';
 import { viewOf } from '../../../server/changes/view.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
@@ -67,6 +67,28 @@ describeOnStores('the order of the feed', (store) => {
     const second = await readAll(feed, first.next);
     expect(second.seen).toEqual([`${idOf(0)} 2 changed`]);
     expect((await readAll(feed, start)).seen).toEqual([...first.seen, ...second.seen]);
+  });
+
+  it('has in an answer what was written before the request, whoever gives it its place meanwhile', async () => {
+    const { next: start } = await read(feed, null);
+    // Between the look at what is pending and the numbering, another gateway does the latter.
+    const overtaken = makeFeed({
+      db: {
+        ...db,
+        write: async (work) => {
+          await numberChanges(db, RECORDS);
+          return db.write(work);
+        },
+      },
+      cursorKey: CURSOR_KEY,
+    });
+    const [row] = (await db.knex.raw<{ rows: { revision: number }[] }>(bump, [idOf(2)])).rows;
+    const { items, next } = await read(overtaken, start);
+    expect(items).toMatchObject([{ change: 'changed', id: idOf(2), revision: row?.revision }]);
+    await db.knex.raw(bump, [idOf(2)]);
+    const { next: end } = await read(overtaken, null);
+    expect((await read(feed, end)).items).toEqual([]);
+    expect((await read(feed, next)).items).toHaveLength(1);
   });
 
   it('loses nothing of concurrent writers who commit late or never, and shows nobody anything out of order', async () => {
