@@ -31,7 +31,7 @@ const SECOND = 1_000;
 /** Waits that one swap passes through: the store, its notice, each gateway, the balancer, the client. */
 const WAITS = 5;
 const PULSE = 20;
-const ROUNDS = times({ usual: 1, deep: 60 });
+const ROUNDS = times({ usual: 1, deep: 30 });
 const FAILOVERS = times({ usual: 1, deep: 10 });
 const CLIENTS = 4;
 

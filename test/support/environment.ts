@@ -2,8 +2,14 @@
 // The compiled code of the embedded store's engine is kept for all later files. If nobody held it, the engine would be
 // compiled again from nothing, which takes longer than most tests.
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+
+declare global {
+  /** Folders that the test file has made (temp-folder.ts). */
+  var testFolders: string[] | undefined;
+}
 
 /** Known to every Node, and to the types of browsers alone. */
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<unknown> };
@@ -21,11 +27,12 @@ export default class TestEnvironment {
     await compiled;
   }
 
-  teardown(): Promise<void> {
+  async teardown(): Promise<void> {
     for (const name of Object.keys(process.env))
       if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, this.#variables);
-    return Promise.resolve();
+    const folders = globalThis.testFolders?.splice(0) ?? [];
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
   }
 
   getVmContext(): null {
