@@ -136,7 +136,7 @@ describeOnStores('the shapes of a page', (store) => {
   it('give what the evaluator gives', async () => {
     const met = new Map<string, number>();
     const meet = (what: string): unknown => met.set(what, (met.get(what) ?? 0) + 1);
-    const runs = testRuns(120);
+    const runs = testRuns({ usual: 120, deep: 600 });
     await fc.assert(
       fc.asyncProperty(question, async ({ set, family, order, condition, includeArchived, size, start }) => {
         const asked = (record: Json): boolean =>
@@ -187,7 +187,7 @@ describeOnStores('the shapes of a page', (store) => {
       ...['a full page', 'after a record that is gone', 'no name', 'a tie'],
       ...['keys that decide nothing', 'ids backward'],
     ];
-    expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 24)).toEqual([]);
+    expect(expected.filter((what) => (met.get(what) ?? 0) < runs.numRuns / 60)).toEqual([]);
   });
 
   it('find what is rare in very many roots, page by page, also beyond what is tried first', async () => {
