@@ -7,6 +7,8 @@ const DECISIONS = [
   'engine/reentry',
   'engine/scope-patterns',
   'engine/evaluate-properties',
+  'engine/doors',
+  'engine/visible-difference',
 ];
 
 export const SHARDS = {
