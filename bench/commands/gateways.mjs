@@ -7,12 +7,9 @@ import { createKey } from '../../dist/server/auth/api-keys.js';
 import { makeServices, startGateway } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
-import { handle, makeApp } from '../../dist/server/http/app.js';
-import { NO_CORS } from '../../dist/server/http/cors.js';
-import { anyHost } from '../../dist/server/http/host-guard.js';
 import { bindTcp } from '../../dist/server/http/http-server.js';
-import { peerWithoutConnection } from '../../dist/server/http/message.js';
 import { makeIdSource, systemClock } from '../../dist/server/lib/ports.js';
+import { inProcess } from '../in-process.mjs';
 import { measureRate } from './thread.mjs';
 import { writeInOneStatement, writeInTrips } from './parts.mjs';
 import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';
@@ -20,7 +17,6 @@ import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';
 const { config, folder } = workerData;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const MOST = 32;
-const NEVER = new AbortController().signal;
 
 const db = await openDatabase({ ...config, statementTimeout: 60_000 });
 const trail = await openTrail({
@@ -100,33 +96,13 @@ function embedded({ name, text, values }) {
     .options({ name });
 }
 
-const door = { guard: anyHost, showsStatus: false, cors: NO_CORS, isClosing: () => false };
 const ways = new Map([
   ['bare', { writers: bareWriters, run: bare }],
   ['rows', { writers: placeWriters, run: ({ namespace }) => writeInOneStatement(db, namespace) }],
   ['trips', { writers: placeWriters, run: ({ namespace }) => writeInTrips(db, namespace) }],
-  ['handle', { writers, run: inProcess(recording) }],
-  ['unrecorded', { writers, run: inProcess(unrecorded) }],
+  ['handle', { writers, run: inProcess(recording, key) }],
+  ['unrecorded', { writers, run: inProcess(unrecorded, key) }],
 ]);
-
-function inProcess(services) {
-  const app = makeApp(services.routes, { services, ...door });
-  return async (sent) => {
-    const bytes = Buffer.from(JSON.stringify(sent.body));
-    const headers = ['host', 'bench', 'authorization', `Bearer ${key}`, 'content-type', 'application/json', 'content-length', String(bytes.length)]; // prettier-ignore
-    if (sent.key !== undefined) headers.push('idempotency-key', sent.key);
-    if (sent.ifMatch !== undefined) headers.push('if-match', sent.ifMatch);
-    const { status, text } = await handle(app, {
-      method: sent.method,
-      url: sent.path,
-      rawHeaders: headers,
-      peer: peerWithoutConnection('192.0.2.1'),
-      gone: NEVER,
-      readBody: () => Promise.resolve(bytes),
-    });
-    if (status !== sent.status) throw new Error(`${status} ${text}`);
-  };
-}
 
 parentPort.on('message', async (message) => {
   if (message.kind === 'rate') {
