@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-busy test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke clean
+.PHONY: help node setup build run test test-deep test-busy test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke bench-counts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-swap: build ## swaps of the policy: pause, time, memory; gateways of 1, 2 
 
 bench-smoke: build ## every bench at sizes that say nothing: that it comes to its end, and every figure is a number (ARGS="queries" for some)
 	@node bench/all.mjs --smoke $(ARGS)
+
+bench-counts: build ## count what `make test` compares with bench/counts.json, and write there what differs
+	@node bench/counts/measure.mjs --record $(ARGS)
 
 lint: setup ## ESLint with types, no warnings
 	$(BIN)/eslint --max-warnings 0 --concurrency auto .

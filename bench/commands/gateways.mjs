@@ -1,7 +1,7 @@
 // The thread of a store: a gateway with an audit log, one without, and the bare statements on connections of their own.
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
-import { instantOf } from '../../dist/engine/index.js';
+import { instantOf, SCOPES } from '../../dist/engine/index.js';
 import { openTrail } from '../../dist/server/audit/trail.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
 import { makeServices, startGateway } from '../../dist/server/compose.js';
@@ -10,9 +10,10 @@ import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.
 import { bindTcp } from '../../dist/server/http/http-server.js';
 import { makeIdSource, systemClock } from '../../dist/server/lib/ports.js';
 import { inProcess } from '../in-process.mjs';
+import { openPolicy } from '../policy.mjs';
 import { measureRate } from './thread.mjs';
 import { writeInOneStatement, writeInTrips } from './parts.mjs';
-import { ADA, makeBareWriter, makePolicy, makeWriter } from './world.mjs';
+import { ADA, makeBareWriter, makeWriter } from './world.mjs';
 
 const { config, folder } = workerData;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -30,7 +31,7 @@ const trail = await openTrail({
   log: silent,
 });
 const options = {
-  mode: { kind: 'serve', policy: makePolicy() },
+  mode: { kind: 'serve', policy: openPolicy([{ subject: ADA.subject, namespace: '/', scopes: SCOPES }]) },
   db,
   rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
   concurrency: { perActor: MOST },

@@ -1,16 +1,16 @@
 // The world in which commands are measured: a store with records, one actor who may write everywhere, and requests and statements that do
 // the same thing.
 import { threadId } from 'node:worker_threads';
-import { compilePolicy } from '../../dist/engine/compiler.js';
-import { instantOf, loadSnapshot, ROOT, SCOPES, scopeSetOf } from '../../dist/engine/index.js';
+import { instantOf } from '../../dist/engine/index.js';
 import { newRecordId } from '../../dist/server/commands/record-id.js';
 import { loadDataset } from '../../dist/server/load/load-dataset.js';
 import { tidyStore } from '../../dist/server/load/tidy-store.js';
+import { PROVIDER } from '../policy.mjs';
 import { makeLines, makeNamespaces } from '../queries/world.mjs';
 
 const NAMESPACES = 1_000;
 
-export const ADA = { provider: 'bench', subject: 'ada' };
+export const ADA = { provider: PROVIDER, subject: 'ada' };
 
 export async function loadRecords(db, { records, seed }) {
   const namespaces = makeNamespaces(NAMESPACES, seed);
@@ -19,36 +19,6 @@ export async function loadRecords(db, { records, seed }) {
     now: instantOf(Date.now()),
   });
   await tidyStore(db);
-}
-
-export function makePolicy() {
-  const compiled = compilePolicy({
-    name: 'bench',
-    providers: [{ name: ADA.provider, description: null }],
-    roles: [],
-    grants: [
-      {
-        id: 'all',
-        principal: { kind: 'identity', identity: ADA },
-        namespace: ROOT,
-        scopes: scopeSetOf(SCOPES),
-        inherit: true,
-        notBefore: null,
-        expires: null,
-        reason: null,
-        place: null,
-      },
-    ],
-    tests: [],
-    people: [],
-    guardrails: [],
-    exclusive: [],
-    folders: [],
-  });
-  if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return loaded.policy;
 }
 
 const PROPERTIES = { rank: 7, label: 'l12345', ok: true };

@@ -5,7 +5,7 @@ import { loadSnapshot, packSnapshot } from '../../dist/engine/index.js';
 import * as own from '../decisions/contestants/own.mjs';
 import { makeWorkload } from '../decisions/workload.mjs';
 
-const [GRANTS, REQUESTS, TURNS] = [2_000, 1_000, 8];
+const [GRANTS, REQUESTS, TURNS] = [2_000, 1_000, 5];
 const DOORS = {
   'from texts, with the grants': own.loadWhole,
   'from texts, the step alone': own.loadStep,

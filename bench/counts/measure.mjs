@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { writeOut } from '../rows.mjs';
 import { compare, record } from './compare.mjs';
-import { countFiles } from './files.mjs';
-import { countEmbedded, countPostgres } from './store.mjs';
 
 const HELP = `Usage: node bench/counts/measure.mjs [options]
 
@@ -49,6 +47,7 @@ async function main({ record: isToBeRecorded, recorded: path, counted: earlier, 
 }
 
 async function countAll() {
+  const [{ countFiles }, { countEmbedded, countPostgres }] = await Promise.all([import('./files.mjs'), import('./store.mjs')]); // prettier-ignore
   const engine = promisify(execFile)(process.execPath, [...ENGINE, here('engine.mjs')]);
   const files = countFiles();
   // One after the other: both count what this process sends.

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { compilePolicy } from '../../dist/engine/compiler.js';
-import { canonicalize, instantOf, loadSnapshot, SCOPES, scopeSetOf } from '../../dist/engine/index.js';
+import { instantOf, SCOPES } from '../../dist/engine/index.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
 import { makeServices } from '../../dist/server/compose.js';
 import { openDatabase } from '../../dist/server/db/database.js';
@@ -18,6 +17,7 @@ import { findPostgres, startPostgres } from '../../dist/test/support/postgres.js
 import { planOf, wholePlanOf } from '../../dist/test/support/query-plans.js';
 import { tripsOf } from '../../dist/test/support/trips.js';
 import { inProcess } from '../in-process.mjs';
+import { openPolicy, PROVIDER } from '../policy.mjs';
 import { makeLines, makeNamespaces } from '../queries/world.mjs';
 
 const [RECORDS, NAMESPACES, SEED] = [3_000, 200, 1];
@@ -25,7 +25,7 @@ const [RECORDS, NAMESPACES, SEED] = [3_000, 200, 1];
 const WARMING = 4;
 /** Work in the background may take a trip, too. The least of these is the request's own. */
 const TIMES = 3;
-const ADA = { provider: 'bench', subject: 'ada' };
+const ADA = { provider: PROVIDER, subject: 'ada' };
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Counts by name. `label` says which store it is; `reads` counts what statements read there, and nothing else. */
@@ -46,7 +46,7 @@ async function countStore(label, config, { reads = false } = {}) {
 async function countRequests(db, { label, namespaces, reads }) {
   const roots = namespaces.filter((path) => path.split('/').length === 3).slice(0, 10);
   const services = await makeServices({
-    mode: { kind: 'serve', policy: policyOf(roots) },
+    mode: { kind: 'serve', policy: openPolicy(roots.map((root) => ({ subject: ADA.subject, namespace: root, scopes: SCOPES }))) },
     db,
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
     concurrency: { perActor: 1 },
@@ -83,33 +83,18 @@ async function countRequests(db, { label, namespaces, reads }) {
 
 /** Numbers what has changed so far, which readers of the changes do, and leaves no dead rows. */
 async function settle(db, ask) {
-  const end = async () => JSON.parse(await ask({ method: 'GET', path: '/api/v1/changes', status: 200 })).next;
-  let [before, now] = [null, await end()];
-  while (before !== now) [before, now] = [now, await end()];
+  for (let left = 1; left > 0; ) {
+    await ask({ method: 'GET', path: '/api/v1/changes', status: 200 });
+    const { rows } = await db.knex.raw('SELECT count(*)::int AS left FROM changes_pending');
+    if (rows[0].left === left) throw new Error('the changes are not numbered');
+    ({ left } = rows[0]);
+  }
   await db.knex.raw('VACUUM (ANALYZE)');
 }
 
 async function indexSize(db) {
   const { rows } = await db.knex.raw("SELECT pg_indexes_size('records') / 1000 AS size");
   return Number(rows[0].size);
-}
-
-/** All scopes at each root. */
-function policyOf(roots) {
-  const grants = roots.map((root, index) => ({
-    id: `g${index}`,
-    principal: { kind: 'identity', identity: ADA },
-    namespace: canonicalize(root).path,
-    scopes: scopeSetOf(SCOPES),
-    inherit: true,
-    notBefore: null,
-    expires: null,
-    reason: null,
-    place: null,
-  }));
-  const rest = { roles: [], tests: [], people: [], guardrails: [], exclusive: [], folders: [] };
-  const compiled = compilePolicy({ name: 'bench', providers: [{ name: 'bench', description: null }], grants, ...rest });
-  return loadSnapshot(compiled.snapshot.bytes).policy;
 }
 
 async function readsFor(ask, [root]) {

@@ -5,8 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import express from 'express';
 import pg from 'pg';
-import { compilePolicy } from '../../dist/engine/compiler.js';
-import { canonicalize, instantOf, loadSnapshot, scopeSetOf } from '../../dist/engine/index.js';
+import { instantOf } from '../../dist/engine/index.js';
 import { createKey } from '../../dist/server/auth/api-keys.js';
 import { makeFingerprinter } from '../../dist/server/auth/fingerprint.js';
 import { makeKeyAuthenticators } from '../../dist/server/auth/key-authenticator.js';
@@ -16,53 +15,26 @@ import { bindTcp } from '../../dist/server/http/http-server.js';
 import { makeIdSource } from '../../dist/server/lib/ports.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../../dist/server/db/session-settings.js';
 import { itemsJson } from '../../dist/server/query/page-statement.js';
+import { openPolicy, PROVIDER } from '../policy.mjs';
 
 const { url, actors, fillers } = workerData;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const listen = { host: '127.0.0.1', port: 0 };
 
-const identity = (subject) => ({ provider: 'bench', subject });
-const path = (text) => canonicalize(text).path;
+const SCOPES = ['resource:read', 'namespace:read'];
 
 function* grants() {
-  const scopes = scopeSetOf(['resource:read', 'namespace:read']);
-  let number = 0;
-  const grant = (subject, namespace) => ({
-    id: `g${(number += 1)}`,
-    principal: { kind: 'identity', identity: identity(subject) },
-    namespace: path(namespace),
-    scopes,
-    inherit: true,
-    notBefore: null,
-    expires: null,
-    reason: null,
-    place: null,
-  });
-  for (const { actor, roots } of actors) for (const root of roots) yield grant(actor, root);
+  for (const { actor, roots } of actors) for (const namespace of roots) yield { subject: actor, namespace, scopes: SCOPES };
   const { count, namespaces } = fillers;
   for (let index = 0; index < count; index += 1) {
-    yield grant(`filler-${index % 100_000}`, namespaces[(index * 7_919) % namespaces.length]);
+    const namespace = namespaces[(index * 7_919) % namespaces.length];
+    yield { subject: `filler-${index % 100_000}`, namespace, scopes: SCOPES };
   }
 }
 
-const compiled = compilePolicy({
-  name: 'bench',
-  providers: [{ name: 'bench', description: null }],
-  roles: [],
-  grants: [...grants()],
-  tests: [],
-  people: [],
-  guardrails: [],
-  exclusive: [],
-  folders: [],
-});
-if (!compiled.ok) throw new Error(compiled.diagnostics[0].message);
-const loaded = loadSnapshot(compiled.snapshot.bytes);
-if (!loaded.ok) throw new Error(loaded.fault.message);
-
 const db = await openDatabase({ kind: 'external', url, statementTimeout: 60_000 });
 const gateway = await startGateway({
-  mode: { kind: 'serve', policy: loaded.policy },
+  mode: { kind: 'serve', policy: openPolicy(grants()) },
   db,
   listen,
   rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
@@ -74,7 +46,7 @@ const keys = {};
 for (const { actor } of actors) {
   const fields = {
     actor,
-    identities: [identity(actor)],
+    identities: [{ provider: PROVIDER, subject: actor }],
     scopes: null,
     restrictions: null,
     expires: null,
