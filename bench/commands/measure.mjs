@@ -3,23 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { migrate } from '../../dist/server/db/migrate.js';
 import { startPostgres } from '../../dist/test/support/postgres.js';
-import { figure, loadNow, median, print, say, short } from '../queries/figures.mjs';
-import { writeReport } from '../queries/report.mjs';
+import { median, readOptions, report, row, say, short } from '../rows.mjs';
 import { startThread } from './thread.mjs';
 import { loadRecords } from './world.mjs';
-
-const HELP = `Usage: make bench-commands ARGS="[options]"
-
-  --records <n>   records in each store before (100000)
-  --seconds <n>   of each contender in each round (1)
-  --rounds <n>    in which the contenders take turns (7)
-  --seed <n>      of everything that is generated (1)
-  --out <file>    where the figures go as JSON (.run/bench-commands.json)
-`;
 
 const OPERATIONS = ['create', 'change', 'copy'];
 const WRITERS = [1, 32];
@@ -30,12 +19,9 @@ const PARTS = [
   'gateway in process',
   'gateway over HTTP',
 ];
-/** As a share of the bare statement's rate. */
-const GOAL = '>= 0.7';
 
 async function main(settings) {
-  const figures = [];
-  const before = loadNow();
+  const rows = [];
   const folder = mkdtempSync(join(tmpdir(), 'bench-commands-'));
   // As durable as PostgreSQL is when installed: fsync stays on.
   const server = await startPostgres(['fsync=on', 'max_connections=200', 'shared_buffers=512MB', 'max_wal_size=4GB']);
@@ -43,18 +29,18 @@ async function main(settings) {
   try {
     if (server === null) say('no PostgreSQL is installed here: the embedded store alone is measured');
     else {
-      await measureStore({ settings, figures }, 'external', { kind: 'external', url: server.url }, folder);
-      postgres = await measureIndexes({ settings, figures }, server, folder);
+      await measureStore({ settings, rows }, 'external', { kind: 'external', url: server.url }, folder);
+      postgres = await measureIndexes({ settings, rows }, server, folder);
     }
-    await measureStore({ settings, figures }, 'embedded', { kind: 'embedded', dataDir: join(folder, 'data') }, folder);
-    writeReport({ settings, figures, before, postgres });
+    await measureStore({ settings, rows }, 'embedded', { kind: 'embedded', dataDir: join(folder, 'data') }, folder);
+    report(settings, rows, { postgres });
   } finally {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function measureStore({ settings, figures }, name, config, folder) {
+async function measureStore({ settings, rows }, name, config, folder) {
   await fill(config, settings);
   const thread = await startThread({ config, folder: join(folder, `audit-${name}`), settings });
   try {
@@ -66,11 +52,9 @@ async function measureStore({ settings, figures }, name, config, folder) {
           { way: 'http', operation, writers },
         ]);
         const what = `${name}, ${operation}, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
-        const n = settings.rounds;
-        figures.push(
-          figure(`${what}: gateway over HTTP / bare statement`, whole / bare, { goal: GOAL, n, note: `${short(whole)} and ${short(bare)} a second` }), // prettier-ignore
-          figure(`${what}: gateway in process / bare statement`, handled / bare, { n, note: `${short(handled)} a second` }), // prettier-ignore
-        );
+        const beside = { limit: bare, unit: '/s', n: settings.rounds };
+        rows.push(row(`${what}: gateway over HTTP, beside the bare statement`, whole, { ...beside, goal: operation === 'create' ? 'create' : 'write' })); // prettier-ignore
+        rows.push(row(`${what}: gateway in process, beside it`, handled, beside));
       }
     }
     for (const writers of WRITERS) {
@@ -82,26 +66,21 @@ async function measureStore({ settings, figures }, name, config, folder) {
       );
       const what = `${name}, parts of a create, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
       parts.forEach((rate, place) => {
-        figures.push(figure(`${what}: ${PARTS[place]} / bare statement`, rate / bare, { n: settings.rounds, note: `${short(rate)} a second` })); // prettier-ignore
+        rows.push(row(`${what}: ${PARTS[place]}, beside the bare statement`, rate, { limit: bare, unit: '/s', n: settings.rounds })); // prettier-ignore
       });
     }
     const [off, on] = await takeTurns(thread, settings, [
       { way: 'unrecorded', operation: 'query', writers: 1 },
       { way: 'handle', operation: 'query', writers: 1 },
     ]);
-    figures.push(
-      figure(`${name}, query in process: recorded / not recorded`, on / off, {
-        n: settings.rounds,
-        note: `${short(on)} and ${short(off)} a second`,
-      }),
-    );
+    rows.push(row(`${name}, query in process: recorded, beside not recorded`, on, { limit: off, unit: '/s', n: settings.rounds })); // prettier-ignore
   } finally {
     await thread.stop();
   }
 }
 
 /** Compares inserts with and without the indexes that make subtrees fast, to show what those cost writers. */
-async function measureIndexes({ settings, figures }, server, folder) {
+async function measureIndexes({ settings, rows }, server, folder) {
   const admin = await openDatabase({ kind: 'external', url: server.url });
   await admin.knex.raw('CREATE DATABASE without_ancestors');
   await admin.close();
@@ -109,10 +88,10 @@ async function measureIndexes({ settings, figures }, server, folder) {
   await fill(config, settings);
   const db = await openDatabase(config);
   const version = await db.knex.raw("SELECT current_setting('server_version') AS version");
-  const { rows } = await db.knex.raw(
+  const { rows: indexes } = await db.knex.raw(
     `SELECT indexname FROM pg_indexes WHERE tablename = 'records' AND indexname ~ '^records_level[1-9]_'`,
   );
-  for (const { indexname } of rows) await db.knex.raw('DROP INDEX ??', [indexname]);
+  for (const { indexname } of indexes) await db.knex.raw('DROP INDEX ??', [indexname]);
   await db.close();
   const whole = await startThread({
     config: { kind: 'external', url: server.url },
@@ -129,9 +108,8 @@ async function measureIndexes({ settings, figures }, server, folder) {
         rates[1].push(await without.rate({ ...asked, seconds: settings.seconds }));
       }
       const [with_, bare] = rates.map(median);
-      figures.push(
-        figure(`bare inserts, ${writers} ${writers === 1 ? 'writer' : 'writers'}: with the ${rows.length} indexes of ancestors / without`, with_ / bare, { n: settings.rounds, note: `${short(with_)} and ${short(bare)} a second` }), // prettier-ignore
-      );
+      const what = `bare inserts, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
+      rows.push(row(`${what}: with the ${indexes.length} indexes of ancestors, beside without`, with_, { limit: bare, unit: '/s', n: settings.rounds })); // prettier-ignore
     }
   } finally {
     await whole.stop();
@@ -164,18 +142,9 @@ async function takeTurns(thread, { rounds, seconds }, contenders) {
   return medians;
 }
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string', default: '100000' },
-    seconds: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '7' },
-    seed: { type: 'string', default: '1' },
-    out: { type: 'string', default: '.run/bench-commands.json' },
-    help: { type: 'boolean', default: false },
-  },
+const options = readOptions('commands', {
+  records: [100_000, 'records in each store before'],
+  seconds: [1, 'of each contender in each round'],
+  rounds: [7, 'in which the contenders take turns'],
 });
-if (values.help) print(HELP);
-else {
-  const { records, seconds, rounds, seed, out } = values;
-  await main({ records: Number(records), seconds: Number(seconds), rounds: Number(rounds), seed: Number(seed), out });
-}
+if (options !== null) await main(options);

@@ -1,68 +1,35 @@
-// Medians and ratios of all passes, as one table for each number of grants.
+// The rows of all passes: medians beside those of the best peer, and beside casbin's. A contestant that failed or disagrees with the
+// reference gets no figure.
+import { median, row } from '../rows.mjs';
 
 const CASBIN = 'casbin, role manager';
+const GOALS = new Map([
+  ['100000 warm from texts, step', 'texts-step'],
+  ['100000 warm from texts, whole answer', 'texts-whole'],
+  ['1000000 first from texts, step', 'first-sight'],
+]);
+const RATES = { warm: 'repeated requests', first: 'first requests' };
+const SIZES = { heap: 'heap', outside: 'outside the heap', heapAfter: 'heap after the requests' };
 
-export function summarize(runs, contestants) {
-  return Object.keys(contestants).map((name) => {
-    const own = runs.filter((run) => run.name === name);
-    const failed = own.find(({ error }) => error !== undefined);
-    const wrong = own.reduce((sum, run) => sum + (run.wrong ?? 0), 0);
-    const figures = ['warm', 'first', 'load', 'heap', 'outside', 'heapAfter', 'decided'];
-    const medians = Object.fromEntries(figures.map((figure) => [figure, median(own.map((run) => run[figure]))]));
-    return { name, peer: !contestants[name].own, wrong, error: failed?.error ?? null, ...medians };
+export function rowsOf(grants, runs, contestants) {
+  const measured = Object.entries(contestants).map(([name, { own }]) => {
+    const passes = runs.filter((run) => run.name === name);
+    const isRight = passes.every(({ error, wrong }) => error === undefined && wrong === 0);
+    const of = (figure) => median(passes.map((run) => run[figure]));
+    return { name, own, isRight, of, n: passes.length };
   });
-}
-
-function median(values) {
-  const sorted = values.filter((value) => value !== undefined).sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? null;
-}
-
-/** A contestant that failed or disagrees with the reference gets no figure. */
-const counts = ({ wrong, error }) => wrong === 0 && error === null;
-
-export function print(grants, rows) {
-  const peers = rows.filter((row) => row.peer && counts(row));
-  const best = (figure) => Math.max(0, ...peers.map((row) => row[figure]));
+  const right = measured.filter(({ isRight }) => isRight);
+  const peers = right.filter(({ own }) => !own);
   const casbin = peers.find(({ name }) => name === CASBIN);
-  const over = (value, base) => (base === undefined || base === 0 ? '-' : (value / base).toFixed(1));
-  const lines = rows.map((row) =>
-    counts(row)
-      ? [
-          row.name,
-          rate(row.warm),
-          over(row.warm, casbin?.warm),
-          over(row.warm, best('warm')),
-          rate(row.first),
-          over(row.first, best('first')),
-          `${(row.load / 1000).toFixed(2)} s`,
-          megabytes(row.heap),
-          megabytes(row.outside),
-          megabytes(row.heapAfter),
-        ]
-      : [row.name, row.error ?? `${row.wrong} wrong`, ...new Array(8).fill('-')],
-  );
-  const head = [
-    `${grants.toLocaleString('en')} grants`,
-    'warm /s',
-    'x casbin',
-    'x best peer',
-    'first sight /s',
-    'x best peer',
-    'load',
-    'heap MB',
-    'outside MB',
-    'heap after MB',
-  ];
-  const table = [head, head.map((_, column) => (column === 0 ? '---' : '---:')), ...lines];
-  process.stdout.write(`\n${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`);
-}
-
-function rate(value) {
-  if (value >= 1e6) return `${(value / 1e6).toFixed(2)} M`;
-  return value >= 1e4 ? `${(value / 1e3).toFixed(0)} k` : value.toFixed(0);
-}
-
-function megabytes(bytes) {
-  return (bytes / 1e6).toFixed(1);
+  const size = grants.toLocaleString('en');
+  return right.flatMap(({ name, own, of, n }) => [
+    ...Object.entries(RATES).map(([figure, what]) => {
+      const best = own && peers.length > 0 ? Math.max(...peers.map((peer) => peer.of(figure))) : null;
+      const note = casbin === undefined ? '' : `${(of(figure) / casbin.of(figure)).toFixed(1)} of casbin`;
+      const goal = best === null ? null : (GOALS.get(`${grants} ${figure} ${name}`) ?? null);
+      return row(`${size} grants, ${what}: ${name}`, of(figure), { limit: best, unit: '/s', goal, n, note });
+    }),
+    row(`${size} grants, loading: ${name}`, of('load') / 1000, { unit: 's', n }),
+    ...Object.entries(SIZES).map(([figure, what]) => row(`${size} grants, ${what}: ${name}`, of(figure) / 1e6, { unit: 'MB', n })), // prettier-ignore
+  ]);
 }

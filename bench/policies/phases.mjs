@@ -2,10 +2,14 @@
 // folder is what the first was compiled from. Prints JSON.
 import { performance } from 'node:perf_hooks';
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { checkGuardrails, compilePolicy, diffPolicies, openCompiled, readPolicy } from '../../dist/engine/compiler.js';
 import { loadSnapshot } from '../../dist/engine/index.js';
 import { readFolder } from '../../dist/server/policy/open/read-folder.js';
 
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
 const [snapshot, edited, folder] = process.argv.slice(2);
 const phases = [];
 
@@ -26,13 +30,20 @@ function time(name, work) {
   return result;
 }
 
+function heap() {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
 function must(result) {
   if (!result.ok) throw new Error(JSON.stringify(result.fault ?? result.diagnostics));
   return result;
 }
 
 const [oldBytes, newBytes] = [readFileSync(snapshot), readFileSync(edited)];
+const atFirst = heap();
 const { policy: before } = must(time('load a snapshot', () => loadSnapshot(oldBytes)));
+const kept = heap() - atFirst;
 const { policy: after } = must(loadSnapshot(newBytes));
 const report = time('diff, ten grants edited', () => diffPolicies(before, after));
 if (report.equal || report.gained.length + report.lost.length === 0) throw new Error('the diff found nothing');
@@ -43,7 +54,7 @@ const { policy } = must(time('open what was compiled', () => openCompiled(compil
 const guardrails = time(`guardrails (${set.guardrails.length})`, () => checkGuardrails(set, policy));
 if (guardrails.violated > 0) throw new Error('a guardrail of the generated policy is violated');
 const facts = { counts: policy.counts, rows: report.gained.length + report.lost.length, bytes: oldBytes.length };
-console.log(JSON.stringify({ phases, ...facts, ...(set.grants.length > MOST_BROKEN ? {} : tellBroken()) }));
+console.log(JSON.stringify({ phases, kept, ...facts, ...(set.grants.length > MOST_BROKEN ? {} : tellBroken()) }));
 
 function tellBroken() {
   const { policy: strict } = readPolicy(Object.entries(STRICT).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));

@@ -1,7 +1,7 @@
 // Cases that the means do not cover: visible sets of namespaces instead of subtrees, other families, archived records, and the default
 // order. Our queries are compared with the same rows from a table that holds nothing else.
 import { agree, contender, prepared } from './contest.mjs';
-import { interleave, loadNow, median, say, short } from './figures.mjs';
+import { interleave, loadNow, median, say, short } from '../rows.mjs';
 import { ourStatement, physStatement, preparePhys, visibleOf } from './statements.mjs';
 
 const NEWEST = { orderBy: [{ createdAt: 'desc' }], order: 'x.created_at DESC, x.id' };

@@ -1,6 +1,6 @@
 // Runs the contenders on the same question in turn, and checks that they give the same answer.
 import { itemsJson } from '../../dist/server/query/page-statement.js';
-import { figure, interleave, loadNow, median, say, short } from './figures.mjs';
+import { interleave, loadNow, median, row, say, short } from '../rows.mjs';
 import { CONNECTIONS } from './gateway-client.mjs';
 import {
   envelopeOf,
@@ -141,17 +141,10 @@ export async function measureGateway(context, { gateway, query, roots, index }) 
   }));
   const what = `${query.name}, ${roots.length} ${roots.length === 1 ? 'root' : 'roots'}`;
   for (const { name, latency, rate } of others) {
-    context.figures.push(
-      figure(`gateway, ${what}: ms added to ${name}`, whole.latency - latency, {
-        goal: '<= 0.3',
-        n: times[0].length,
-        note: `${short(whole.latency)} and ${short(latency)} ms`,
-      }),
-      figure(`gateway, ${what}: requests a second / ${name}`, whole.rate / rate, {
-        goal: '>= 0.9',
-        n: rates[0].length,
-        note: `${short(whole.rate)} and ${short(rate)}`,
-      }),
+    const [n, m] = [times[0].length, rates[0].length];
+    context.rows.push(
+      row(`gateway, ${what}: ms added to ${name}`, whole.latency - latency, { goal: 'gateway-time', n, note: `${short(whole.latency)} and ${short(latency)} ms` }), // prettier-ignore
+      row(`gateway, ${what}, beside ${name}`, whole.rate, { limit: rate, unit: '/s', goal: 'gateway-rate', n: m }),
     );
   }
 }

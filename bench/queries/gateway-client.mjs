@@ -1,7 +1,7 @@
 // The gateway's thread as the bench sees it: requests over kept connections, and what the bare handler is to run.
 import { Agent, request as httpRequest } from 'node:http';
 import { Worker } from 'node:worker_threads';
-import { say } from './figures.mjs';
+import { say } from '../rows.mjs';
 
 export const CONNECTIONS = 32;
 

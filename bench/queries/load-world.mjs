@@ -7,7 +7,7 @@ import { sql } from '../../dist/server/db/sql.js';
 import { inTransaction } from '../../dist/server/db/transaction.js';
 import { loadDataset } from '../../dist/server/load/load-dataset.js';
 import { tidyStore } from '../../dist/server/load/tidy-store.js';
-import { figure, say } from './figures.mjs';
+import { row, say } from '../rows.mjs';
 import { chooseVisibleSets, makeLines, makeNamespaces } from './world.mjs';
 
 /** Rows of the plain COPY: they are made beforehand and held in memory. */
@@ -18,7 +18,7 @@ const OTHERS = 0.04;
 const REPEATED = 200_000;
 
 /** The records go in by `load`; then as many in COPY rows, out of memory, into an empty store: the rate to compare with. */
-export async function loadWorld({ settings, db, server, client, figures }) {
+export async function loadWorld({ settings, db, server, client, rows }) {
   const { records, seed } = settings;
   const namespaces = makeNamespaces(settings.namespaces, seed);
   const counts = new Map();
@@ -47,14 +47,11 @@ export async function loadWorld({ settings, db, server, client, figures }) {
   const repeating = performance.now() - again;
   await tidyStore(db);
   const copied = await plainCopy(server, client);
-  const rate = (wanted + report.implied) / loading;
-  figures.push(
-    figure('load, records a second', wanted / (loading / 1000), { n: wanted }),
-    figure('load, plain COPY through the same driver / load', copied / rate, { goal: '<= 2', n: wanted }),
-    figure('load, second run over what is there / first run, rate', loading / wanted / (repeating / repeated), {
-      goal: '>= 1',
-      n: repeated,
-    }),
+  const rate = (1000 * (wanted + report.implied)) / loading;
+  rows.push(
+    row('load', wanted / (loading / 1000), { unit: '/s', n: wanted }),
+    row('plain COPY through the same driver, beside load', copied * 1000, { limit: rate, unit: '/s', goal: 'load', n: wanted }), // prettier-ignore
+    row('load, a second run over what is there, beside the first', (1000 * repeated) / repeating, { limit: (1000 * wanted) / loading, unit: '/s', goal: 'load-again', n: repeated }), // prettier-ignore
   );
   return { namespaces, sets: chooseVisibleSets(namespaces, counts, seed) };
 }

@@ -1,30 +1,18 @@
 // `make bench-query`: pages and counts of a large store under visibility, as bare SQL and through the gateway, beside what they are
 // compared with, interleaved in one run. Data, server and answers live in a temporary folder; PostgreSQL has to be installed.
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openDatabase } from '../../dist/server/db/database.js';
 import { migrate } from '../../dist/server/db/migrate.js';
 import { PLANNER_SETTINGS, SCHEMA, WHOLE_RANGES } from '../../dist/server/db/session-settings.js';
 import { readSecrets } from '../../dist/server/db/secrets.js';
 import { startPostgres } from '../../dist/test/support/postgres.js';
+import { factsOf, print, readOptions, report, writeOut } from '../rows.mjs';
 import { measureGateway, measureSet, PATIENCE } from './contest.mjs';
-import { loadNow, print } from './figures.mjs';
 import { startThread } from './gateway-client.mjs';
 import { measureBeside } from './beside.mjs';
 import { loadWorld } from './load-world.mjs';
-import { report } from './report.mjs';
+import { ratios } from './report.mjs';
 import { prepareBaselines, QUERIES } from './statements.mjs';
-
-const HELP = `Usage: make bench-query ARGS="[options]"
-
-  --records <n>      records to load (1000000)
-  --ten-million      as --records 10000000
-  --namespaces <n>   namespaces they are in (100000)
-  --grants <n>       grants of the policy that the gateway serves (1000000)
-  --seed <n>         of everything that is generated (1)
-  --seconds <n>      for each of the ${QUERIES.length} queries on each visible set (2)
-  --out <file>       where the figures go as JSON (.run/bench-query.json)
-`;
 
 const EXIT_INTERRUPTED = 130;
 
@@ -32,6 +20,7 @@ async function main(settings) {
   const server = await startPostgres(['shared_buffers=1GB', 'max_wal_size=8GB', 'work_mem=16MB']);
   if (server === null) {
     print('bench-query needs PostgreSQL, and none is installed here');
+    writeOut(settings.out, { ...factsOf(settings), left: 'no PostgreSQL is installed here', rows: [] });
     return;
   }
   let interrupted = false;
@@ -71,11 +60,10 @@ async function measure(server, settings) {
   await whole.query(WHOLE_RANGES.text.replaceAll(', true)', ', false)'));
   const run = (text, values) => client.query(text, values);
   const db = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 0 });
-  const before = loadNow();
   try {
     await migrate(db);
     const { cursor: secret } = await readSecrets(db);
-    const context = { settings, server, db, client, reader, own, whole, run, secret, figures: [], cases: [] };
+    const context = { settings, server, db, client, reader, own, whole, run, secret, rows: [], cases: [] };
     const world = await loadWorld(context);
     await prepareBaselines(run, world.sets);
     await reader.query(`SET statement_timeout = ${PATIENCE}`);
@@ -94,7 +82,8 @@ async function measure(server, settings) {
       await gateway.stop();
     }
     const { rows } = await run("SELECT current_setting('server_version') AS version");
-    report(context, { postgres: rows[0].version, before });
+    const { cases } = context;
+    report(settings, [...context.rows, ...ratios(cases)], { postgres: rows[0].version, cases });
   } finally {
     await db.close();
     await own.end();
@@ -104,30 +93,10 @@ async function measure(server, settings) {
   }
 }
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      records: { type: 'string', default: '1000000' },
-      'ten-million': { type: 'boolean', default: false },
-      namespaces: { type: 'string', default: '100000' },
-      grants: { type: 'string', default: '1000000' },
-      seed: { type: 'string', default: '1' },
-      seconds: { type: 'string', default: '2' },
-      out: { type: 'string', default: '.run/bench-query.json' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return null;
-  return {
-    records: values['ten-million'] ? 10_000_000 : Number(values.records),
-    namespaces: Number(values.namespaces),
-    grants: Number(values.grants),
-    seed: Number(values.seed),
-    seconds: Number(values.seconds),
-    out: values.out,
-  };
-}
-
-const options = readOptions();
-if (options === null) print(HELP);
-else await main(options);
+const options = readOptions('query', {
+  records: [1_000_000, 'records to load'],
+  namespaces: [100_000, 'namespaces they are in'],
+  grants: [1_000_000, 'grants of the policy that the gateway serves'],
+  seconds: [2, `for each of the ${QUERIES.length} queries on each visible set`],
+});
+if (options !== null) await main(options);

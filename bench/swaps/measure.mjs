@@ -5,48 +5,33 @@ import { Agent } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { figure, loadNow, median, print, say } from '../queries/figures.mjs';
-import { writeReport } from '../queries/report.mjs';
+import { median, readOptions, report, row, say } from '../rows.mjs';
 import { snapshotNow, startLoad } from './load.mjs';
 import { startBare, startGateway } from './served.mjs';
 import { compileBoth, fill, question } from './world.mjs';
-
-const HELP = `Usage: make bench-swap ARGS="[options]"
-
-  --grants <n>    of the large policy; 1000000 takes minutes and gigabytes to compile (100000)
-  --large <n>     swaps of the large policy (5)
-  --small <n>     swaps of a small one (1000)
-  --seconds <n>   for each number of processes (5)
-  --seed <n>      of the large policy (1)
-  --only <part>   small, processes or large
-  --out <file>    where the figures go as JSON (.run/bench-swap.json)
-`;
 
 const CONNECTIONS = 8;
 const PROCESSES = [...new Set([1, 2, Math.max(4, availableParallelism())])];
 const SWAPS_OF_PROCESSES = 20;
 /** Milliseconds until code is compiled and caches are filled; less if the bench is only tried out. */
 const warmUp = ({ seconds }) => Math.min(1, seconds) * 5_000;
-const CONVERGED = '<= 1000';
 
 async function main(settings) {
   const folder = mkdtempSync(join(tmpdir(), 'bench-swaps-'));
-  const figures = [];
-  const before = loadNow();
+  const rows = [];
   try {
     const small = await compileBoth(makeFolder(folder, 'small'), { grants: 0 });
     const has = (part) => settings.only === '' || settings.only === part;
-    if (has('small')) await measureSmall({ settings, figures, folder, snapshots: small });
+    if (has('small')) await measureSmall({ settings, rows, folder, snapshots: small });
     for (const processes of has('processes') ? PROCESSES : []) {
-      await measureProcesses({ settings, figures, folder, snapshots: small }, processes);
+      await measureProcesses({ settings, rows, folder, snapshots: small }, processes);
     }
     if (has('large')) {
       say(`compiling two policies of ${settings.grants} grants`);
       const large = await compileBoth(makeFolder(folder, 'large'), settings);
-      await measureLarge({ settings, figures, folder, snapshots: large });
+      await measureLarge({ settings, rows, folder, snapshots: large });
     }
-    writeReport({ settings, figures, before, postgres: null });
+    report(settings, rows);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -63,7 +48,9 @@ async function serve({ folder, snapshots }, { name, workers }) {
   const own = makeFolder(folder, `served-${name}`);
   const [path, dataDir] = [join(own, 'snapshot.json'), join(own, 'data')];
   copyFileSync(snapshots[0].path, path);
+  const begun = performance.now();
   const gateway = await startGateway({ dataDir, policy: path, workers });
+  const [started, peak] = [(performance.now() - begun) / 1000, await gateway.peak()];
   const key = await fill(dataDir);
   const { port } = gateway;
   // Each agent stays with the process that accepted its connection.
@@ -76,6 +63,8 @@ async function serve({ folder, snapshots }, { name, workers }) {
   return {
     ...gateway,
     key,
+    started,
+    peak,
     /** Milliseconds from when the snapshot is in its place, put there as publishers do, until all processes answer by it. */
     swap: async () => {
       swaps += 1;
@@ -96,7 +85,7 @@ async function serve({ folder, snapshots }, { name, workers }) {
   };
 }
 
-async function measureSmall({ settings, figures, ...world }) {
+async function measureSmall({ settings, rows, ...world }) {
   say(`${settings.small} swaps of a small policy`);
   const gateway = await serve(world, { name: 'small', workers: 1 });
   try {
@@ -115,19 +104,21 @@ async function measureSmall({ settings, figures, ...world }) {
     const { answers, wrong } = load.take();
     const after = await gateway.ask('memory');
     const n = times.length;
-    figures.push(
-      figure('small policy: until it decides, median ms', median(times), { n, goal: CONVERGED }),
-      figure('small policy: until it decides, longest ms', Math.max(...times), { n, goal: CONVERGED }),
-      figure('small policy: answers that failed or were not those of their snapshot', wrong, { n: answers, goal: '<= 0' }), // prettier-ignore
+    rows.push(
+      row('first start, until it serves', gateway.started, { unit: 's', goal: 'start-time' }),
+      ...memoryRow('first start, at most', gateway.peak, { goal: 'start-memory' }),
+      ...convergence('small policy', times),
+      row('small policy: answers that failed or were not those of their snapshot', wrong, { n: answers, goal: 'wrong' }),
       heldUp('small policy', pauses, { n }),
-      figure(`small policy: memory after ${n} swaps less that after ${early}, MiB`, after - before, { goal: '<= 5', note: `${after.toFixed(0)} MiB held, ${(await gateway.resident()).toFixed(0)} MiB resident` }), // prettier-ignore
+      row(`small policy: memory after ${n} swaps less that after ${early}`, after - before, { unit: 'MiB', goal: 'swap-memory', note: `${after.toFixed(0)} MiB held` }), // prettier-ignore
+      ...memoryRow('small policy: resident after the last swap', await gateway.resident()),
     );
   } finally {
     await gateway.stop();
   }
 }
 
-async function measureProcesses({ settings, figures, ...world }, processes) {
+async function measureProcesses({ settings, rows, ...world }, processes) {
   const what = processes === 1 ? 'one process' : `${processes} processes`;
   say(what);
   const gateway = await serve(world, { name: String(processes), workers: processes });
@@ -152,12 +143,10 @@ async function measureProcesses({ settings, figures, ...world }, processes) {
     const resident = await gateway.resident();
     const times = [];
     for (let swap = 0; swap < Math.min(SWAPS_OF_PROCESSES, settings.small); swap += 1) times.push(await gateway.swap());
-    figures.push(
-      figure(`${what}: bare Express, answers a second`, bareRate, { n }),
-      figure(`${what}: gateway, queries a second`, rate, { n, note: `${resident.toFixed(0)} MiB resident` }),
-      figure(`${what}: gateway / bare Express`, rate / bareRate, { n, note: 'credential, decision, store, audit log' }),
-      figure(`${what}: until all decide by a new policy, median ms`, median(times), { n: times.length, goal: CONVERGED }), // prettier-ignore
-      figure(`${what}: until all decide by a new policy, longest ms`, Math.max(...times), { n: times.length, goal: CONVERGED }), // prettier-ignore
+    rows.push(
+      row(`${what}: queries, beside bare Express`, rate, { limit: bareRate, unit: '/s', n, note: 'credential, decision, store, audit log' }), // prettier-ignore
+      ...memoryRow(`${what}: resident`, resident),
+      ...convergence(what, times),
     );
   } finally {
     await bare.stop();
@@ -165,7 +154,7 @@ async function measureProcesses({ settings, figures, ...world }, processes) {
   }
 }
 
-async function measureLarge({ settings, figures, ...world }) {
+async function measureLarge({ settings, rows, ...world }) {
   const what = `${settings.grants.toLocaleString('en')} grants`;
   say(`${settings.large} swaps of ${what}`);
   const gateway = await serve(world, { name: 'large', workers: 1 });
@@ -186,12 +175,12 @@ async function measureLarge({ settings, figures, ...world }) {
     const [calm, calmPauses] = [load.take(), await gateway.ask('pauses')];
     await load.stop();
     const n = times.length;
-    figures.push(
-      figure(`${what}: until it decides, median ms`, median(times), { n, note: 'read, verified, built and stored' }),
-      figure(`${what}: answers that failed or were not those of their snapshot`, busy.wrong, { n: busy.answers, goal: '<= 0' }), // prettier-ignore
+    rows.push(
+      row(`${what}: until it decides, median`, median(times), { unit: 'ms', n, note: 'read, verified, built and stored' }),
+      row(`${what}: answers that failed or were not those of their snapshot`, busy.wrong, { n: busy.answers, goal: 'wrong' }), // prettier-ignore
       heldUp(what, pauses, { n, calm: calmPauses }),
-      figure(`${what}: time of an answer while swapping, p99.9 ms`, busy.p999, { n: busy.answers, note: `${calm.p999.toFixed(1)} without a swap` }), // prettier-ignore
-      figure(`${what}: resident memory after the last swap, MiB`, resident, { note: 'its labels are being checked' }),
+      row(`${what}: time of an answer while swapping, p99.9, beside none`, busy.p999, { limit: calm.p999, unit: 'ms', n: busy.answers }), // prettier-ignore
+      ...memoryRow(`${what}: resident after the last swap, its labels being checked`, resident),
     );
   } finally {
     await gateway.stop();
@@ -202,27 +191,27 @@ function heldUp(what, { p999, longest, own }, { n, calm }) {
   const told = [`longest ${longest.toFixed(1)}`];
   if (own !== null) told.push(`of it by itself ${own.toFixed(1)}`);
   if (calm !== undefined) told.push(`without a swap ${calm.p999.toFixed(1)} and ${calm.longest.toFixed(1)}`);
-  return figure(`${what}: event loop held up while swapping, p99.9 ms`, p999, {
-    n,
-    goal: '<= 20',
-    note: told.join(', '),
-  });
+  return row(`${what}: event loop held up while swapping, p99.9`, p999, { unit: 'ms', n, goal: 'held-up', note: told.join(', ') }); // prettier-ignore
 }
 
-const { values } = parseArgs({
-  options: {
-    grants: { type: 'string', default: '100000' },
-    large: { type: 'string', default: '5' },
-    small: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '5' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    out: { type: 'string', default: '.run/bench-swap.json' },
-    help: { type: 'boolean', default: false },
-  },
-});
-if (values.help) print(HELP);
-else {
-  const [grants, large, small, seconds, seed] = ['grants', 'large', 'small', 'seconds', 'seed'].map((name) => Number(values[name])); // prettier-ignore
-  await main({ grants, large, small, seconds, seed, only: values.only, out: values.out });
+function convergence(what, times) {
+  const about = { unit: 'ms', n: times.length, goal: 'converged' };
+  return [
+    row(`${what}: until all decide by a new policy, median`, median(times), about),
+    row(`${what}: until all decide by a new policy, longest`, Math.max(...times), about),
+  ];
 }
+
+/** No row where the system does not say how much memory a process has. */
+function memoryRow(what, mebibytes, about) {
+  return Number.isNaN(mebibytes) ? [] : [row(what, mebibytes, { unit: 'MiB', ...about })];
+}
+
+const options = readOptions('swap', {
+  grants: [100_000, 'of the large policy; 1000000 takes minutes and gigabytes to compile'],
+  large: [5, 'swaps of the large policy'],
+  small: [1000, 'swaps of a small one'],
+  seconds: [5, 'for each number of processes'],
+  only: ['', 'small, processes or large, and nothing else'],
+});
+if (options !== null) await main(options);

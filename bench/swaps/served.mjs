@@ -48,6 +48,8 @@ async function start(args, portOf) {
     },
     /** MiB of the process and its children, as Linux counts them, with shared memory counted once. NaN on other systems. */
     resident: () => residentOf(child.pid),
+    /** The most that any of them has had so far, by itself. */
+    peak: () => peakOf(child.pid),
     stop: async () => {
       child.kill('SIGTERM');
       await ended;
@@ -56,15 +58,23 @@ async function start(args, portOf) {
 }
 
 async function residentOf(pid) {
+  const all = await sizesOf(pid, 'smaps_rollup', /^Pss:\s+(\d+)/m);
+  return all.reduce((sum, one) => sum + one, 0);
+}
+
+async function peakOf(pid) {
+  return Math.max(...(await sizesOf(pid, 'status', /^VmHWM:\s+(\d+)/m)));
+}
+
+async function sizesOf(pid, file, size) {
   const own = async (one) => {
-    const text = await readFile(`/proc/${one}/smaps_rollup`, 'utf8').catch(() => '');
-    return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? NaN) / 1024;
+    const text = await readFile(`/proc/${one}/${file}`, 'utf8').catch(() => '');
+    return Number(size.exec(text)?.[1] ?? NaN) / 1024;
   };
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
   const lists = await Promise.all(
     tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'utf8').catch(() => '')),
   );
   const children = lists.flatMap((list) => list.split(' ')).filter((text) => text.trim() !== '');
-  const all = await Promise.all([pid, ...children].map(own));
-  return all.reduce((sum, one) => sum + one, 0);
+  return Promise.all([pid, ...children].map(own));
 }
