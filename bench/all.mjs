@@ -1,14 +1,13 @@
-// `make bench` runs every bench at a modest size, one after the other, and writes what they print to one page: .run/bench.md. Each bench says
-// what is measured, what it is compared with, and which goals are reached. `make bench-…` runs one of them at any size. `make bench-smoke` runs
-// them at sizes too small for real figures, and fails if a bench does not finish or has a figure that is not a number.
+// `make bench` runs every bench at a modest size, one after the other, and prints one page: each goal, the row that is the furthest from it,
+// and what was not run. `make bench-…` runs one bench at any size and shows all of its rows. `make bench-smoke` runs them at sizes too small
+// for real figures, and fails if one does not finish.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { GOALS } from './goals.mjs';
+import { cellsOf, factsOf, HEAD, print, say, table, writeOut } from './rows.mjs';
 
-const PAGE = '.run/bench.md';
 const BENCHES = {
   decisions: {
     title: 'Decisions',
@@ -32,8 +31,6 @@ const BENCHES = {
     smoke: ['--grants', '100', '--large', '1', '--small', '2', '--seconds', '0.1'],
   },
 };
-/** Fields that may be null: a figure may have no goal, a contender no failure, a machine no PostgreSQL. */
-const MAY_BE_NULL = new Set(['goal', 'reached', 'error', 'postgres']);
 const PEERS = fileURLToPath(new URL('decisions/node_modules', import.meta.url));
 const HELP = `Usage: make bench ARGS="[names]", or make bench-smoke ARGS="[names]"
 
@@ -42,78 +39,78 @@ const HELP = `Usage: make bench ARGS="[names]", or make bench-smoke ARGS="[names
 
 const given = process.argv.slice(2);
 const wanted = given.filter((word) => word !== '--smoke');
-const names = Object.keys(BENCHES).filter((name) => wanted.length === 0 || wanted.includes(name));
-if (names.length === 0 || wanted.some((name) => !Object.hasOwn(BENCHES, name))) {
+if (wanted.some((name) => !Object.hasOwn(BENCHES, name))) {
   process.stderr.write(HELP);
   process.exitCode = 2;
-} else if (given.includes('--smoke')) process.exitCode = (await tryAll(names)) ? 0 : 1;
-else process.exitCode = (await runAll(names)) ? 0 : 1;
+} else await main(given.includes('--smoke') ? 'smoke' : 'args');
 
-/** Whether all benches finished. A goal that is not reached is reported, but it is not a failure. */
-async function runAll(chosen) {
-  const machine = `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
-  const parts = [`# Benches\n\n${new Date().toISOString()}, ${machine}\n`];
-  let isWhole = true;
-  for (const name of chosen) {
-    const { title, args } = BENCHES[name];
-    process.stderr.write(`\n${title}\n`);
-    const { text, status } = await run(name, args);
-    isWhole &&= status === 0;
-    const end = status === 0 ? '' : `\nIt ended with status ${status}.\n`;
-    parts.push(
-      `## ${title}\n\n\`bench/${name}\` with \`${args.join(' ')}\`\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n${end}`,
-    );
-    // The page is written after each bench, so that it remains if a later one is interrupted.
-    mkdirSync('.run', { recursive: true });
-    writeFileSync(PAGE, parts.join('\n'));
-  }
-  process.stderr.write(`\nwritten to ${PAGE}\n`);
-  return isWhole;
-}
-
-/** Whether each bench finished and reported only numbers. */
-async function tryAll(chosen) {
-  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-smoke-'));
+/** A goal that is not met is reported, but it is not a failure. */
+async function main(size) {
+  const name = size === 'smoke' ? 'bench-smoke' : 'bench';
+  const ran = {};
   const faults = [];
-  try {
-    for (const name of chosen) {
-      if (name === 'decisions' && !existsSync(PEERS)) {
-        process.stderr.write(
-          '\nDecisions: left out, as its peers are not installed: npm ci --prefix bench/decisions\n',
-        );
-        continue;
-      }
-      process.stderr.write(`\n${BENCHES[name].title}\n`);
-      const out = join(folder, `${name}.json`);
-      const { status } = await run(name, [...BENCHES[name].smoke, '--out', out]);
-      if (status !== 0) faults.push(`bench/${name} ended with status ${status}`);
-      else faults.push(...missingIn(JSON.parse(readFileSync(out, 'utf8'))).map((what) => `bench/${name}: ${what}`));
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  for (const bench of Object.keys(BENCHES)) {
+    if (wanted.length > 0 && !wanted.includes(bench)) continue;
+    ran[bench] = await run(bench, size);
+    const { status, faults: own = [] } = ran[bench];
+    if (status !== 0) faults.push(`bench/${bench} ended with ${status}`);
+    // At real sizes an engine that is too slow has no figure, and that is all.
+    if (size === 'smoke') faults.push(...own.map((fault) => `bench/${bench}: ${fault}`));
+    // It is written after each bench, so that it remains if a later one is interrupted.
+    writeOut(`.run/${name}.json`, { ...factsOf({ size }), benches: ran, faults });
   }
-  process.stderr.write(`\n${faults.length === 0 ? 'every bench came to its end' : faults.join('\n')}\n`);
-  return faults.length === 0;
+  if (size === 'smoke') {
+    say(faults.length === 0 ? '\nevery bench came to its end; figures are in .run/bench-smoke.json' : `\n${faults.join('\n')}`); // prettier-ignore
+  } else {
+    const page = pageOf(ran);
+    mkdirSync('.run', { recursive: true });
+    writeFileSync('.run/bench.md', page);
+    print(`\n${page}`);
+    say('written to .run/bench.md; all rows are in .run/bench.json');
+  }
+  if (faults.length > 0) process.exitCode = 1;
 }
 
-/** The places in a report where something failed or a number is missing: JSON writes null for a number that is none. */
-function missingIn(value, path = '') {
-  if (typeof value !== 'object') return [];
-  if (value === null) return MAY_BE_NULL.has(path.split('.').at(-1)) ? [] : [`${path} is no number`];
-  const named = value.figure ?? value.step ?? value.name;
-  const failed = typeof value.error === 'string' ? [`${path} failed: ${value.error}`] : [];
-  const below = Object.entries(value).flatMap(([key, one]) => missingIn(one, `${path}${named === undefined ? '' : ` (${named})`}.${key}`)); // prettier-ignore
-  return [...failed, ...below];
-}
-
-async function run(name, args) {
-  const script = fileURLToPath(new URL(`${name}/measure.mjs`, import.meta.url));
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let text = '';
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-    process.stdout.write(chunk);
-  });
+/** What a bench wrote, or why it was left out. It prints its rows on the way. */
+async function run(bench, size) {
+  say(`\n${BENCHES[bench].title}`);
+  if (bench === 'decisions' && !existsSync(PEERS)) {
+    const left = 'its peers are not installed: npm ci --prefix bench/decisions';
+    say(left);
+    return { status: 0, left, rows: [] };
+  }
+  const out = `.run/bench-${bench}.json`;
+  rmSync(out, { force: true });
+  const script = fileURLToPath(new URL(`${bench}/measure.mjs`, import.meta.url));
+  const args = [script, ...BENCHES[bench][size], '--out', out];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 2, 'inherit'] });
   const [status, signal] = await once(child, 'close');
-  return { text, status: status ?? signal };
+  const written = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : { rows: [] };
+  return { status: status ?? signal, ...written };
+}
+
+function pageOf(ran) {
+  const { at, commit, machine, node, load } = factsOf({});
+  const lines = Object.keys(GOALS).map((id) => lineOf(id, ran));
+  const ratios = 'Of several rows of a goal, the page has the one that is the furthest from it. A ratio is of two figures of one run.';
+  const sizes = Object.keys(ran).map((bench) => `bench/${bench} ${BENCHES[bench].args.join(' ')}`);
+  return `# Goals and figures\n\n${commit}, ${at}, ${machine}, Node ${node}, load ${load.join(' ')}. ${ratios}\n\n\`\`\`text\n${table([HEAD, ...lines])}\n\`\`\`\n\n${sizes.join('  \n')}\n`; // prettier-ignore
+}
+
+function lineOf(id, ran) {
+  const { bench, what, goal } = GOALS[id];
+  const rows = (ran[bench]?.rows ?? []).filter((row) => row.goal === id);
+  if (rows.length === 0) return cellsOf({ what, figure: null, unit: '', limit: null, ratio: null, wanted: goal, met: null, n: '', note: whyNot(bench, ran) }); // prettier-ignore
+  const sign = goal.startsWith('<=') ? -1 : 1;
+  const [worst] = rows.toSorted((a, b) => sign * ((a.ratio ?? a.figure) - (b.ratio ?? b.figure)));
+  const met = rows.filter((row) => row.met).length;
+  const note = rows.length === 1 ? worst.note : `${worst.what}; ${met} of ${rows.length} met`;
+  return cellsOf({ ...worst, what, note });
+}
+
+function whyNot(bench, ran) {
+  if (bench === null) return 'not run: no bench of `make bench` measures it';
+  if (ran[bench] === undefined) return `not run: bench/${bench} was not asked for`;
+  if (ran[bench].status !== 0) return `not run: bench/${bench} failed`;
+  return `not run: ${ran[bench].left ?? 'not at this size'}`;
 }

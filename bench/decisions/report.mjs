@@ -4,9 +4,9 @@ import { median, row } from '../rows.mjs';
 
 const CASBIN = 'casbin, role manager';
 const GOALS = new Map([
-  ['100000 warm from texts, step', 'texts-step'],
-  ['100000 warm from texts, whole answer', 'texts-whole'],
-  ['1000000 first from texts, step', 'first-sight'],
+  ['100000 warm bailiwick, raw, step', 'texts-step'],
+  ['100000 warm bailiwick, raw, whole answer', 'texts-whole'],
+  ['1000000 first bailiwick, raw, step', 'first-sight'],
 ]);
 const RATES = { warm: 'repeated requests', first: 'first requests' };
 const SIZES = { heap: 'heap', outside: 'outside the heap', heapAfter: 'heap after the requests' };
