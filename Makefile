@@ -65,7 +65,7 @@ ci: check test test-nodes reproducible bench-smoke ## what CI runs: check, test,
 reproducible: build ## compile policies/ in other places, times and languages: always the same bytes
 	@node .ci/reproducible.mjs
 
-bench: build bench/decisions/node_modules ## every bench at a modest size, and one page of it all, .run/bench.md (ARGS="swaps queries" for some)
+bench: build bench/decisions/node_modules ## every bench at a modest size, and one page: each goal, figure and limit (ARGS="swaps queries" for some)
 	@node bench/all.mjs $(ARGS)
 
 bench-decide: build bench/decisions/node_modules ## decisions a second beside casbin, CASL and Cedar (ARGS="--million" for 1,000,000 grants too)
@@ -78,7 +78,7 @@ bench/decisions/node_modules: bench/decisions/package-lock.json
 bench-policy: build ## time and memory of policies with 100,000 grants (ARGS="--million" for 1,000,000 too)
 	@node bench/policies/measure.mjs $(ARGS)
 
-bench-query: build ## pages and counts of a million records beside row-level security and joins (ARGS="--ten-million")
+bench-query: build ## pages and counts of a million records beside row-level security and joins (ARGS="--records 10000000")
 	@node bench/queries/measure.mjs $(ARGS)
 
 bench-commands: build ## writes a second beside the bare statements, on both stores (ARGS="--rounds 15")

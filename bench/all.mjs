@@ -92,7 +92,8 @@ async function run(bench, size) {
 function pageOf(ran) {
   const { at, commit, machine, node, load } = factsOf({});
   const lines = Object.keys(GOALS).map((id) => lineOf(id, ran));
-  const ratios = 'Of several rows of a goal, the page has the one that is the furthest from it. A ratio is of two figures of one run.';
+  const ratios =
+    'Of several rows of a goal, the page has the one that is the furthest from it. A ratio is of two figures of one run.';
   const sizes = Object.keys(ran).map((bench) => `bench/${bench} ${BENCHES[bench].args.join(' ')}`);
   return `# Goals and figures\n\n${commit}, ${at}, ${machine}, Node ${node}, load ${load.join(' ')}. ${ratios}\n\n\`\`\`text\n${table([HEAD, ...lines])}\n\`\`\`\n\n${sizes.join('  \n')}\n`; // prettier-ignore
 }

@@ -55,7 +55,9 @@ export function report(settings, rows, more = {}) {
   writeOut(settings.out, { ...facts, ...more, rows });
   print(table([HEAD, ...rows.map(cellsOf)]));
   const { commit, machine, node, load } = facts;
-  print(`${commit}, ${machine}, Node ${node}, load ${load.join(' ')}, seed ${settings.seed}; written to ${settings.out}`);
+  print(
+    `${commit}, ${machine}, Node ${node}, load ${load.join(' ')}, seed ${settings.seed}; written to ${settings.out}`,
+  );
 }
 
 export function writeOut(path, value) {

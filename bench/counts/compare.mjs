@@ -12,7 +12,8 @@ export function compare(recorded, counted) {
   for (const [name, is] of Object.entries(counted)) {
     const was = counts[name];
     if (was === undefined) {
-      if (isPostgres(name) && !has(labelOf(name))) parts.left.add(`${labelOf(name)}: not compared, nothing is recorded of it`); // prettier-ignore
+      if (isPostgres(name) && !has(labelOf(name)))
+        parts.left.add(`${labelOf(name)}: not compared, nothing is recorded of it`); // prettier-ignore
       else parts.unknown.push(`${name}: is ${say(is)}`);
       continue;
     }

@@ -38,7 +38,7 @@ async function main({ record: isToBeRecorded, recorded: path, counted: earlier, 
   const total = `${Object.keys(counted).length} counts`;
   if (!changed) process.stdout.write(`${total}, as recorded\n`);
   else if (isToBeRecorded) {
-    writeFileSync(path, `${JSON.stringify(record(recorded, counted), null, 1)}\n`);
+    writeFileSync(path, `${JSON.stringify(record(recorded, counted), null, 2)}\n`);
     process.stdout.write(`written to ${path}\n`);
   } else {
     process.stdout.write('If this is meant: `make bench-counts` records it in bench/counts.json, to be committed and reviewed with the change.\n'); // prettier-ignore

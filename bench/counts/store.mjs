@@ -46,7 +46,10 @@ async function countStore(label, config, { reads = false } = {}) {
 async function countRequests(db, { label, namespaces, reads }) {
   const roots = namespaces.filter((path) => path.split('/').length === 3).slice(0, 10);
   const services = await makeServices({
-    mode: { kind: 'serve', policy: openPolicy(roots.map((root) => ({ subject: ADA.subject, namespace: root, scopes: SCOPES }))) },
+    mode: {
+      kind: 'serve',
+      policy: openPolicy(roots.map((root) => ({ subject: ADA.subject, namespace: root, scopes: SCOPES }))),
+    },
     db,
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
     concurrency: { perActor: 1 },
@@ -83,7 +86,7 @@ async function countRequests(db, { label, namespaces, reads }) {
 
 /** Numbers what has changed so far, which readers of the changes do, and leaves no dead rows. */
 async function settle(db, ask) {
-  for (let left = 1; left > 0; ) {
+  for (let left = 1; left > 0;) {
     await ask({ method: 'GET', path: '/api/v1/changes', status: 200 });
     const { rows } = await db.knex.raw('SELECT count(*)::int AS left FROM changes_pending');
     if (rows[0].left === left) throw new Error('the changes are not numbered');
@@ -215,7 +218,10 @@ export async function countPostgres() {
   const taken = isOffered ? await takeDatabase('empty') : await startPostgres();
   if (taken === null) return {};
   try {
-    const { version } = await askOnce(taken.url, "SELECT current_setting('server_version_num')::int / 10000 AS version");
+    const { version } = await askOnce(
+      taken.url,
+      "SELECT current_setting('server_version_num')::int / 10000 AS version",
+    );
     return await countStore(`PostgreSQL ${version}`, { kind: 'external', url: taken.url }, { reads: true });
   } finally {
     await (isOffered ? taken.drop() : taken.stop());

@@ -24,7 +24,8 @@ const listen = { host: '127.0.0.1', port: 0 };
 const SCOPES = ['resource:read', 'namespace:read'];
 
 function* grants() {
-  for (const { actor, roots } of actors) for (const namespace of roots) yield { subject: actor, namespace, scopes: SCOPES };
+  for (const { actor, roots } of actors)
+    for (const namespace of roots) yield { subject: actor, namespace, scopes: SCOPES };
   const { count, namespaces } = fillers;
   for (let index = 0; index < count; index += 1) {
     const namespace = namespaces[(index * 7_919) % namespaces.length];

@@ -9,7 +9,8 @@ const PAGES = ['newest', 'by name', 'deep'];
 export function ratios(measured) {
   const cases = measured.filter(({ beside }) => beside !== true);
   const over = (chosen, above, below) => chosen.map(({ milliseconds }) => milliseconds[above] / milliseconds[below]);
-  const of = (queries, roots) => cases.filter((one) => queries.includes(one.query) && (roots ?? one.roots) === one.roots);
+  const of = (queries, roots) =>
+    cases.filter((one) => queries.includes(one.query) && (roots ?? one.roots) === one.roots);
   const mean = (what, numbers, about) => numbers.length === 0 ? [] : [row(`${what}, geometric mean`, geometricMean(numbers), { n: numbers.length, ...about })]; // prettier-ignore
   const worst = (what, numbers, about) => numbers.length === 0 ? [] : [row(`${what}, worst`, Math.max(...numbers), { n: numbers.length, ...about })]; // prettier-ignore
   const [page, filter, count, filtered] = [PAGES, ['filter'], ['count'], ['filtered count']].map((queries) => over(of(queries), 'ours', 'phys')); // prettier-ignore
@@ -27,7 +28,10 @@ export function ratios(measured) {
     ...worst('filtered count / phys', filtered),
     ...worst('filtered count / row-level security', over(of(['filtered count']), 'ours', 'rls'), { goal: 'filtered-count-rls' }), // prettier-ignore
     ...mean('row-level security / ours', over(everything, 'rls', 'ours'), { goal: 'rls', note: gaveUp(cases, 'rls') }),
-    ...mean('grants-table join / ours', over(everything, 'join', 'ours'), { goal: 'join', note: gaveUp(cases, 'join') }),
+    ...mean('grants-table join / ours', over(everything, 'join', 'ours'), {
+      goal: 'join',
+      note: gaveUp(cases, 'join'),
+    }),
     ...mean('gateway / ours', over(everything, 'gateway', 'ours')),
     ...worst('gateway / ours', over(everything, 'gateway', 'ours')),
     ...measured.filter(({ beside }) => beside === true).map(besides),

@@ -108,7 +108,10 @@ async function measureSmall({ settings, rows, ...world }) {
       row('first start, until it serves', gateway.started, { unit: 's', goal: 'start-time' }),
       ...memoryRow('first start, at most', gateway.peak, { goal: 'start-memory' }),
       ...convergence('small policy', times),
-      row('small policy: answers that failed or were not those of their snapshot', wrong, { n: answers, goal: 'wrong' }),
+      row('small policy: answers that failed or were not those of their snapshot', wrong, {
+        n: answers,
+        goal: 'wrong',
+      }),
       heldUp('small policy', pauses, { n }),
       row(`small policy: memory after ${n} swaps less that after ${early}`, after - before, { unit: 'MiB', goal: 'swap-memory', note: `${after.toFixed(0)} MiB held` }), // prettier-ignore
       ...memoryRow('small policy: resident after the last swap', await gateway.resident()),
@@ -176,7 +179,11 @@ async function measureLarge({ settings, rows, ...world }) {
     await load.stop();
     const n = times.length;
     rows.push(
-      row(`${what}: until it decides, median`, median(times), { unit: 'ms', n, note: 'read, verified, built and stored' }),
+      row(`${what}: until it decides, median`, median(times), {
+        unit: 'ms',
+        n,
+        note: 'read, verified, built and stored',
+      }),
       row(`${what}: answers that failed or were not those of their snapshot`, busy.wrong, { n: busy.answers, goal: 'wrong' }), // prettier-ignore
       heldUp(what, pauses, { n, calm: calmPauses }),
       row(`${what}: time of an answer while swapping, p99.9, beside none`, busy.p999, { limit: calm.p999, unit: 'ms', n: busy.answers }), // prettier-ignore
