@@ -60,7 +60,7 @@ async function mutate(shard, file) {
     ignoreStatic: true,
     incremental: true,
     incrementalFile: report(file),
-    ignorePatterns: ['.run', 'bench', 'deploy'],
+    ignorePatterns: ['.run', 'bench/*/node_modules', 'deploy'],
     tempDirName: `${REPORTS}/sandboxes`,
     // Of what never ends, a count of passes tells (`hitLimit`). What is timed out has a busy machine in mind.
     timeoutMS: 30_000,
