@@ -330,7 +330,7 @@ export function emptyPolicy(): Policy {
 
 /** The policy that a gateway would load from these bytes. */
 export function openCompiled(compiled: CompiledSnapshot): LoadResult {
-  return openSnapshot(decodeSnapshot(compiled.bytes));
+  return openSnapshot(compiled.bytes, decodeSnapshot);
 }
 
 const PAIRS_HELP = 'a list of `exclusive` has a pair for each two of its identities: write shorter lists';

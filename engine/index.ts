@@ -132,7 +132,7 @@ export {
  * before you print or sign the decision digest.
  */
 export function loadSnapshot(bytes: Uint8Array): LoadResult {
-  return openSnapshot(decodeSnapshot(bytes));
+  return openSnapshot(bytes, decodeSnapshot);
 }
 
 /** As `loadSnapshot`, for another thread, which adopts the result: verified, and in one shared buffer. */

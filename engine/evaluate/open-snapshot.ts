@@ -1,8 +1,9 @@
 // From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
+import { invariant } from '../model/invariant.js';
 import { countsOf } from '../model/tables.js';
 import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
-import { makePolicy, type Policy, type PolicyFacts } from './policy.js';
+import { makePolicy, type Policy, type PolicyFacts, type TableSource } from './policy.js';
 import type { LoadedTables } from './prepare.js';
 
 export type LoadResult =
@@ -45,9 +46,36 @@ export function adopt({ facts, table }: PackedPolicy): Policy {
   return makePolicy(facts, { table, source: null });
 }
 
-export function openSnapshot(decoded: DecodeResult): LoadResult {
+type Decode = (bytes: Uint8Array) => DecodeResult;
+
+/**
+ * A policy is loaded once to decide for days, and a proof is rare. So the tables stay only as long as nobody needs
+ * their memory, and a later proof reads them again from the bytes, which lie outside the heap.
+ */
+export function openSnapshot(bytes: Uint8Array, decode: Decode): LoadResult {
+  const decoded = decode(bytes);
   if (!decoded.ok) return decoded;
-  return { ok: true, policy: open(decoded.snapshot) };
+  const { facts, table } = pack(decoded.snapshot);
+  return { ok: true, policy: makePolicy(facts, { table, source: readAgain(bytes, decoded.snapshot, decode) }) };
+}
+
+/** INVARIANT: what is returned refers to nothing else that was passed in, or the memory would never be free. */
+function readAgain(bytes: Uint8Array, { tables, holders, digest }: StatedTables, decode: Decode): TableSource {
+  // The caller may write to the bytes.
+  const own = new Uint8Array(bytes);
+  let recent = new WeakRef<LoadedTables>({ tables, holders });
+  return () => {
+    const known = recent.deref();
+    if (known !== undefined) return known;
+    const decoded = decode(own);
+    invariant(
+      decoded.ok && decoded.snapshot.digest === digest,
+      'the bytes of a snapshot were written to while it was loaded',
+    );
+    const read = { tables: decoded.snapshot.tables, holders: decoded.snapshot.holders };
+    recent = new WeakRef(read);
+    return read;
+  };
 }
 
 /**
@@ -59,10 +87,6 @@ export function openTables(
   { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
   hashFrom: string = digest,
 ): Policy {
-  return open({ ...source, digest, decisions, format, checks }, hashFrom);
-}
-
-function open(source: StatedTables, hashFrom: string = source.digest): Policy {
-  const { facts, table } = pack(source, hashFrom);
-  return makePolicy(facts, { table, source });
+  const { facts, table } = pack({ ...source, digest, decisions, format, checks }, hashFrom);
+  return makePolicy(facts, { table, source: () => source });
 }

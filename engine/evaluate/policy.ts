@@ -51,13 +51,16 @@ export interface Basis {
 // Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an
 // object that merely looks like a handle has nothing.
 const bases = new WeakMap<Policy, Basis>();
-const loaded = new WeakMap<Policy, LoadedTables>();
+const sources = new WeakMap<Policy, TableSource>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
-/** `source` is what proofs use; null if the policy only decides. */
+/** Gives what proofs use. Decisions never need it. */
+export type TableSource = () => LoadedTables;
+
+/** `source` is null if the policy only decides. */
 export interface CompiledParts {
   readonly table: BuiltTable;
-  readonly source: LoadedTables | null;
+  readonly source: TableSource | null;
 }
 
 export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNRESTRICTED): Policy {
@@ -67,7 +70,7 @@ export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNR
   const policy = Object.freeze({ ...facts, ...own, ...words }) as Policy;
   const ground = parts === UNRESTRICTED ? UNRESTRICTED : openBuilt(parts.table);
   bases.set(policy, { ground, own: indexOwn(declared) });
-  if (parts !== UNRESTRICTED && parts.source !== null) loaded.set(policy, parts.source);
+  if (parts !== UNRESTRICTED && parts.source !== null) sources.set(policy, parts.source);
   return policy;
 }
 
@@ -90,9 +93,9 @@ export function groundOf(policy: Policy): Ground {
 /** What was loaded; null for the unrestricted policy. */
 export function loadedOf(policy: Policy): LoadedTables | null {
   if (groundOf(policy) === UNRESTRICTED) return null;
-  const source = loaded.get(policy);
+  const source = sources.get(policy);
   invariant(source !== undefined, 'what is proved of a policy needs it loaded in this thread');
-  return source;
+  return source();
 }
 
 /** What proofs use of a policy that must be compiled. */
