@@ -94,7 +94,9 @@ function group({ axis, lines, at, first, active }: GroupProps): VNode {
 /** A column has room for few letters. Identities of a provider begin alike, so the end is what tells them apart. */
 function shortened(text: string): string {
   const letters = Array.from(text);
-  return letters.length <= ROOM || !text.includes(':') ? text : `${letters.slice(0, 3).join('')}…${letters.slice(4 - ROOM).join('')}`;
+  return letters.length <= ROOM || !text.includes(':')
+    ? text
+    : `${letters.slice(0, 3).join('')}…${letters.slice(4 - ROOM).join('')}`;
 }
 
 const ROOM = 13;

@@ -235,7 +235,7 @@ describe('an operation that does not exist', () => {
   test('is refused with the nearest names, and nothing is sent', async () => {
     expect(await misspelt('createResorce')).toMatchObject({
       message:
-        'there is no operation `createResorce`; the nearest names are `createResource`, `createProcessRun`, `createResourceTemplate`',
+        'there is no operation `createResorce`; the nearest names are `createResource`, `createResourceTemplate`, `restoreResource`',
     });
     expect(await misspelt('WhoAmI')).toMatchObject({
       message: expect.stringContaining('nearest names are `whoami`, '),

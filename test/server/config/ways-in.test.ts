@@ -90,10 +90,10 @@ describe('a list of groups', () => {
       'limits: { idempotency: 0h }',
     ].join('\n');
     expect(await faultsOf({ file })).toEqual([
+      'bailiwick.yaml:3:24: `limits.idempotency` must be at least `1s`; it cannot be switched off',
+      'bailiwick.yaml:2:22: `snapshot.softAge` must be at least `1s`; leave it unset to switch it off',
       'bailiwick.yaml:1:21: `shutdown.notice` must be at least `1s`; leave it unset to switch it off',
       'bailiwick.yaml:1:35: `shutdown.deadline` must be at least `1s`; it cannot be switched off',
-      'bailiwick.yaml:2:22: `snapshot.softAge` must be at least `1s`; leave it unset to switch it off',
-      'bailiwick.yaml:3:24: `limits.idempotency` must be at least `1s`; it cannot be switched off',
     ]);
   });
 
