@@ -18,11 +18,11 @@ import {
   type NewNamespace,
   type NewRecord,
   type OperationName,
-  OPERATIONS,
   type Patch,
   type Versioned,
   type Written,
 } from './operations.js';
+import { operationOf } from './operation-of.js';
 import type {
   AggregateEnvelope,
   CountEnvelope,
@@ -149,7 +149,10 @@ interface Writes {
 }
 
 export interface Client extends Reads, Writes {
-  /** Any operation of the API by its name. Rejects with `ProblemError` if the gateway refuses. */
+  /**
+   * Any operation of the API by its name. Rejects with `ProblemError` if the gateway refuses, and with `TypeError` if no
+   * operation has that name.
+   */
   readonly call: <Name extends OperationName>(
     name: Name,
     asked: AskedOf<Name>,
@@ -169,12 +172,12 @@ type Ask = <Body>(name: OperationName, asked: Arguments, options?: CallOptions) 
 export function makeClient(transport: Transport): Client {
   const send = sendBy(transport);
   const ask: Ask = async <Body>(name: OperationName, asked: Arguments, options?: CallOptions) =>
-    (await send<Body>(OPERATIONS[name], asked, options)).body;
+    (await send<Body>(operationOf(name), asked, options)).body;
   return Object.freeze({
     call: <Name extends OperationName>(name: Name, asked: AskedOf<Name>, options?: CallOptions) =>
       ask<AnswerOf<Name>>(name, asked, options),
-    answer: <Name extends OperationName>(name: Name, asked: AskedOf<Name>, options?: CallOptions) =>
-      send<AnswerOf<Name>>(OPERATIONS[name], asked, options),
+    answer: async <Name extends OperationName>(name: Name, asked: AskedOf<Name>, options?: CallOptions) =>
+      send<AnswerOf<Name>>(operationOf(name), asked, options),
     ...readsBy(ask),
     ...writesBy(ask),
   });

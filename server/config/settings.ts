@@ -29,6 +29,7 @@ import {
   DATABASE_URL,
   DATABASE_URLS,
   DURATION,
+  DURATION_OR_OFF,
   FLAG,
   inSeconds,
   NETWORKS,
@@ -223,7 +224,7 @@ export const SETTINGS = Object.freeze({
     }),
   }),
   shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
-    notice: setting(DURATION, {
+    notice: setting(DURATION_OR_OFF, {
       default: null,
       doc: 'how long `/readyz` says 503 while requests are still answered, so that a load balancer looks elsewhere first',
       example: '5s',

@@ -1,6 +1,6 @@
 // The settings of `snapshot`: where the policy comes from, who must have signed it, and how old it may be.
 import { group, setting } from './setting.js';
-import { AGE, DURATION, FLAG, GIT_REF, NAME, OUTGOING_URL, PATH, PATH_INSIDE } from './value-types.js';
+import { AGE_OR_OFF, DURATION, FLAG, GIT_REF, NAME, OUTGOING_URL, PATH, PATH_INSIDE } from './value-types.js';
 
 export const SNAPSHOT = group('which policy may be served, and for how long', {
   source: group('where the policy comes from, unless `policy` names a path', {
@@ -81,12 +81,12 @@ export const SNAPSHOT = group('which policy may be served, and for how long', {
     doc: 'environment that the statement of a snapshot must name',
     example: 'production',
   }),
-  softAge: setting(AGE, {
+  softAge: setting(AGE_OR_OFF, {
     default: null,
     doc: 'age at which the log warns; the age of a policy is the time since it was last found at its path',
     example: '1h',
   }),
-  hardAge: setting(AGE, {
+  hardAge: setting(AGE_OR_OFF, {
     default: null,
     doc: 'age at which the gateway stops deciding and answers 503 `snapshot.expired`',
     example: '24h',

@@ -151,8 +151,11 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
+const ZERO = /^0{1,9}[smhd]$/;
+
 /** `30s`, `15m`, `24h`, `90d`, in milliseconds. */
 export function parseDuration(text: string): Parsed<number> {
+  if (ZERO.test(text)) return fault('must be at least `1s`');
   const match = /^([1-9]\d{0,8})([smhd])$/.exec(text);
   const unit = UNITS.get(match?.[2] ?? '');
   if (unit === undefined) return fault('must be a duration such as `30s`, `15m`, `24h` or `90d`');
@@ -162,16 +165,30 @@ export function parseDuration(text: string): Parsed<number> {
 /** Whole seconds as the file would write them. */
 export const inSeconds = (milliseconds: number): string => `${String(milliseconds / 1000)}s`;
 
-/** Milliseconds, at most those of another duration. */
-export function durationUpTo(longest: string): ValueType<number> {
-  const most = parseDuration(longest);
-  return textType('a duration such as `3s`', (text) => {
+type WhenZero = 'it cannot be switched off' | 'leave it unset to switch it off';
+
+/** Milliseconds, at most those of another duration if there is one. */
+function durationType(words: string, longest: string | null, whenZero: WhenZero): ValueType<number> {
+  const most = longest === null ? null : parseDuration(longest);
+  return textType(words, (text) => {
+    if (ZERO.test(text)) return fault(`must be at least \`1s\`; ${whenZero}`);
     const parsed = parseDuration(text);
-    return parsed.ok && most.ok && parsed.value > most.value ? fault(`must be at most \`${longest}\``) : parsed;
+    const isLonger = parsed.ok && most?.ok === true && parsed.value > most.value;
+    return isLonger ? fault(`must be at most \`${String(longest)}\``) : parsed;
   });
 }
 
+export const durationUpTo = (longest: string): ValueType<number> =>
+  durationType('a duration such as `3s`', longest, 'it cannot be switched off');
+
 export const DURATION: ValueType<number> = durationUpTo('1h');
+
+/** What is off unless it is set. */
+export const DURATION_OR_OFF: ValueType<number> = durationType(
+  'a duration such as `3s`',
+  '1h',
+  'leave it unset to switch it off',
+);
 
 /** An address that the gateway sends requests to. */
 export const OUTGOING_URL: ValueType<string> = textType('a URL', (text) => {
@@ -196,8 +213,19 @@ export const VOCABULARY: ValueType<Vocabulary> = {
   parse: readVocabulary,
 };
 
-/** Milliseconds. */
-export const AGE: ValueType<number> = textType('a duration such as `24h` or `90d`', parseDuration);
+/** Milliseconds, however many. */
+export const AGE: ValueType<number> = durationType(
+  'a duration such as `24h` or `90d`',
+  null,
+  'it cannot be switched off',
+);
+
+/** What is off unless it is set. */
+export const AGE_OR_OFF: ValueType<number> = durationType(
+  'a duration such as `24h` or `90d`',
+  null,
+  'leave it unset to switch it off',
+);
 
 /** As policies and statements have names (docs/language.md); the engine is not loaded for the sake of a help text. */
 const NAME_TEXT = /^[a-z0-9][a-z0-9._-]{0,127}$/;

@@ -22,7 +22,7 @@ export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<s
   }
   for (const [name, { required, pattern, description, form }] of Object.entries(input)) {
     const value = found.get(name);
-    if (value === undefined && required) throw misshapen(`the query parameter ${name} is required`);
+    if (value === undefined && required) throw misshapen(`the query parameter \`${name}\` is required`);
     if (value !== undefined && !pattern.test(value)) {
       const fault = form === undefined ? `does not have the documented form: ${description}` : `must ${form}`;
       throw misshapen(`the query parameter ${name} ${fault}`);
@@ -71,7 +71,7 @@ const VISIBLE = /^[\x21-\x7e]+$/;
 const MATCH_MISSING = {
   pointer: '',
   code: 'request.precondition_required',
-  message: 'the header If-Match is required: send the ETag of the record, like "3" with its quotes',
+  message: 'the header `If-Match` is required: send the ETag of the record, like "3" with its quotes',
 } as const;
 
 const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>> = {
@@ -87,7 +87,7 @@ const NAMED: Readonly<Record<NamedHeader, (value: string | undefined) => string>
     return value;
   },
   'idempotency-key': (value) => {
-    if (value === undefined) throw misshapen('the header Idempotency-Key is required');
+    if (value === undefined) throw misshapen('the header `Idempotency-Key` is required');
     if (!VISIBLE.test(value) || value.length > HTTP_LIMITS.idempotencyKeyCharacters) {
       throw misshapen('Idempotency-Key must be 1 to 255 visible ASCII characters');
     }

@@ -339,6 +339,17 @@ test('a text of the policy cannot leave its place in the page', async () => {
       `before ${diff.old.snapshot}after ${diff.new.snapshot}at any time`,
     );
     expect(await page.locator('.summary').textContent()).toContain(`${String(diff.cells.gained)} cells gained`);
+    const gravest = page.locator('.weaker', { hasText: 'more than reading' }).getByRole('listitem').first();
+    expect(await gravest.textContent()).toMatch(
+      /: resource:write at \/labs\/\S+.*, always\. grant `[^`]+` .*\(grants\/labs\.yaml:\d+\)/,
+    );
+    // Identities of one provider begin alike, so a name that is cut shows its end.
+    const heads = await page.locator('.across .head', { hasText: 'orc…' }).all();
+    expect(heads.length).toBeGreaterThan(1);
+    for (const head of heads) {
+      const shown = (await head.textContent())?.trim() ?? '';
+      expect(await head.getAttribute('aria-label')).toMatch(new RegExp(`^orcid:.*${shown.slice(4)}$`));
+    }
   }, 60_000);
 
   it('has nothing that WCAG 2.2 AA forbids, in light and in dark', async () => {
@@ -379,7 +390,7 @@ test('a text of the policy cannot leave its place in the page', async () => {
   it('has the policy of the README as an example, and its tabs are reached by arrows', async () => {
     await open('playground.html');
     await page.locator('header select').selectOption('Labs (the README)');
-    await page.locator('.across .head', { hasText: 'orcid' }).first().waitFor();
+    await page.locator('.across .head', { hasText: 'orc…' }).first().waitFor();
     await page.locator('.seal', { hasText: 'sha256:342e453324c40672' }).waitFor();
     await page.getByRole('tab', { name: 'Who and where' }).focus();
     await page.keyboard.press('End');

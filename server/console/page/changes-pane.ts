@@ -58,9 +58,34 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
         </ul>
       </section>`
     }
+    ${!isTable && html`<${Gravest} gained=${gained} />`}
     ${!compared.equal && !isTable && html`<${MapPane} ...${map} subject="changes" now=${null} />`}
     ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rowsOf(gained, lost)} json=${{ gained, lost }} /></div>`}
   </div>`;
+}
+
+/** What is gained beyond reading, first of all: it is what a reviewer must not miss. */
+function Gravest({ gained }: { readonly gained: readonly DiffRow[] }): VNode | null {
+  const rows = gained.filter((row) => !isReading(row));
+  if (rows.length === 0) return null;
+  return html`<section class="weaker">
+    <h2 class="bad">Gained: more than reading</h2>
+    <ul>
+      ${rowsOf(rows.slice(0, FIRST), []).map(
+        ([, who, scopes, where, when, because]) =>
+          html`<li key=${`${who} ${scopes} ${where} ${when}`}>
+            <strong>${who}</strong>: ${scopes} at ${where}, ${when}. ${because}
+          </li>`,
+      )}
+      ${rows.length > FIRST && html`<li>and ${countText(rows.length - FIRST, 'more row')}: see the rows</li>`}
+    </ul>
+  </section>`;
+}
+
+const FIRST = 5;
+
+function isReading({ scopes }: DiffRow): boolean {
+  return scopes.every((scope) => scope.endsWith(':read'));
 }
 
 const HEADS = ['', 'Who', 'Scopes', 'Where', 'When', 'Because'];
@@ -79,7 +104,8 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
         : `${row.from === null ? '' : `from ${instantText(row.from)}`} ${row.until === null ? '' : `until ${instantText(row.until)}`}`.trim(),
       row.causes.map((cause) => plain(causeText(cause))).join('; '),
     ]);
-  return [...of('gained', gained), ...of('lost', lost)];
+  const graver = gained.toSorted((a, b) => Number(isReading(a)) - Number(isReading(b)));
+  return [...of('gained', graver), ...of('lost', lost)];
 }
 
 const SHOWN = 8;

@@ -82,10 +82,21 @@ function group({ axis, lines, at, first, active }: GroupProps): VNode {
           class=${`head ${line.kind}${at + i === active ? ' active' : ''}`}
           style=${`--depth:${String(line.depth)}`}
           title=${plain(line.key.split('\n').at(-1) ?? line.text)}
+          aria-label=${plain(line.text)}
           aria-expanded=${line.isOpen === null ? undefined : String(line.isOpen)}
         >
-          ${plain(line.text)}
+          ${axis === 'columns' ? shortened(plain(line.text)) : plain(line.text)}
         </div>`,
     )}
   </div>`;
 }
+
+/** A column has room for few letters. Identities of a provider begin alike, so the end is what tells them apart. */
+function shortened(text: string): string {
+  const letters = Array.from(text);
+  return letters.length <= ROOM || !text.includes(':')
+    ? text
+    : `${letters.slice(0, 3).join('')}…${letters.slice(4 - ROOM).join('')}`;
+}
+
+const ROOM = 13;

@@ -60,6 +60,7 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
       <${WhoList} facts=${facts} />
       <span class="faint">at ${instantText(at)}</span>
     </div>
+    ${who === '' && html`<p class="faint">Enter a person or an identity to see what they hold, where, and by which grants.</p>`}
     ${found.note !== null && html`<p class="warning" role="status">${plain(found.note)}</p>`}
     ${who !== '' && found.to === asked && found.regions.length === 0 && found.note === null && html`<p>${plain(who)} holds nothing then.</p>`}
     ${

@@ -233,6 +233,8 @@ const STYLE = `
 .page > nav button { font: inherit; }
 .page > nav code { font-size: .85em; }
 .page > nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+.page > nav li:has(.method) { padding-left: 4.2em; text-indent: -4.2em; }
+.page > nav .method { width: 5.25em; text-indent: 0; }
 @media (min-width: 60rem) {
   .page { grid-template-columns: 21rem minmax(0, 1fr); }
   .page > nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding-bottom: 2rem; }

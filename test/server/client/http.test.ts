@@ -218,3 +218,37 @@ describe('any transport', () => {
     expect(paths).toEqual(['/api/v1/namespaces/labs/../x%3Fy%23z', '/api/v1/namespaces/labs/optics.1~a_b-c']);
   });
 });
+
+describe('an operation that does not exist', () => {
+  const misspelt = async (name: unknown): Promise<unknown> => {
+    const { client, sent } = clientOn([ok]);
+    const refusals = [
+      await failure(client.call(name as 'whoami', {})),
+      await failure(client.answer(name as 'whoami', {})),
+    ];
+    expect(sent).toEqual([]);
+    expect(refusals[0]).toBeInstanceOf(TypeError);
+    expect(String(refusals[1])).toBe(String(refusals[0]));
+    return refusals[0];
+  };
+
+  test('is refused with the nearest names, and nothing is sent', async () => {
+    expect(await misspelt('createResorce')).toMatchObject({
+      message:
+        'there is no operation `createResorce`; the nearest names are `createResource`, `createResourceTemplate`, `restoreResource`',
+    });
+    expect(await misspelt('WhoAmI')).toMatchObject({
+      message: expect.stringContaining('nearest names are `whoami`, '),
+    });
+  });
+
+  test.each(['toString', '__proto__', ''])('`%s` is no operation', async (name) => {
+    expect(await misspelt(name)).toMatchObject({ message: expect.stringContaining(`no operation \`${name}\``) });
+  });
+
+  test.each([null, undefined, 7])('%s is no name', async (name) => {
+    expect(await misspelt(name)).toMatchObject({
+      message: 'the name of an operation is a string, such as `queryRecords`',
+    });
+  });
+});

@@ -138,6 +138,7 @@ describe('bailiwick/client', () => {
       'errors.js',
       'http.js',
       'index.js',
+      'operation-of.js',
       'operations.js',
       'pause.js',
       'send.js',

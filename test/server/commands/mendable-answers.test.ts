@@ -50,7 +50,7 @@ describeOnStores('a refused write', (store) => {
     const change = await send(`PATCH /api/v1/resources/${id}`, { body: { name: 'y' } });
     expect(change.status).toBe(428);
     expect(errorsOf(change)).toEqual([
-      ' the header If-Match is required: send the ETag of the record, like "3" with its quotes',
+      ' the header `If-Match` is required: send the ETag of the record, like "3" with its quotes',
     ]);
     const command = { method: 'PATCH', path: `/api/v1/resources/${id}`, body: { name: 'y' } };
     const batch = await send('POST /api/v1/batch', { body: { commands: [command] } });

@@ -83,6 +83,20 @@ describe('a list of groups', () => {
     ]);
   });
 
+  test('a duration of nothing says what the smallest is, and how to switch the thing off', async () => {
+    const file = [
+      'shutdown: { notice: 0s, deadline: 0m }',
+      'snapshot: { softAge: 0d }',
+      'limits: { idempotency: 0h }',
+    ].join('\n');
+    expect(await faultsOf({ file })).toEqual([
+      'bailiwick.yaml:3:24: `limits.idempotency` must be at least `1s`; it cannot be switched off',
+      'bailiwick.yaml:2:22: `snapshot.softAge` must be at least `1s`; leave it unset to switch it off',
+      'bailiwick.yaml:1:21: `shutdown.notice` must be at least `1s`; leave it unset to switch it off',
+      'bailiwick.yaml:1:35: `shutdown.deadline` must be at least `1s`; it cannot be switched off',
+    ]);
+  });
+
   test('C14 is not guessed at if it is not a list', async () => {
     expect(await faultsOf({ file: 'authentication: { oidc: { issuer: x } }\n' })).toEqual([
       'bailiwick.yaml:1:25: `authentication.oidc` must be a list',
