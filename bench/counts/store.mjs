@@ -24,7 +24,7 @@ const [RECORDS, NAMESPACES, SEED] = [3_000, 200, 1];
 /** A text is prepared the third time that it is seen. */
 const WARMING = 4;
 /** Work in the background may take a trip, too. The least of these is the request's own. */
-const TIMES = 3;
+const TIMES = 8;
 const ADA = { provider: PROVIDER, subject: 'ada' };
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -43,6 +43,8 @@ export function wholePlanOf(
   return plannedOf(db, statement, { options, whole: true });
 }
 
+let planned = 0;
+
 async function plannedOf(
   db: Database,
   { text, bindings }: Fragment,
@@ -51,16 +53,17 @@ async function plannedOf(
   const parts = text.split('?');
   const prepared = parts.map((part, index) => (index === 0 ? part : `$${String(index)}${part}`)).join('');
   const values = bindings.length === 0 ? '' : `(${bindings.map(literalOf).join(', ')})`;
+  // A name of its own, because a failure leaves it behind: the transaction takes no further statement then.
+  planned += 1;
+  const name = `planned_${String(planned)}`;
   const rows = await inTransaction(db.knex, async (knex) => {
-    await knex.raw(`PREPARE asked AS ${prepared}`);
-    try {
-      await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
-      if (whole) await knex.raw(WHOLE_RANGES.text);
-      const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE asked${values}`;
-      return (await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained)).rows;
-    } finally {
-      await knex.raw('DEALLOCATE asked');
-    }
+    await knex.raw(`PREPARE ${name} AS ${prepared}`);
+    await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
+    if (whole) await knex.raw(WHOLE_RANGES.text);
+    const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE ${name}${values}`;
+    const found = await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained);
+    await knex.raw(`DEALLOCATE ${name}`);
+    return found.rows;
   });
   return (rows[0]?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => stepsOf(Plan, []));
 }
