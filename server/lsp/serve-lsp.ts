@@ -141,7 +141,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   const refresh = (): void => {
     if (!canRefresh) return;
     connection.sendRequest(CodeLensRefreshRequest.type).catch((error: unknown) => {
-      connection.console.error(`the editor did not refresh what stands over grants: ${String(error)}`);
+      connection.console.error(`the editor did not refresh the code lenses: ${String(error)}`);
     });
   };
   connection.onInitialize(({ capabilities: { workspace } }) => {

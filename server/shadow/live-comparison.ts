@@ -94,7 +94,7 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
       findings.keep({ ...divergence, actor: { id, kind, fingerprint }, operation, access: asked.access, at, times: 1 });
     } catch (error) {
       findings.count('skipped');
-      log.error({ error }, 'a question could not be put to the candidate');
+      log.error({ error }, 'a live request could not be compared with the candidate');
     }
   };
   const work = (): void => {

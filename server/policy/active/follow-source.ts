@@ -83,7 +83,7 @@ export function followSource(options: FollowOptions): Poller {
     } catch (error) {
       if (signal.aborted) return UNKNOWN;
       if (error instanceof PolicyRefused) return { kind: 'fault', fault: error.fault };
-      log.error({ ...source.facts, error }, 'looking for a policy failed');
+      log.error({ ...source.facts, error }, 'checking the source of the policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     }
   };

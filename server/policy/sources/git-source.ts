@@ -42,7 +42,7 @@ export function makeGitSource(options: GitSourceOptions): Source {
     const { commit } = found;
     if (signersFile !== null) await checkSignature(look.run, { ...found, ref, object, signersFile });
     if (signersFile !== null && taken !== null && !(await descends(look.objects, taken, commit.name))) {
-      const message = `the commit ${commit.name} does not follow ${taken}, which was in force before: put what it should be into a new commit`;
+      const message = `the commit ${commit.name} does not follow ${taken}, which was in force before: make the change in a new commit`;
       throw refusal('snapshot.rollback_refused', message);
     }
     const onTaken = (): void => {
