@@ -57,7 +57,7 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
   let news = 0;
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;
-  /** Not before this tick, so that a store without a free connection is neither asked nor reported for each key. */
+  /** Not before this tick, so that a store without a free connection is not queried and reported again for each key. */
   let listenAt = -Infinity;
   const listen = async (): Promise<void> => {
     listening = db.listen(REVOCATIONS_CHANNEL, () => {

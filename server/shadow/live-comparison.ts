@@ -44,7 +44,7 @@ export interface Followed {
   readonly against: string;
 }
 
-/** What a request asked, and the policy that answered it. */
+/** The question of a request, and the policy that answered it. */
 export interface Noted {
   readonly actor: RequestActor;
   readonly at: Instant;

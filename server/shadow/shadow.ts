@@ -38,7 +38,7 @@ export interface ShadowState {
   readonly examples: readonly Example[];
 }
 
-/** What workers are told to follow. */
+/** What workers follow. */
 export interface ToFollow {
   readonly era: string;
   readonly snapshot: string;

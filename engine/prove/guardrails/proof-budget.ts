@@ -14,7 +14,7 @@ export const STEPS_OF = Object.freeze({
   grouping: 5,
   /** A cluster of grants that is folded into regions. */
   cluster: 400,
-  /** Two sets of grants that are looked at together. */
+  /** Two sets of grants that are compared. */
   meeting: 400,
   /** Two identities or groups that an actor may carry together. */
   pair: 40,
