@@ -68,7 +68,10 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
     } catch (error) {
       listening = null;
       listenAt = clocks().tick + KEY_LIMITS.listenRetry;
-      log.warn({ error }, 'the store sends no notifications of revocations: a revoked key is refused when its lease has ended');
+      log.warn(
+        { error },
+        'the store sends no notifications of revocations: a revoked key is refused when its lease has ended',
+      );
     }
   };
   /** By whichever clock has advanced further; forever, if one was set back. */

@@ -36,9 +36,10 @@ function makeProcessMetrics(): Registry {
     [process.memoryUsage().heapUsed],
   ]);
   gauge({ name: 'nodejs_heap_size_total_bytes', help: 'Heap of V8.' }, () => [[process.memoryUsage().heapTotal]]);
-  gauge({ name: 'nodejs_external_memory_bytes', help: 'Memory outside of the heap: buffers and native objects.' }, () => [
-    [process.memoryUsage().external],
-  ]);
+  gauge(
+    { name: 'nodejs_external_memory_bytes', help: 'Memory outside of the heap: buffers and native objects.' },
+    () => [[process.memoryUsage().external]],
+  );
   publishLoopDelay(registry);
   publishCollections(registry);
   return registry;

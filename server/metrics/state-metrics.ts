@@ -248,9 +248,8 @@ export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<
 }
 
 export function publishReadiness({ gauge }: Registry, readiness: () => Promise<Readiness>): void {
-  gauge(
-    { name: 'bailiwick_ready', help: '1 if this check of /readyz passes, else 0.', labels: ['check'] },
-    async () => Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
+  gauge({ name: 'bailiwick_ready', help: '1 if this check of /readyz passes, else 0.', labels: ['check'] }, async () =>
+    Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
   );
 }
 
