@@ -1,5 +1,5 @@
 // What a gateway remembers of keys, so that a key in use takes no trip to the store. A key that was right is believed
-// for `KEY_LIMITS.lease` milliseconds from the moment before the store was asked for it. Whoever revokes a key answers
+// for `KEY_LIMITS.lease` milliseconds from the moment before the store was asked for it. A revocation is answered
 // only when that much time has passed since its COMMIT: whatever was read before the revocation has ended by then, on
 // every gateway, also on one that hears nothing. So no request that begins after the answer is served. The
 // announcement of a revocation only makes gateways ask again at once.
