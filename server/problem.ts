@@ -227,7 +227,7 @@ const KINDS = kindsOf({
   },
   'snapshot.invalid': {
     status: 422,
-    title: 'What was sent is not a snapshot that could be served',
+    title: 'The upload is not a snapshot that can be served',
     help: '`errors` says why. Send the bytes of a snapshot file as `bailiwick compile` writes it, or a JSON object with its text as `snapshot` and its signed statement as `statement`. Where signatures are required, sign it first.',
   },
   'limit.rate': {
@@ -247,18 +247,18 @@ const KINDS = kindsOf({
   },
   'auth.unavailable': {
     status: 503,
-    title: 'The issuer of the token cannot be asked now',
+    title: 'The issuer of the token cannot be reached now',
     help: 'Keep the token and try again after as many seconds as `Retry-After` says: nobody knows yet whether it is valid. If that does not help, tell the operator of the gateway, who sees why the issuer does not answer.',
   },
   overloaded: {
     status: 503,
-    title: 'The gateway holds as many unread answers as it may',
+    title: 'The gateway has reached its limit of unread answers',
     help: 'Try again after as many seconds as `Retry-After` says, and read each answer as it arrives.',
   },
   'snapshot.unavailable': {
     status: 503,
     title: 'It is not known which policy is in force',
-    help: 'Try again in a moment. The operator of the gateway has to see why its store does not answer.',
+    help: 'Try again in a moment. The operator of the gateway has to find out why its store does not answer.',
   },
   'snapshot.busy': {
     status: 503,
@@ -267,7 +267,7 @@ const KINDS = kindsOf({
   },
   'proof.unavailable': {
     status: 503,
-    title: 'The policy could not be asked this now',
+    title: 'The question could not be answered now',
     help: 'The answer takes too long, or the store does not have the snapshot. Ask about fewer things at once, or try again after as many seconds as `Retry-After` says.',
   },
   'snapshot.expired': {

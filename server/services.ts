@@ -193,7 +193,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const prover = makeProver(snapshots);
   if (authzen !== null) {
     const { baseUrl, vocabulary } = authzen;
-    log.info({ baseUrl, vocabulary: vocabulary?.digest ?? null }, 'other services may ask in the words of AuthZEN');
+    log.info({ baseUrl, vocabulary: vocabulary?.digest ?? null }, 'the AuthZEN API is turned on');
     for (const warning of vocabulary?.warnings ?? []) log.warn({ vocabulary: vocabulary?.digest }, warning);
     warnOfUnknownScopes(vocabulary, policies.current().policy, log);
   }

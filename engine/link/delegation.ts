@@ -1,5 +1,5 @@
-// Delegated folders (docs/language.md "Delegation"): whoever owns one decides at or below its namespace and nowhere else, whatever its
-// files say. `policy.yaml`, which has other owners, says which folders are delegated.
+// Delegated folders (docs/language.md "Delegation"): the owners of one decide at or below its namespace and nowhere else, whatever its
+// files contain. `policy.yaml`, which has other owners, says which folders are delegated.
 import type { FolderDeclaration, PolicyDocument, RuleDeclaration } from '../model/document.js';
 import { remember } from '../model/group.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';

@@ -90,7 +90,7 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
       place: placed(place),
       message: `\`${text}\` differs from \`${formatIdentity(other.identity)}\` only in ${difference}`,
       help: 'if they are the same, spell them alike; if not, say so in an ignore comment',
-      related: relatedTo(other.place, `\`${formatIdentity(other.identity)}\` stands here`),
+      related: relatedTo(other.place, `\`${formatIdentity(other.identity)}\` is here`),
     });
   };
   let member = 0;

@@ -95,7 +95,7 @@ function holderOf(context: FileContext, node: Node, grant: ReadMapping<typeof GR
     refuse(context, 'GRANT_PRINCIPAL', {
       at: firstLine(context, node),
       message: 'a grant names a `role` or an `identity`',
-      help: 'add `role: …` or `identity: provider:subject`; nothing stands for everyone',
+      help: 'add `role: …` or `identity: provider:subject`; no word means everyone',
     });
   return null;
 }

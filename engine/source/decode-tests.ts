@@ -110,7 +110,7 @@ function readAccess(context: FileContext, written: TextNode): AccessExpectation 
     if (parseScopePattern(head.text, vocabulary) === null) return refuseScope(context, head, vocabulary.scopes);
     return refuse(context, 'SCOPE_NOT_SINGLE', {
       at: head,
-      message: `\`${head.text}\` stands for several scopes`,
+      message: `\`${head.text}\` means several scopes`,
       help: 'write one line per scope',
     });
   }

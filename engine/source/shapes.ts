@@ -126,7 +126,7 @@ function readActions(context: FileContext, node: Node, what: string): readonly s
         at: action,
         message: isCommon
           ? `every family has the action \`${action.value}\`, so none declares it`
-          : `the action \`${action.value}\` stands twice in ${what}`,
+          : `the action \`${action.value}\` is listed twice in ${what}`,
         help: 'remove it',
       });
     }

@@ -131,7 +131,7 @@ const CHARACTER_RULES: readonly CharacterRule[] = [
     code: 'TEXT_BIDI',
     pattern: /\p{Bidi_Control}+/gu,
     message: 'a character that changes the direction of text',
-    help: 'remove it: it makes a line look as if it said something else; where it is meant, write an escape such as `"\\u202e"`',
+    help: 'remove it: it makes a line look different from what it says; where it is meant, write an escape such as `"\\u202e"`',
   },
   {
     code: 'TEXT_CONTROL',

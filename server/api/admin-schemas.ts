@@ -135,7 +135,7 @@ const stored = whole({
   isSigned: { description: 'Whether a signed statement is stored beside it.', ...flag },
   generation: nullable({ description: 'Of its last activation.', type: 'integer', minimum: 1 }),
   reason: nullable({ description: 'Of that activation.', type: 'string' }),
-  askedBy: nullable({ description: 'Who asked for that activation.', type: 'string' }),
+  askedBy: nullable({ description: 'Who requested that activation.', type: 'string' }),
   loadedAt: instant,
 });
 

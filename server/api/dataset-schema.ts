@@ -45,7 +45,7 @@ export const TEXT_LIMITS = Object.freeze({ name: 1_024, description: 16_384, ver
 
 const uuid = schema({ type: 'string', pattern: UUID_PATTERN });
 const uuidOrNull = schema({ type: ['string', 'null'], pattern: UUID_PATTERN });
-/** Open, and said so: generators of clients take an object without the last member for an empty one. */
+/** Open, and explicitly so: client generators treat an object without the last member as empty. */
 const object = schema({ type: 'object', additionalProperties: true });
 const text = schema({ type: 'string', minLength: 1, maxLength: TEXT_LIMITS.name });
 const slotted = { maxProperties: COMMAND_LIMITS.slots, propertyNames: { pattern: NAME_PATTERN } } as const;

@@ -16,7 +16,7 @@ export function isRecordId(text: string): boolean {
 
 const text = schema({ type: 'string' });
 const textOrNull = schema({ type: ['string', 'null'] });
-/** Open, and said so: generators of clients take an object without the last member for an empty one. */
+/** Open, and explicitly so: client generators treat an object without the last member as empty. */
 const object = schema({ type: 'object', additionalProperties: true });
 export const recordId = schema({
   title: 'RecordId',

@@ -54,7 +54,7 @@ const COUNTS = Object.freeze({
   skipped: { description: 'Decisions that were not compared, since there was no time.', ...count },
 } as const);
 
-/** Shown to everybody who sees the status. It says nothing about what was asked. */
+/** Shown to everybody who sees the status. It reveals nothing about requests. */
 export const SHADOW_SUMMARY = Object.freeze({
   title: 'ShadowSummary',
   ...whole({

@@ -27,19 +27,19 @@ import type { ShownIds } from './listed.js';
 /** What a request asks the policy, noted before anything is done about it. */
 export interface Judged {
   readonly operation: Operation;
-  /** The id of the record that was asked for. */
+  /** The id of the requested record. */
   readonly record?: string;
   /** Null if there was nothing to decide about. */
   readonly asked: DecidedQuestion | null;
 }
 
-/** What an actor was told that it holds in a namespace. */
+/** The rights in a namespace that the answer to an actor listed. */
 export interface ReportedHoldings {
   readonly namespace: NamespacePath;
   readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
 }
 
-/** What an asker was told about others, or a reader of the feed about records. */
+/** What an answer revealed about others, or the feed about records. */
 export interface ReportedAnswer {
   readonly operation: Extract<
     Operation,
@@ -49,16 +49,16 @@ export interface ReportedAnswer {
   readonly access?: AccessAsked | CopyAsked;
   readonly decision?: Decision;
   readonly items?: number;
-  /** The records that it was told about. */
+  /** The records that the answer was about. */
   readonly shown?: ShownIds;
-  /** Ids of records that it asked about. */
+  /** Ids of records that the question was about. */
   readonly records?: readonly string[];
   readonly visibility?: string;
-  /** The digest of the vocabulary in whose words it was asked. */
+  /** The digest of the vocabulary that translated the request. */
   readonly vocabulary?: string;
 }
 
-/** One decision that an asker was told. Nothing was decided where a part of the question is no path or no scope. */
+/** One decision in an answer about others. Nothing was decided if a part of the question is not a path or a scope. */
 export function toldDecision(
   operation: ReportedAnswer['operation'],
   { subject, request, policy }: { readonly subject: RawActor; readonly request: RawRequest; readonly policy: Policy },
@@ -103,7 +103,7 @@ export function cite({ access, resolved, visibility }: DecidedQuestion, at: Inst
   return { decision: decideAs(resolved, { request: requestOf(access), at }) };
 }
 
-/** The question that was asked, unless it was about a visible set. */
+/** The question, unless it was about a visible set. */
 export function requestOf(access: AccessAsked | CopyAsked): Request {
   if ('source' in access) return { kind: 'copy', source: access.source, destination: access.destination };
   const { creates, scope, context, target } = access;

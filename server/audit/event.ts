@@ -60,7 +60,7 @@ export const RECORD_ACTS = [
   'put',
 ] as const;
 
-/** Everything else that is done or asked for. The list is closed, so no text of a request can get in. */
+/** All other operations and requests. The list is closed, so no text of a request can get in. */
 export const OTHER_OPERATIONS = [
   'permissions',
   'decide',
@@ -101,7 +101,7 @@ export interface EventActor {
   readonly namespaceRestrictions: readonly NamespacePath[] | null;
 }
 
-/** Of whom somebody asked what the policy says. */
+/** The person that a question was about. */
 export type EventSubject = Pick<EventActor, 'credentialScopes' | 'identities' | 'namespaceRestrictions'>;
 
 /**
@@ -152,7 +152,7 @@ export interface AuditEvent {
   readonly grants?: readonly string[];
   /** How many more grants there were. */
   readonly grantsOmitted?: number;
-  /** The scopes that the actor was told it holds in `namespace`. */
+  /** The scopes that the answer listed for `namespace`. */
   readonly held?: readonly ScopeName[];
   /** The event's own id. The event is appended only once, however often that is tried. */
   readonly id: string;
@@ -179,12 +179,12 @@ export interface AuditEvent {
   /** The status of the HTTP answer; null if there was none. */
   readonly status: number | null;
   readonly step?: Step;
-  /** Whom the actor asked about; absent if the actor acted itself. */
+  /** The person that the question was about; absent if the actor acted for itself. */
   readonly subject?: EventSubject;
   /** The instant of the decision. */
   readonly time: string;
   readonly visibility?: string;
-  /** The digest of the vocabulary in whose words it was asked. */
+  /** The digest of the vocabulary that translated the request. */
   readonly vocabulary?: string;
   readonly [made]: true;
 }
@@ -357,7 +357,7 @@ function nobody(): Pick<EventActor, 'credentialScopes' | 'fingerprint' | 'identi
   return { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] };
 }
 
-/** What the engine was asked, in the form that the log uses. */
+/** The question to the engine, in the form that the log uses. */
 export function askedOf(request: Request): AccessAsked | CopyAsked {
   switch (request.kind) {
     case 'access': {

@@ -64,7 +64,7 @@ export function decodeGaps(
     if (last >= bound) return fail(begin, `number ${String(numbers.length + 1)} is beyond the range`);
     numbers.push(last);
   }
-  if (end - at >= 8) return fail(at, 'goes on after the last number');
-  for (let bit = at; bit < end; bit += 1) if (bitAt(bit) === 1) return fail(bit, 'goes on after the last number');
+  if (end - at >= 8) return fail(at, 'continues after the last number');
+  for (let bit = at; bit < end; bit += 1) if (bitAt(bit) === 1) return fail(bit, 'continues after the last number');
   return { ok: true, numbers };
 }

@@ -18,7 +18,7 @@ export type Listed =
 /** The set holds a record that was not shown by a chance of one in so many. */
 export const SET_ODDS = 10_000_000;
 
-/** `event` is the id of the event. It is drawn anew for each, so two events never err about the same records. */
+/** `event` is the id of the event. Each event has its own random id, so two events never have the same false positives. */
 export function listedOf(event: string, shown: ShownIds, held: RecordsHeld): Listed {
   const ids = shown === '' ? [] : shown.split(',');
   if (ids.length === 0) return { ids };

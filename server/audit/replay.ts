@@ -98,7 +98,7 @@ export function makeReplay(folder: string, against: Policy | null): Replay {
   };
 }
 
-/** A policy, and the actors that it was asked about. Null stands for an actor that no policy can be asked about. */
+/** A policy, and the actors that were resolved by it. Null means an actor that no policy can resolve. */
 interface Ground {
   readonly policy: Policy;
   readonly actors: LruCache<ResolvedActor | null>;

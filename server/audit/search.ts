@@ -33,7 +33,7 @@ export interface FoundLine {
   readonly line: string;
   /** Why the line does not verify; null if it does, as far as it and the line before it show. */
   readonly fault: LineFault | null;
-  /** Whether its answer showed the record that was asked for; absent if it names the record. */
+  /** Whether its answer showed the record in question; absent if it names the record. */
   readonly shown?: 'yes' | 'maybe';
 }
 
@@ -48,7 +48,7 @@ export interface SearchReport {
   readonly found: number;
   /** Lines that are not events. */
   readonly malformed: number;
-  /** What the events do not say about the record that was asked for. */
+  /** What the events do not say about the record in question. */
   readonly unrecorded: Unrecorded;
   /** Events that were found and do not verify. */
   readonly unverified: number;

@@ -25,7 +25,7 @@ export interface VerifyReport {
   /** The first thousand faults; `count` counts all of them. */
   readonly faults: readonly Fault[];
   readonly count: number;
-  /** Names of archived files that nobody has looked at. */
+  /** Names of archived files that were not read. */
   readonly unread: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 // Witnesses of the audit log (C2SP tlog-witness): others who sign its checkpoints, once each is proved to go on from
-// the one that they signed before. Such a signature shows that the log was never written anew for somebody else.
+// the one that they signed before. Such a signature shows that the log was never rewritten for somebody else.
 import { OutgoingError, send } from '../net/outgoing.js';
 import { cosignaturesOf, type NoteKey } from '../signing/signed-note.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';

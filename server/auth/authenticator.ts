@@ -36,7 +36,7 @@ export interface Authenticator<Actor> {
 export interface Credential<Actor> {
   /** Whether judging it needs a look-up, because it has not been accepted before. Decides nothing. */
   readonly isUnproven: boolean;
-  /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be asked. */
+  /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be reached. */
   readonly authenticate: (at: Instant) => Promise<Actor>;
 }
 
@@ -114,7 +114,7 @@ export function notValid(fault: AuthenticationFault, reason: string): ApiProblem
   return new ApiProblem('auth.invalid', { fault, reason });
 }
 
-/** The answer for a credential that its issuer could not be asked about, so nobody knows whether it is valid. */
+/** The answer for a credential whose issuer cannot be reached, so its validity is unknown. */
 export function notJudged(reason: string): ApiProblem {
   return new ApiProblem('auth.unavailable', { reason, retryAfter: TOKEN_LIMITS.issuerRetryAfter });
 }

@@ -1,6 +1,6 @@
-// Opaque tokens as evidence: their issuer is asked whose they are (RFC 7662), at most once in a short while for each
-// token. An answer that is not clearly yes means no. A token that the issuer cannot be asked about is not accepted, and its
-// client is told to try again.
+// Opaque tokens as evidence: the issuer says whose they are (RFC 7662). It is asked at most once in a short while for each
+// token. An answer that is not clearly yes means no. While the issuer cannot be reached, its tokens are not accepted, and
+// their clients get 503 and try again.
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
@@ -87,7 +87,7 @@ export function makeIntrospectionAuthenticator(
     answers.put(digest, answered, 0);
     return answered;
   };
-  /** Requests with the same token share the answer while it is being asked for. */
+  /** Concurrent requests with the same token share one request to the issuer. */
   const judgeOnce = (token: string, digest: string, { address, trace }: Evidence): Promise<Answered> => {
     const underWay = asking.get(digest);
     if (underWay !== undefined) return underWay;

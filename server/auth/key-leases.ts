@@ -1,5 +1,5 @@
 // What a gateway remembers of keys, so that a key in use takes no trip to the store. A key that was right is believed
-// for `KEY_LIMITS.lease` milliseconds from the moment before the store was asked for it. Whoever revokes a key answers
+// for `KEY_LIMITS.lease` milliseconds from the moment before the store was asked for it. A revocation is answered
 // only when that much time has passed since its COMMIT: whatever was read before the revocation has ended by then, on
 // every gateway, also on one that hears nothing. So no request that begins after the answer is served. The
 // announcement of a revocation only makes gateways ask again at once.
@@ -57,7 +57,7 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
   let news = 0;
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;
-  /** Not before this tick, so that a store without a free connection is neither asked nor reported for each key. */
+  /** Not before this tick, so that a store without a free connection is not queried and reported again for each key. */
   let listenAt = -Infinity;
   const listen = async (): Promise<void> => {
     listening = db.listen(REVOCATIONS_CHANNEL, () => {
@@ -68,7 +68,10 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
     } catch (error) {
       listening = null;
       listenAt = clocks().tick + KEY_LIMITS.listenRetry;
-      log.warn({ error }, 'the store announces no revocations: a revoked key is refused when its lease has ended');
+      log.warn(
+        { error },
+        'the store sends no notifications of revocations: a revoked key is refused when its lease has ended',
+      );
     }
   };
   /** By whichever clock has advanced further; forever, if one was set back. */

@@ -1,7 +1,7 @@
 // Looks up keys for requests. Requests that arrive while a look-up is under way share the next one. No request is
 // answered from what was read before it came, so every process refuses a key from the moment it is revoked. While a
 // look-up does not end, others are begun beside it, each after twice the time. So a lost connection holds nobody up,
-// and a busy store is only asked a few times.
+// and a busy store gets only a few queries.
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { findKeys, type FoundKeys, type StoredKey } from './api-keys.js';

@@ -1,4 +1,4 @@
-// What changed a right, in one line: said alike on a terminal, in a comment and in a page. Texts of the policy stand in it as they are, so
+// What changed a right, in one line: worded alike on a terminal, in a comment and in a page. Strings of the policy are not escaped in it, so
 // whoever shows it makes them harmless.
 import type { Cause, ChangeKind, Turn } from '../../engine/compiler.js';
 

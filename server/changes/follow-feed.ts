@@ -82,7 +82,7 @@ async function follow<Moment>(feed: Feed, following: Following<Moment>): Promise
         await sink.send(eventsOf(changes));
         sentAt = performance.now();
       }
-      // It has just been told that it lost everything.
+      // The reader has just got the item that it lost everything.
       if (partOf(view, owner).size === 0) return;
     }
   } finally {
@@ -103,7 +103,7 @@ interface Bell {
   readonly ring: () => void;
   /** Waits until it rings, but not for longer than that, and never for less than a moment. */
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Whether it has rung since it was last asked. */
+  /** Whether it has rung since the last call. */
   readonly take: () => boolean;
 }
 

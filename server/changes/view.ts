@@ -29,13 +29,13 @@ export interface View {
   readonly digest: string;
 }
 
-/** Which part of a view is asked for. */
+/** The requested part of a view. */
 export interface Part {
   readonly families: readonly Family[];
   readonly namespace: NamespacePath;
 }
 
-/** Made anew for each read: policy, credential and hour may have changed. */
+/** Made again for each read: policy, credential and hour may have changed. */
 export function viewOf(resolved: ResolvedActor, at: Instant): View {
   const sets = new Map<Family, Visible>();
   const refused = new Map<Family, Extract<Visibility, { readonly kind: 'none' }>>();

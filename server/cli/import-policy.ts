@@ -121,13 +121,13 @@ function tooMany(questions: number): CliFailure {
 function disagreement(imported: ImportedPolicy, proof: Extract<Proof, { readonly kind: 'compared' }>): CliFailure {
   const { disagreements, questions, examples } = proof;
   const agreed = questions - disagreements;
-  const message = `the policy would decide ${count(disagreements, 'question')} of ${count(questions, 'question')} otherwise than its source; nothing was written`;
+  const message = `the policy would decide ${count(disagreements, 'question')} of ${count(questions, 'question')} differently from its source; nothing was written`;
   const report = {
     unsaid: imported.unsaid,
     proof: { questions, agreed, allowed: proof.allowed },
     disagreements: examples.map((one) => ({ ...one, question: one.text, ...answersOf(one) })),
   };
-  const help = 'a rule below that is not said takes something away: change the source so that it does not need to';
+  const help = 'a rule below that was not imported takes something away: change the source so that it does not need to';
   const text = renderDisagreements(imported, proof);
   return new CliFailure(EXIT.differences, { code: 'import.disagrees', message }, { help, text, report });
 }

@@ -108,13 +108,13 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
       try {
         const db = await openStore(io, config);
         const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
-        if (seconds !== null) log.info({ seconds }, 'the store is there');
+        if (seconds !== null) log.info({ seconds }, 'the store can be reached');
         return db;
       } catch (error) {
         if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
         endProbes ??= await answerProbes();
         const { code, message: reason } = error;
-        if (since === null) log.warn({ code, reason }, 'the store is not there yet: waiting for it');
+        if (since === null) log.warn({ code, reason }, 'the store cannot be reached yet: waiting for it');
       }
       if (await Promise.race([isOver, sleep(WAIT, false, { ref: true })])) return null;
     }

@@ -31,7 +31,7 @@ const CLAIMS = Object.freeze({
   groupsSeparator: setting(TEXT, {
     default: null,
     example: '","',
-    doc: 'what stands between groups, if the claim is one string of several',
+    doc: 'the separator between groups, if the claim is one string of several',
   }),
   restrictionsClaim: setting(TEXT, {
     default: null,

@@ -17,7 +17,7 @@ export const DATABASE = group('connections to the store, and their time limits',
   }),
   waitAtStart: setting(FLAG, {
     default: true,
-    doc: 'whether `serve` waits for a store that is away when it starts, with /livez up on `adminListen`; otherwise it ends with status 10',
+    doc: 'whether `serve` waits at its start for a store that cannot be reached, and answers /livez on `adminListen`; otherwise it ends with status 10',
   }),
   replicaLag: setting(DURATION, {
     default: inSeconds(DATABASE_LIMITS.replicaLag),

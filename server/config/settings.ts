@@ -226,7 +226,7 @@ export const SETTINGS = Object.freeze({
   shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
     notice: setting(DURATION_OR_OFF, {
       default: null,
-      doc: 'how long `/readyz` says 503 while requests are still answered, so that a load balancer looks elsewhere first',
+      doc: 'how long `/readyz` says 503 while requests are still answered, so that load balancers stop sending requests first',
       example: '5s',
     }),
     deadline: setting(DURATION, {

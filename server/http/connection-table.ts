@@ -30,7 +30,7 @@ export interface ConnectionTable {
 }
 
 export interface TableOptions extends ConnectionLimits {
-  /** Whether nothing is asked on a socket at the moment. */
+  /** Whether a socket has no request in progress. */
   readonly isIdle: (socket: Socket) => boolean;
   /** Told of each connection that was turned away or had to give way. */
   readonly onCut: (reason: CutReason) => void;

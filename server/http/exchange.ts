@@ -37,11 +37,11 @@ export interface Exchange {
   leave: (() => void) | null;
   /** The pinned policy; null until it is pinned, and never replaced after that. */
   active: Active | null;
-  /** What the policy was asked, for the audit log; null until then. */
+  /** The question to the policy, for the audit log; null until there is one. */
   judged: Judged | null;
-  /** What the actor was told it holds, for the audit log. */
+  /** The rights that the answer lists, for the audit log. */
   held: ReportedHoldings | null;
-  /** What the asker was told about others, or a reader of the feed about records, for the audit log. */
+  /** What the answer reveals about others, or the feed about records, for the audit log. */
   told: readonly ReportedAnswer[];
   /** When a read was decided, for the metrics; null until then. */
   decided: DecisionTimes | null;

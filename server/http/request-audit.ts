@@ -51,7 +51,7 @@ export function makeRequestAudit(trail: Recorder, log: Pick<Logger, 'error'>): R
         note(...parts);
       } catch (error) {
         trail.noteLost(1);
-        log.error({ error }, 'an event of the audit log could not be made; this is a bug of bailiwick');
+        log.error({ error }, 'an event of the audit log could not be created; this is a bug of bailiwick');
       }
     };
   return {

@@ -1,5 +1,5 @@
 // A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
-// strict JSON, then the shape that the route declares. What the value means is the route's business.
+// strict JSON, then the shape that the route declares. The route decides what the value means.
 import { parseStrictJson } from '../json/strict-json.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';

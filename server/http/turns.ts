@@ -22,7 +22,7 @@ export async function takeTurn(door: Door, exchange: Exchange): Promise<void> {
 
 /**
  * Checked once the size of the answer is known: in the meantime other requests may have made answers that nobody reads.
- * What may have been changed is done, so whoever changed it is told, whatever the size.
+ * A write is already committed, so its client always gets the answer, whatever the size.
  */
 export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
   const access = exchange.route?.access;

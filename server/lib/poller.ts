@@ -1,4 +1,4 @@
-// Looks at something from time to time, and at once when asked. There is only one look at a time, however long it
+// Checks something at an interval, and at once on request. Only one check runs at a time, however long it
 // takes, and only one that waits, however often somebody asks for it.
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -17,7 +17,7 @@ export interface NotifiedPoller extends Poller {
   readonly notify: () => void;
 }
 
-/** How long nothing is looked at after a look for news, in milliseconds. */
+/** The pause after a check for news, in milliseconds. */
 const DISTANCE = 50;
 
 interface Waiting {

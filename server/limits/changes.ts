@@ -6,7 +6,7 @@ export const CHANGES_LIMITS = Object.freeze({
   defaultSize: 100,
   /** Characters of a cursor. All have as many. */
   cursorCharacters: 114,
-  /** Regions of one `rights` item. If more have changed, the reader starts anew. */
+  /** Regions of one `rights` item. If more have changed, the reader starts again. */
   regions: 10_000,
   /** Characters of a visible set that is kept so that its reader learns how its rights have changed. */
   viewCharacters: 4 * 1024 * 1024,
@@ -38,7 +38,7 @@ export const STREAM_LIMITS = Object.freeze({
   total: 512,
   /** How often a stream shows that it lives, and moves the place at which its client would go on. */
   heartbeat: 15_000,
-  /** How often its credential, its policy and the clock are looked at. */
+  /** How often its credential, its policy and the clock are checked. */
   check: 1_000,
   /** The least time between two reads of one stream. */
   distance: 50,

@@ -46,7 +46,7 @@ export const IMPORT_LIMITS = Object.freeze({
   questions: 5_000_000,
 });
 
-/** Of `bailiwick console`, in milliseconds unless said. */
+/** Of `bailiwick console`, in milliseconds unless stated. */
 export const CONSOLE_LIMITS = Object.freeze({
   /** How long the address may be opened. */
   unused: 60_000,

@@ -1,4 +1,4 @@
-// The language server: what an editor asks over stdio, answered from the whole policy folder (docs/editors.md).
+// The language server: an editor's requests over stdio, answered from the entire policy folder (docs/editors.md).
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
@@ -45,7 +45,7 @@ interface Folder {
   run: Run | null;
   /** Milliseconds that the longest step of a check took. */
   slowest: number;
-  /** When a text was changed last, or something was asked. */
+  /** The last change of a text, or the last request. */
   active: number;
   /** As it was when it had no mistakes: what is being typed often is one. */
   good: PolicySet | null;
@@ -141,7 +141,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   const refresh = (): void => {
     if (!canRefresh) return;
     connection.sendRequest(CodeLensRefreshRequest.type).catch((error: unknown) => {
-      connection.console.error(`the editor did not refresh what stands over grants: ${String(error)}`);
+      connection.console.error(`the editor did not refresh the code lenses: ${String(error)}`);
     });
   };
   connection.onInitialize(({ capabilities: { workspace } }) => {
@@ -236,7 +236,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     const run = check(folder);
     const read = await run.read;
     if (read.set === null) return [];
-    // Where a step takes long, what the tests said last is shown until they have run again: then the editor is told to ask again.
+    // Where a step takes long, the last results of the tests are shown until they have run again. Then the editor is asked to refresh.
     const checked = canRefresh && folder.slowest > LONG ? run.known() : await run.tested;
     const index = indexPolicy(read.set);
     const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
@@ -270,7 +270,7 @@ interface Checking {
   readonly folder: Folder;
   readonly open: ReadonlyMap<string, string>;
   readonly now: () => number;
-  /** What was said of grants has changed. */
+  /** What was shown about grants has changed. */
   readonly refresh: () => void;
 }
 
@@ -321,7 +321,7 @@ function startRun({ connection, folder, open, now, refresh }: Checking): Run {
   return run;
 }
 
-/** Lets what was asked meanwhile be answered. Before a long step, nothing may have been typed or asked for a while. */
+/** Lets waiting requests be answered. A long step begins only after a while without typing or requests. */
 async function quiet(folder: Folder, isCurrent: () => boolean): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   while (isCurrent() && folder.slowest > LONG) {

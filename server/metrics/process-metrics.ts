@@ -30,15 +30,16 @@ function makeProcessMetrics(): Registry {
   gauge({ name: 'process_resident_memory_bytes', help: 'Memory of the process that is in RAM.' }, () => [
     [process.memoryUsage.rss()],
   ]);
-  gauge({ name: 'process_open_fds', help: 'Open file descriptors; on Linux alone.' }, openFiles);
-  gauge({ name: 'process_max_fds', help: 'File descriptors that the process may have; on Linux alone.' }, mostFiles);
+  gauge({ name: 'process_open_fds', help: 'Open file descriptors; on Linux only.' }, openFiles);
+  gauge({ name: 'process_max_fds', help: 'The limit of open file descriptors; on Linux only.' }, mostFiles);
   gauge({ name: 'nodejs_heap_size_used_bytes', help: 'Heap of V8 that is in use.' }, () => [
     [process.memoryUsage().heapUsed],
   ]);
   gauge({ name: 'nodejs_heap_size_total_bytes', help: 'Heap of V8.' }, () => [[process.memoryUsage().heapTotal]]);
-  gauge({ name: 'nodejs_external_memory_bytes', help: 'Memory of buffers and of what is bound to objects.' }, () => [
-    [process.memoryUsage().external],
-  ]);
+  gauge(
+    { name: 'nodejs_external_memory_bytes', help: 'Memory outside of the heap: buffers and native objects.' },
+    () => [[process.memoryUsage().external]],
+  );
   publishLoopDelay(registry);
   publishCollections(registry);
   return registry;

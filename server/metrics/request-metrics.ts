@@ -33,7 +33,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
   });
   const abandoned = counter({
     name: 'bailiwick_http_requests_abandoned_total',
-    help: 'Requests whose client went away before the answer.',
+    help: 'Requests whose client disconnected before the answer.',
   });
   const failedHandshakes = counter({
     name: 'bailiwick_tls_failures_total',
@@ -46,18 +46,18 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
   });
   const decisionTimes = histogram({
     name: 'bailiwick_decision_duration_seconds',
-    help: 'Time to decide what a request to read may see.',
+    help: 'Time to decide what a read request may see.',
     bounds: FAST,
   });
   const queryTimes = histogram({
     name: 'bailiwick_query_duration_seconds',
-    help: 'Time from the decision about a request to read to its answer: in the store, and to put the answer together.',
+    help: 'Time from the decision about a read request to its answer, including the store.',
     labels: ['family', 'operation'],
     bounds: SLOW,
   });
   const failures = counter({
     name: 'bailiwick_auth_failures_total',
-    help: 'Requests without a valid credential, by what was wrong with it.',
+    help: 'Requests without a valid credential, by the reason.',
     labels: ['reason'],
   });
   const limited = counter({

@@ -19,7 +19,7 @@ import type { MetricValue, Registry } from './series.js';
 export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
   const reloads = counter({
     name: 'bailiwick_snapshot_reloads_total',
-    help: 'Policies that took the place of the one in force, and offers that could not, by the code of what was wrong.',
+    help: 'Activations of policies, and offers that were refused, by the code of the reason.',
     labels: ['result', 'reason'],
   });
   return {
@@ -58,7 +58,7 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   gauge(
     {
       name: 'bailiwick_snapshot_generation',
-      help: 'The activation number: how many times a policy was activated on this store, this one too.',
+      help: 'The activation number: how many times a policy was activated on this store, including this time.',
     },
     () => [[current().generation]],
   );
@@ -125,7 +125,7 @@ export function publishShadow({ gauge, total }: Registry, { state, totals }: Pic
   total(
     {
       name: 'bailiwick_shadow_divergence_total',
-      help: 'Decisions of live requests that a candidate would have made otherwise: gained by it, lost by it, or of a query both.',
+      help: 'Decisions of live requests that a candidate would have made differently: gained, lost, or, for a query, both.',
       labels: ['change'],
     },
     () => {
@@ -140,7 +140,7 @@ export function publishShadow({ gauge, total }: Registry, { state, totals }: Pic
   gauge(
     {
       name: 'bailiwick_shadow_differing_cells',
-      help: 'Cells that a candidate decides otherwise than the policy in force; absent without a candidate, and until it is known.',
+      help: 'Cells that a candidate decides differently from the policy in force; absent without a candidate, and until the number is known.',
     },
     () => {
       const cells = state()?.difference?.cells;
@@ -156,7 +156,7 @@ export function publishPeers(
   gauge(
     {
       name: 'bailiwick_peers',
-      help: 'Other gateways of the store that were seen lately, by whether they serve the same snapshot as this one.',
+      help: 'Other gateways of the store with a recent heartbeat, by whether they serve the same snapshot as this one.',
       labels: ['serves'],
     },
     () => {
@@ -190,7 +190,7 @@ export function publishStore(registry: Registry, { pools, replicas }: Pick<Datab
     ]),
   );
   gauge(
-    { name: 'bailiwick_db_connections_max', help: 'Connections to the store that a pool may have.', labels: ['pool'] },
+    { name: 'bailiwick_db_connections_max', help: 'The limit of connections to the store, by pool.', labels: ['pool'] },
     ofEach(({ name, max }) => [[max, name]]),
   );
   gauge(
@@ -227,14 +227,14 @@ export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<
   total(
     {
       name: 'bailiwick_audit_dropped_total',
-      help: 'Events that were lost, because the audit log could not be written for long.',
+      help: 'Events that were lost because the audit log could not be written for too long.',
     },
     () => [[counts().lost]],
   );
   gauge(
     {
       name: 'bailiwick_audit_lag_seconds',
-      help: 'For how long the files of the audit log could not be written, and for how long events in the store could not be fetched; 0 while all is well.',
+      help: 'For how long the files of the audit log could not be written, and for how long events in the store could not be fetched; 0 while both work.',
       labels: ['of'],
     },
     () => {
@@ -248,9 +248,8 @@ export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<
 }
 
 export function publishReadiness({ gauge }: Registry, readiness: () => Promise<Readiness>): void {
-  gauge(
-    { name: 'bailiwick_ready', help: '1 where this check of /readyz is passed, else 0.', labels: ['check'] },
-    async () => Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
+  gauge({ name: 'bailiwick_ready', help: '1 if this check of /readyz passes, else 0.', labels: ['check'] }, async () =>
+    Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
   );
 }
 
@@ -258,7 +257,7 @@ export function publishIssuers({ gauge }: Registry, issuers: readonly Credential
   gauge(
     {
       name: 'bailiwick_issuer_up',
-      help: '1 where credentials of this issuer can be judged, by its place in the settings, else 0.',
+      help: '1 if credentials of this issuer can be verified, by its place in the settings, else 0.',
       labels: ['setting'],
     },
     () => issuers.map(({ setting, trouble }) => [trouble() === null ? 1 : 0, setting]),
@@ -283,7 +282,7 @@ export function publishConnections(
   gauge(
     {
       name: 'bailiwick_http_connections',
-      help: 'Open connections to the API: on which a valid credential has come, and those of strangers.',
+      help: 'Open connections to the API: those that have carried a valid credential, and those of strangers.',
       labels: ['from'],
     },
     () => {
@@ -295,12 +294,12 @@ export function publishConnections(
       ];
     },
   );
-  gauge({ name: 'bailiwick_http_connections_max', help: 'Connections to the API that there may be.' }, () =>
+  gauge({ name: 'bailiwick_http_connections_max', help: 'The limit of connections to the API.' }, () =>
     facts === null ? [] : [[facts().max]],
   );
   const cut = counter({
     name: 'bailiwick_http_connections_cut_total',
-    help: 'Connections that were turned away or ended: the table was full, their address had its share, their client read too slowly or sent too many requests at once.',
+    help: 'Connections that were refused or closed: the table was full, their address was at its limit, their client read too slowly or sent too many requests at once.',
     labels: ['reason'],
   });
   return (reason) => {

@@ -1,5 +1,5 @@
-// Why a policy is not taken: plain data for log and status, which names the place and what to do. It is thrown, and
-// caught where somebody is told of it: by what follows a source or the store, at the start, by the shadow, and by the
+// Why a policy is refused: plain data for log and status, which names the place and what to do. It is thrown, and
+// caught where it is reported: by what follows a source or the store, at the start, by the shadow, and by the
 // routes of admins. This file imports nothing of the folder.
 import type { SnapshotFault } from '../../engine/index.js';
 

@@ -55,7 +55,7 @@ export interface Outcome {
     readonly state: RightState;
     readonly left: readonly AsText<StillHeld>[];
   })[];
-  /** Revoked, while rows that were not give all of it: nothing was to be taken away. */
+  /** Revoked, while rows that were not give all of it: there was nothing to remove. */
   readonly covered: readonly NamedRow[];
   /** Not revoked, and no longer held, or not all of it. */
   readonly lapsed: readonly (NamedRow & { readonly state: RightState })[];

@@ -1,5 +1,5 @@
 // The sheet in which reviewers decide: one line for each row of the population, with three cells to fill in. What comes back from a
-// spreadsheet is held against the population, line by line, so that no row is lost, added, or decided as if it said something else.
+// spreadsheet is compared with the population, line by line, so that no row is lost, added, or decided with changed content.
 import { scopePatterns } from '../../engine/compiler.js';
 import { scopeSetOf } from '../../engine/index.js';
 import { cellText, comparableCell, csvText } from '../authoring/csv-text.js';

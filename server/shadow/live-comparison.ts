@@ -44,7 +44,7 @@ export interface Followed {
   readonly against: string;
 }
 
-/** What a request asked, and the policy that answered it. */
+/** The question of a request, and the policy that answered it. */
 export interface Noted {
   readonly actor: RequestActor;
   readonly at: Instant;
@@ -94,7 +94,7 @@ export function makeLiveComparison({ resolveActor, log }: LiveComparisonOptions)
       findings.keep({ ...divergence, actor: { id, kind, fingerprint }, operation, access: asked.access, at, times: 1 });
     } catch (error) {
       findings.count('skipped');
-      log.error({ error }, 'a question could not be put to the candidate');
+      log.error({ error }, 'a live request could not be compared with the candidate');
     }
   };
   const work = (): void => {

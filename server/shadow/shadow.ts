@@ -38,7 +38,7 @@ export interface ShadowState {
   readonly examples: readonly Example[];
 }
 
-/** What workers are told to follow. */
+/** What workers follow. */
 export interface ToFollow {
   readonly era: string;
   readonly snapshot: string;
@@ -245,7 +245,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
       const opened = await open(snapshot, stopped.signal).catch((error: unknown) => {
         if (error instanceof PolicyRefused) {
           if (joined === mine)
-            log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be judged by here');
+            log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
         } else if (!stopped.signal.aborted)
           log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
         return null;

@@ -18,7 +18,7 @@ export interface Schema {
 export interface Judgements {
   /** The schema of the template with this name, null if it has none. It is read if it is not remembered. */
   readonly schemaOf: (name: string, read: () => Promise<object | null>) => Promise<Schema | null>;
-  /** Judges the value, or only the schema if there is none. What is put off is right until it is settled. */
+  /** Judges the value, or only the schema if there is none. A postponed value counts as valid until it is judged. */
   readonly judge: (schema: Schema, value: Value | null) => Verdict;
   /** Throws `PutOff` if anything was put off. */
   readonly assertSettled: () => void;

@@ -57,7 +57,7 @@ function compile(pattern: string): RE2JS {
   }
 }
 
-/** What RE2 lacks is said only of what ECMAScript would take. */
+/** Features that RE2 lacks are reported only for patterns that ECMAScript accepts. */
 function faultText(pattern: string): string {
   try {
     new RegExp(pattern, 'u');

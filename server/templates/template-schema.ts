@@ -133,7 +133,7 @@ function makeCheck(schema: object, { characters, words }: Sizes, pattern: MakePa
   };
 }
 
-/** Also said of what the thread does not get done in time. */
+/** Also the answer for a value that the thread does not finish in time. */
 export const TOO_LARGE: readonly ShapeFault[] = Object.freeze([
   { place: [], message: 'is too large to be checked against the schema of its template' },
 ]);

@@ -14,7 +14,7 @@ interface Connection {
   readonly close: () => void;
 }
 
-/** Closes what a worker that dies was given and had not taken yet, so that its client knows at once. */
+/** Closes connections that a dying worker was given and had not accepted yet, so that their clients notice at once. */
 export function closeUntaken(worker: Worker): void {
   const { process: child } = worker;
   const send = child.send.bind(child);
@@ -28,7 +28,7 @@ export function closeUntaken(worker: Worker): void {
   child.on('internalMessage', ({ ack }: ClusterMessage) => {
     if (ack !== undefined) handedOver.delete(ack);
   });
-  // What it said last is read by then. `disconnect` is not emitted where a connection was still on its way.
+  // Its last message has been read by then. `disconnect` is not emitted where a connection was still on its way.
   child.once('exit', () => {
     setTimeout(() => {
       for (const connection of handedOver.values()) connection.close();

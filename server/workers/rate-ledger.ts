@@ -1,4 +1,4 @@
-// Rate limits of one gateway, counted by several processes. Each counts its own requests, and is told from time to time
+// Rate limits of one gateway, counted by several processes. Each counts its own requests, and learns at an interval
 // what the others have counted. So a limit holds for all of them together, except for requests that arrive within one
 // interval.
 import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';

@@ -51,7 +51,7 @@ export interface Member {
   readonly replaced: number;
 }
 
-/** A worker that cannot start. The message is what it said, or how it ended. */
+/** A worker that cannot start. The message is its own, or describes how it ended. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError';
   readonly code: string;

@@ -35,7 +35,7 @@ describe('the sample', () => {
     writeFileSync(join(cwd, 'model.conf'), MODEL);
   });
 
-  it('is imported, and each line that is not said has its place', async () => {
+  it('is imported, and each line that is not imported has its place', async () => {
     const args = ['import', 'casbin', 'model.conf', 'policy.csv', '-o', 'made', '--format', 'json'];
     const ran = await runIn(cwd, args);
     expect(ran.stderr).toBe('');
@@ -65,7 +65,7 @@ describe('the sample', () => {
     const ran = await runIn(cwd, ['import', 'casbin', 'deny.csv', '-o', 'none']);
     expect(ran.status).toBe(7);
     expect(ran.stderr).toContain('alice, data2, write: the source denies it, the policy does not agree');
-    expect(ran.stderr).toContain('deny.csv:12 not said p, alice, data2, write, deny');
+    expect(ran.stderr).toContain('deny.csv:12 not imported p, alice, data2, write, deny');
     expect(existsSync(join(cwd, 'none'))).toBe(false);
   });
 
@@ -73,7 +73,7 @@ describe('the sample', () => {
     writeFileSync(join(cwd, 'circle.csv'), `p, a, x, read\ng, a, b\ng, b, a\ng, ann, b\n`);
     const ran = await runIn(cwd, ['import', 'casbin', 'circle.csv', '-o', 'none']);
     expect(ran.status).toBe(7);
-    expect(ran.stderr).toContain('circle.csv:3 not said g, b, a');
+    expect(ran.stderr).toContain('circle.csv:3 not imported g, b, a');
   });
 
   it.each([

@@ -17,7 +17,7 @@ describe('the sample', () => {
     cpSync(fromRoot('fixtures/import/github'), cwd, { recursive: true });
   });
 
-  it('is imported, and each line that is not said has its place', async () => {
+  it('is imported, and each line that is not imported has its place', async () => {
     const args = ['import', 'github', 'teams.json', 'shop/.github/CODEOWNERS', '-o', 'made', '--format', 'json'];
     const ran = await runIn(cwd, args);
     expect(ran.stderr).toBe('');

@@ -20,7 +20,7 @@ describe('the sample', () => {
     writeFileSync(join(cwd, 'rbac.yaml'), readFileSync(SAMPLE));
   });
 
-  it('is imported, and each rule that is not said has its place', async () => {
+  it('is imported, and each rule that is not imported has its place', async () => {
     const ran = await runIn(cwd, ['import', 'kubernetes', 'rbac.yaml', '-o', 'cluster', '--format', 'json']);
     expect(ran.stderr).toBe('');
     const report: unknown = JSON.parse(ran.stdout);
@@ -58,7 +58,7 @@ describe('the sample', () => {
   it('says it to people, and ends with 7 on request', async () => {
     const ran = await runIn(cwd, ['import', 'kubernetes', 'rbac.yaml', '-o', 'again', '--exit-code']);
     expect(ran.status).toBe(7);
-    expect(ran.stdout).toContain('rbac.yaml:8 not said Role shop/deployer, rule 2: get, update configmaps\n');
+    expect(ran.stdout).toContain('rbac.yaml:8 not imported Role shop/deployer, rule 2: get, update configmaps\n');
     expect(ran.stdout).toMatch(/the policy and the source agree on all of them\n/);
     expect(readFileSync(join(cwd, 'again/imported.yaml'), 'utf8')).toMatch(/^roles:\n/);
   });

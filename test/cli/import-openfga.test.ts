@@ -19,7 +19,7 @@ describe('the sample', () => {
     writeFileSync(join(cwd, 'tuples.yaml'), SAMPLE);
   });
 
-  it('is imported, and each tuple that is not said has its place', async () => {
+  it('is imported, and each tuple that is not imported has its place', async () => {
     const ran = await runIn(cwd, ['import', 'openfga', 'tuples.yaml', '-o', 'made', '--format', 'json']);
     expect(ran.stderr).toBe('');
     expect(JSON.parse(ran.stdout)).toMatchObject({

@@ -65,7 +65,7 @@ if (findPostgres() === null) {
       expect(await next(lines)).toMatchObject({
         level: 'warn',
         code: 'store.unreachable',
-        msg: 'the store is not there yet: waiting for it',
+        msg: 'the store cannot be reached yet: waiting for it',
       });
       return { child, lines, ended };
     };
@@ -94,7 +94,7 @@ if (findPostgres() === null) {
       expect(await ask('/readyz')).toEqual([503, '{"status":"failed","checks":{"store":"failed"}}']);
       expect(await ask('/metrics')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
       await server.start();
-      expect(await next(lines)).toMatchObject({ msg: 'the store is there' });
+      expect(await next(lines)).toMatchObject({ msg: 'the store can be reached' });
       // The gateway takes the address over; for a moment nothing listens there.
       while ((await ask('/readyz').catch(() => [0]))[0] !== 200) await sleep(20);
       child.kill('SIGTERM');
@@ -113,7 +113,7 @@ if (findPostgres() === null) {
       await server.start();
       expect(await next(lines)).toMatchObject({
         level: 'info',
-        msg: 'the store is there',
+        msg: 'the store can be reached',
         seconds: expect.any(Number),
       });
       child.kill('SIGTERM');

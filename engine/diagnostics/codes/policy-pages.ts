@@ -49,7 +49,7 @@ export const POLICY_PAGES = pagesOf({
   },
   FOLDER_UNKNOWN: {
     title: 'a delegated folder without files',
-    explanation: 'A folder that is misspelt would leave the files that were meant without bounds.',
+    explanation: 'If the folder is misspelt, the files of the intended folder have no limits.',
     wrong: `${HEAD}folders: { teams/amx: { within: /labs } }\n`,
     right: HEAD,
     shows: 'policy.yaml',
@@ -147,7 +147,7 @@ export const POLICY_PAGES = pagesOf({
   },
   GRANT_PRINCIPAL: {
     title: 'a grant that does not name exactly one principal',
-    explanation: 'A grant names either a `role` or an `identity`. Nothing stands for everyone.',
+    explanation: 'A grant names either a `role` or an `identity`. No word means everyone.',
     wrong: 'grants:\n  - { id: a, namespace: /labs, scopes: [resource:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },

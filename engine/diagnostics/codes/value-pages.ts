@@ -145,7 +145,7 @@ export const VALUE_PAGES = pagesOf({
   SCOPE_TEMPLATE_PATTERN: {
     title: 'a pattern that only guardrails have',
     explanation:
-      '`*-template` stands for both template families, but only in guardrails. Grants and roles name each family.',
+      '`*-template` means both template families, but only in guardrails. Grants and roles name each family.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: ["*-template:read"] }\n',
     right:
       'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource-template:read, process-template:read] }\n',

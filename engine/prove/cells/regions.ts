@@ -68,7 +68,7 @@ export function comparePatches(a: Patch, b: Patch): number {
   );
 }
 
-/** Most patches are whole regions for all time. Their key is a number, because building texts would take most of the time. */
+/** Most patches are entire regions for all time. Their key is a number, because building strings would take most of the time. */
 export type PlaceKey = number | string;
 
 /** A key that two patches share if and only if their region and interval are the same. */

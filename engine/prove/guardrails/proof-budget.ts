@@ -1,5 +1,5 @@
-// How much work the proofs of a policy's guardrails may be, together. Whoever writes one file could otherwise hold up the proof of all
-// others, so what cannot be paid for is not proved, and the report names who spent the most.
+// How much work all proofs of a policy's guardrails may take together. Otherwise the author of one file could hold up the proofs of all
+// others. A guardrail beyond the budget is not proved, and the report names the file that used the most.
 import { addTo } from '../../model/group.js';
 import type { EngineLimits } from '../../limits.js';
 import type { PolicyGuardrail } from '../../model/policy-set.js';
@@ -14,7 +14,7 @@ export const STEPS_OF = Object.freeze({
   grouping: 5,
   /** A cluster of grants that is folded into regions. */
   cluster: 400,
-  /** Two sets of grants that are looked at together. */
+  /** Two sets of grants that are compared. */
   meeting: 400,
   /** Two identities or groups that an actor may carry together. */
   pair: 40,

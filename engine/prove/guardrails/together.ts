@@ -1,5 +1,5 @@
 // What nobody holds alone, and somebody holds together with a group: the rest of `separate` (docs/meaning.md "Actors"). Two identities
-// are enough to hold two sides, so every actor that breaks the rule has a pair that does. Only pairs whose grants meet are looked at.
+// are enough to hold two sides, so every actor that breaks the rule has a pair that does. Only pairs whose grants meet are examined.
 import { addTo, groupBy } from '../../model/group.js';
 import { sortTexts } from '../../model/order.js';
 import { firstFrom } from '../../model/row-lists.js';

@@ -104,7 +104,7 @@ function stepsOf({ policy, nodes, rowOfGrant }: Rights, principals: Iterable<num
   const classes: number[] = [];
   const scopes: ScopeSet[] = [];
   const turn = (place: number, now: ScopeSet): void => {
-    // What is said of one class later is more exact.
+    // Later entries about one class are more exact.
     if (classes.at(-1) === place) {
       classes.pop();
       scopes.pop();

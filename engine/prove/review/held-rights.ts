@@ -20,7 +20,7 @@ import { endOf, makeNodes, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
 import { identityText } from '../../model/tables.js';
 
-/** Which rights are looked at. Null means all; an empty list means none. */
+/** Which rights are selected. Null means all; an empty list means none. */
 export interface RightsSelection {
   /** Rights that end at or before it are left out. */
   readonly at: Instant;

@@ -10,7 +10,7 @@ import { formatIdentity, type Identity } from '../../model/identity.js';
 import type { PolicySet, PolicyTest } from '../../model/policy-set.js';
 import { grantsHeldBy } from './intervals.js';
 
-/** Grants that are looked at in the time that a question takes. */
+/** Grants that are examined in the time of one question. */
 export const GRANTS_A_STEP = 32;
 
 interface Intervals {

@@ -17,7 +17,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--from <instant>', 'the first instant to look at, as RFC 3339 (default: now)')
-    .option('--until <instant>', 'where to end; this instant is not looked at (default: a year after the first)')
+    .option('--until <instant>', 'where to end; the instant itself is excluded (default: a year after the first)')
     .addOption(
       new Option('--format <format>', 'how results are printed; ics is iCalendar, for calendar programs')
         .choices(FORMATS)

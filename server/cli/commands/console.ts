@@ -26,7 +26,7 @@ export function defineConsole(command: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, [
-    '{"address"}: open it in a browser on this machine within a minute; it works once. The command goes on until the session',
+    '{"address"}: open it in a browser on this machine within a minute; it works once. The command runs until the session',
     'ends: with Ctrl-C, five minutes after the page was closed, or after an hour.',
   ]);
 }

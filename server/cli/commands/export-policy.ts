@@ -73,5 +73,5 @@ async function exportPolicy(
     await writeWhole(join(folder, name), bytes, { shown, protectedFiles: [] });
     await write(io.stdout, `wrote ${shown}\n`);
   }
-  await write(io.stdout, `not said:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
+  await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
 }

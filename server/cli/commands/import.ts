@@ -1,4 +1,4 @@
-// `bailiwick import <kind> <files…> -o <folder>`: the rules of another tool as a policy, with a list of what it does not say and a proof.
+// `bailiwick import <kind> <files…> -o <folder>`: the rules of another tool as a policy, with a list of the rules that were not imported, and a proof.
 import { Argument, type Command } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import type { ImportFlags, ImportKind } from '../import-policy.js';
@@ -15,7 +15,7 @@ export function defineImport(command: Command, io: CliIo): void {
     .option('--name <name>', 'name of the policy (default: the name of the folder)')
     .option(
       '--exit-code',
-      `end with ${String(EXIT.differences)} if the policy does not say every rule; it is written anyway`,
+      `end with ${String(EXIT.differences)} if a rule was not imported; the policy is written anyway`,
     )
     .addOption(formatOption())
     .action(async (kind: ImportKind, files: readonly string[], options: ImportFlags) => {
@@ -25,7 +25,7 @@ export function defineImport(command: Command, io: CliIo): void {
   withJson(command, [
     '{"ok","kind","policy","snapshot","folder","files":[path],"counts":{"rules","families","roles","grants"},',
     '"unsaid":[{"file","line","rule","why"}],"notes":[text],"proof":{"questions","agreed","allowed"},"error"?}',
-    '`unsaid`: each rule, or part of one, that the policy does not say. If the two sides disagree, nothing is written,',
+    '`unsaid`: each rule, or part of one, that was not imported. If the two sides disagree, nothing is written,',
     'and "disagreements":[{"question","scope","namespace","identities","source","policy"}] has the first ones.',
   ]);
 }

@@ -1,4 +1,4 @@
-// What `import` says to people: each rule that the policy does not say, with its place, and what the proof compared.
+// What `import` says to people: each rule that was not imported, with its place, and what the proof compared.
 import type { ImportedPolicy, Place } from '../../import/imported-policy.js';
 import type { Proof } from '../../import/prove-import.js';
 import { escapeText } from './escape.js';
@@ -50,7 +50,7 @@ export function renderDisagreements(imported: ImportedPolicy, { disagreements, e
 
 function unsaidLines({ unsaid }: ImportedPolicy, paint: Paint): readonly string[] {
   return unsaid.flatMap((one) => [
-    `${escapeText(placeText(one))} ${paint('warning', 'not said')} ${escapeText(one.rule)}`,
+    `${escapeText(placeText(one))} ${paint('warning', 'not imported')} ${escapeText(one.rule)}`,
     `  ${escapeText(one.why)}`,
   ]);
 }

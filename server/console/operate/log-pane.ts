@@ -201,7 +201,7 @@ function Detail({ event, why, onExplain }: DetailProps): VNode {
       ${
         canExplain
           ? html`<button type="button" class="main" onClick=${onExplain}>Explain it on its own snapshot</button>`
-          : html`<span class="faint">It asked nothing of a policy.</span>`
+          : html`<span class="faint">No policy was needed for it.</span>`
       }
     </div>
     ${why?.map(

@@ -18,7 +18,7 @@ export interface EvaluationRequest {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What was asked, with a fault for the part that is wrong. */
+/** The request, with a fault for the part that is wrong. */
 export class RequestFault extends Error {
   override readonly name = 'RequestFault';
 }

@@ -1,4 +1,4 @@
-// A route that is asked in the words of AuthZEN: any JSON object is taken, and faults are told as that standard has it.
+// A route of the AuthZEN API: it accepts any JSON object, and reports faults as that standard prescribes.
 import { bodyShape } from '../../api/body-shape.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { Answer } from '../exchange.js';

@@ -47,7 +47,7 @@ export interface AuthzenWords {
   /** For the audit log: the record that a resource is, whether there is one or not. */
   readonly named: (resource: Entity) => Pick<ReportedAnswer, 'records'>;
   readonly kindOf: (resourceType: string) => ResourceKind | null;
-  /** Where it is asked from: null for nowhere. */
+  /** The context of the access; null if it names no namespace. */
   readonly contextOf: (from: unknown, target: NamespacePath) => NamespacePath | null;
   /** What every event about such a request has. */
   readonly told: Pick<ReportedAnswer, 'vocabulary'>;

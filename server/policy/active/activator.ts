@@ -53,7 +53,7 @@ export interface Offered {
   readonly from: PolicySource;
   /** The value of `newest()` before the source was asked. */
   readonly after: number;
-  /** Told why a policy that was taken no longer serves. */
+  /** Called with the reason why an accepted policy no longer serves. */
   readonly onReturned: (fault: PolicyFault) => void;
 }
 

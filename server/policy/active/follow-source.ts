@@ -27,7 +27,7 @@ export interface FollowOptions {
 
 export function followSource(options: FollowOptions): Poller {
   const { source, policies, activator, log } = options;
-  // Why the last offer is not served, and why the source could not be asked.
+  // Why the last offer is not served, and why the source could not be read.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
   // Whether the last offer must be offered again.
@@ -83,7 +83,7 @@ export function followSource(options: FollowOptions): Poller {
     } catch (error) {
       if (signal.aborted) return UNKNOWN;
       if (error instanceof PolicyRefused) return { kind: 'fault', fault: error.fault };
-      log.error({ ...source.facts, error }, 'looking for a policy failed');
+      log.error({ ...source.facts, error }, 'checking the source of the policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     }
   };
@@ -101,7 +101,7 @@ export function followSource(options: FollowOptions): Poller {
   });
   return {
     stop: watch.stop,
-    // A source that hangs is not waited for. What it has offered already is taken first.
+    // A source that hangs is not waited for. Its last offer is handled first.
     pollNow: () => {
       asking.abort();
       return watch.pollNow();
@@ -109,7 +109,7 @@ export function followSource(options: FollowOptions): Poller {
   };
 }
 
-/** `fault`: the source has nothing to offer, or cannot be asked. */
+/** `fault`: the source has nothing to offer, or cannot be read. */
 type SourceAnswer = Found | { readonly kind: 'fault'; readonly fault: PolicyFault };
 
 const UNKNOWN: Found = Object.freeze({ kind: 'unsettled' });

@@ -1,6 +1,6 @@
 // A policy in a git repository on this machine, at a ref: a folder, or a snapshot with its statement beside it. From the
 // object that the ref names, everything is read by its hash. If signers are named, one of them must have signed the
-// commit (or the tag), and nothing older may follow what was taken.
+// commit (or the tag), and nothing older may follow an accepted commit.
 import { stat } from 'node:fs/promises';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { PolicyRefused, refusal } from '../policy-fault.js';
@@ -26,7 +26,7 @@ export interface GitSourceOptions {
   readonly silence?: number;
 }
 
-/** One look: git is asked, and its objects are read. */
+/** One check: git is run, and its objects are read. */
 interface Look {
   readonly run: GitRun;
   readonly objects: GitObjects;
@@ -42,7 +42,7 @@ export function makeGitSource(options: GitSourceOptions): Source {
     const { commit } = found;
     if (signersFile !== null) await checkSignature(look.run, { ...found, ref, object, signersFile });
     if (signersFile !== null && taken !== null && !(await descends(look.objects, taken, commit.name))) {
-      const message = `the commit ${commit.name} does not follow ${taken}, which was in force before: put what it should be into a new commit`;
+      const message = `the commit ${commit.name} does not follow ${taken}, which was in force before: make the change in a new commit`;
       throw refusal('snapshot.rollback_refused', message);
     }
     const onTaken = (): void => {

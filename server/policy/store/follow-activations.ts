@@ -43,12 +43,12 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
     } catch (error) {
       if (signal.aborted) return;
       // Health checks already report that the store is away.
-      if (storeFailure(error) === null) log.error({ error }, 'looking for a new activation failed');
+      if (storeFailure(error) === null) log.error({ error }, 'checking for a new activation failed');
       if (isLeaseExpired(policies.state())) policies.fallBehind(UNKNOWN);
     }
   });
   const listening = db.listen(ACTIVATIONS_CHANNEL, watch.notify).catch((error: unknown) => {
-    log.warn({ error }, 'the store announces no activations: they are looked for');
+    log.warn({ error }, 'the store sends no notifications of activations: polling for them');
     return null;
   });
   return {

@@ -114,7 +114,7 @@ describe('a list of records', () => {
     ['too few bytes', { count: 2, set: 'AAAA' }, '`listed.set` ends before 2 numbers: bit 24'],
     ['an end within a number', { count: 1, set: '____' }, '`listed.set` ends within number 1 of 1: bit 24'],
     ['a number beyond its range', { count: 1, set: 'wAAAAAAA' }, '`listed.set` number 1 is beyond the range: bit 0'],
-    ['bits behind the last', { count: 1, set: 'AAAAAA' }, '`listed.set` goes on after the last number: bit 24'],
+    ['bits behind the last', { count: 1, set: 'AAAAAA' }, '`listed.set` continues after the last number: bit 24'],
     [
       'a count that was made up',
       { count: 4_000_000_000, set: 'AAAA' },

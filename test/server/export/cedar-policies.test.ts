@@ -105,7 +105,7 @@ test('what the verb writes is valid, says what it does not say, and Cedar refuse
     0,
     [
       ...['policies.cedar', 'entities.json', 'schema.cedarschema'].map((name) => `wrote out/${name}`),
-      'not said:',
+      'not covered:',
       '  What a canonical path is: a namespace that is not one must be refused before Cedar decides.',
     ],
   ]);
