@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compilePolicy } from '../../engine/compiler.js';
 import {
+  ALL_SCOPES,
   comparePaths,
   decide,
   type Decision,
@@ -17,6 +18,7 @@ import {
   visibility,
   visibilityDigest,
 } from '../../engine/index.js';
+import { scopeSetOf } from '../../engine/model/scope-set.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
 import { oracleDecide, oracleScopes, oracleVisible, spell } from './oracle/oracle.js';
@@ -38,6 +40,9 @@ function load(set: PolicySet): Policy {
   if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
   return loaded.policy;
 }
+
+const READS = scopeSetOf(FAMILIES.map((family) => `${family}:read` as const));
+const READER = { kind: 'identity' as const, identity: { provider: 'orcid', subject: 'reader' } };
 
 function plain(decision: Decision): object {
   return decision.decision === 'allow' ? { ...decision, grants: decision.grants.map((grant) => grant.id) } : decision;
@@ -164,6 +169,49 @@ describe('visibility', () => {
       testRuns({ usual: 75, deep: 150 }),
     );
     for (const kind of ['none', 'some', 'all']) expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
+  });
+
+  it('is what restrictions leave of it, whether they lie above the context or below', () => {
+    const met = { above: 0, below: 0, both: 0 };
+    const held = fc.array(
+      fc.record({ grant: grantBody, isAtRoot: fc.boolean() }).map(({ grant, isAtRoot }) => ({
+        ...grant,
+        ...{ principal: READER, scopes: READS, notBefore: null, expires: null },
+        namespace: isAtRoot ? ROOT : grant.namespace,
+      })),
+      { minLength: 1, maxLength: 3 },
+    );
+    const picks = fc.array(fc.record({ isAbove: fc.boolean(), pick: fc.nat() }), { minLength: 1, maxLength: 3 });
+    const request = fc.record({
+      family: fc.constantFrom(...FAMILIES),
+      context: anyPath,
+      reach: fc.constantFrom<Reach>('lineage', 'exact', 'subtree', 'subtree'),
+    });
+    fc.assert(
+      fc.property(plainWorld, held, request, picks, anyInstant, (set, extra, asked, near, at) => {
+        const { context } = asked;
+        const namespaceRestrictions = near.map(({ isAbove, pick }) => {
+          const paths = UNIVERSE.filter((path) => (isAbove ? isWithin(context, path) : isWithin(path, context)));
+          return paths[pick % paths.length] ?? ROOT;
+        });
+        const grants = extra.map((grant, index) => ({ ...grant, id: `reader-${String(index)}` }));
+        const { identity } = READER;
+        const actor = { kind: 'request' as const, identities: [identity], credentialScopes: ALL_SCOPES, namespaceRestrictions }; // prettier-ignore
+        const world = { ...set, grants: [...set.grants, ...grants] };
+        const answer = visibility(load(world), { actor, request: asked, at });
+        expect(spell(answer, UNIVERSE)).toEqual(
+          oracleVisible(world, { actor, request: asked, at, universe: UNIVERSE }),
+        );
+        if (answer.kind === 'none' || asked.reach !== 'subtree') return;
+        const above = namespaceRestrictions.filter((root) => root !== context && isWithin(context, root)).length;
+        const below = namespaceRestrictions.filter((root) => root !== context && isWithin(root, context)).length;
+        met.above += above > 0 ? 1 : 0;
+        met.below += above === 0 && below > 0 ? 1 : 0;
+        met.both += above > 0 && below > 0 ? 1 : 0;
+      }),
+      testRuns({ usual: 300, deep: 3_000 }),
+    );
+    for (const [where, count] of Object.entries(met)) expect([where, count > 5]).toEqual([where, true]);
   });
 
   it('has one digest for one visibility', () => {
