@@ -9,6 +9,8 @@ const DECISIONS = [
   'engine/evaluate-properties',
   'engine/doors',
   'engine/visible-difference',
+  'engine/credential-scopes',
+  'engine/many-holdings',
 ];
 
 export const SHARDS = {
