@@ -140,7 +140,7 @@ describe('config check', () => {
       [
         'no signers',
         ['snapshot: { source: { git: a-folder, signersFile: empty } }'],
-        [['signersFile', 'names nobody']],
+        [['signersFile', 'lists no key that may sign']],
       ],
     ],
   )('reports a file that is %s', async (_, lines, faults) => {

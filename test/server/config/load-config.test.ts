@@ -302,7 +302,7 @@ describe('faults', () => {
     [
       'no time',
       { file: 'database: { statementTimeout: 0s }\n' },
-      [/`database.statementTimeout` must be a duration such as/],
+      [/`database.statementTimeout` must be at least `1s`; it cannot be switched off/],
     ],
     [
       'a time without a unit',
@@ -324,7 +324,7 @@ describe('faults', () => {
       { file: 'database: { maxVital: 0, connectTimeout: 0s, acquireTimeout: 2h }\n' },
       [
         /`database.maxVital` must be a whole number from 1 to 1000$/,
-        /`database.connectTimeout` must be a duration such as/,
+        /`database.connectTimeout` must be at least `/,
         /`database.acquireTimeout` must be at most `1h`$/,
       ],
     ],
