@@ -5,21 +5,15 @@ import {
   decideRaw,
   heldScopes,
   instantOf,
-  type OwnFamily,
   type ScopeName,
   scopeSetOf,
   visibility,
   vocabularyOf,
 } from '../../engine/index.js';
-import { pathOf, policyOf } from './oracle/worlds.js';
+import { MANY, pathOf, policyOf } from './oracle/worlds.js';
 import { load } from './prove/brute.js';
 
-const families: readonly OwnFamily[] = Array.from({ length: 18 }, (_, i) => ({
-  name: `f${String(i).padStart(2, '0')}`,
-  actions: ['do'],
-  description: null,
-}));
-const { scopes } = vocabularyOf({ families });
+const { scopes } = vocabularyOf({ families: MANY });
 const ADA = { provider: 'orcid', subject: 'ada' };
 const AT = instantOf(0);
 const PLACE = pathOf('/a');
@@ -36,7 +30,7 @@ const policy = load({
       },
     ],
   ),
-  families,
+  families: MANY,
 });
 
 it('is exactly its own scopes, wherever their bits stand', () => {

@@ -6,7 +6,6 @@ import {
   ALL_SCOPES,
   decide,
   instantOf,
-  type OwnFamily,
   type ScopeName,
   scopeSetOf,
   visibility,
@@ -15,16 +14,11 @@ import {
 import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
 import { groundOf, UNRESTRICTED } from '../../engine/evaluate/policy.js';
 import { oracleDecide, oracleGrants } from './oracle/oracle.js';
-import { pathOf, policyOf } from './oracle/worlds.js';
+import { MANY, pathOf, policyOf } from './oracle/worlds.js';
 import { times } from '../support/test-runs.js';
 import { load } from './prove/brute.js';
 
-const families: readonly OwnFamily[] = Array.from({ length: 18 }, (_, i) => ({
-  name: `f${String(i).padStart(2, '0')}`,
-  actions: ['do'],
-  description: null,
-}));
-const { scopes } = vocabularyOf({ families });
+const { scopes } = vocabularyOf({ families: MANY });
 const AT = instantOf(0);
 const ROWS = times({ usual: 12, deep: 75 });
 
@@ -54,7 +48,7 @@ function worldOf(people: number): PolicySet {
     reason: null,
     place: null,
   })).filter(({ scopes: set }) => set !== 0);
-  return { ...policyOf([], grants), families };
+  return { ...policyOf([], grants), families: MANY };
 }
 
 describe('numbers of sets', () => {

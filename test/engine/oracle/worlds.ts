@@ -109,7 +109,7 @@ export function policyOf(roles: readonly PolicyRole[], grants: readonly Omit<Pol
 
 /** Four scopes of one family; and as many as there can be, of which 22 stand in the first word of a set and 32 in the second. */
 const FEW: readonly OwnFamily[] = [{ name: 'invoice', actions: ['approve', 'pay'], description: null }];
-const MANY: readonly OwnFamily[] = Array.from({ length: 18 }, (_, i) => ({
+export const MANY: readonly OwnFamily[] = Array.from({ length: 18 }, (_, i) => ({
   name: `f${String(i).padStart(2, '0')}`,
   actions: ['do'],
   description: null,
