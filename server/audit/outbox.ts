@@ -9,13 +9,14 @@ import { isEvent } from './event-schema.js';
 
 /**
  * Writes the events of a transaction into the outbox. Run this after the transaction's last write, so that the next
- * change of the same records comes later in the log.
+ * change of the same records comes later in the log. `given` is more of the FROM clause: nothing is written if that has
+ * no row.
  */
-export function recordStatement(events: readonly AuditEvent[]): Fragment {
+export function recordStatement(events: readonly AuditEvent[], given: Fragment = sql``): Fragment {
   const ids = events.map(({ id }) => id);
   const texts = events.map((event) => JSON.stringify(event));
   return sql`INSERT INTO audit_outbox (id, event)
-    SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n) ORDER BY e.n`;
+    SELECT e.id, e.event FROM unnest(${ids}::text[], ${texts}::text[]) WITH ORDINALITY AS e (id, event, n)${given} ORDER BY e.n`;
 }
 
 /** Writes events, of which there may be none. */

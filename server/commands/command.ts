@@ -15,6 +15,7 @@ import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Fragment } from '../db/sql.js';
 import type { Judgements } from '../templates/judgements.js';
+import type { RecordContent } from '../records/content.js';
 
 export type CommandOperation =
   `${Family}.${'create' | 'change' | 'archive' | 'restore' | 'copy' | 'version' | 'move' | 'delete' | 'put'}`;
@@ -97,9 +98,20 @@ export interface Prepared {
    * none of it. The result is not called if the command turns out to be done already.
    */
   readonly look: (session: Session) => Promise<Perform>;
+  /** What the command makes, if one statement can check all that it depends on (create-at-once.ts). Defaults to null. */
+  readonly atOnce?: NewRecord | null;
 }
 
 export type Perform = () => Promise<Done>;
+
+/** A record that does not exist yet. */
+export interface NewRecord {
+  readonly id: string;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly content: RecordContent;
+  readonly copiedFrom: string | null;
+}
 
 /** The result of a command for an actor who may read the record. It is plain data and is kept as JSON. */
 export interface Done {

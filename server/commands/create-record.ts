@@ -4,10 +4,10 @@ import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import type { Command, Done, GivenName, Session } from './command.js';
-import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
+import type { Command, Done, GivenName, NewRecord, Session } from './command.js';
+import { assertOpen, assertRoom, assertUsable, hasRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
-import { type Ground, insertRecord, type NewRecord, readGround } from './stored.js';
+import { doneOf, type Ground, insertRecord, readGround } from './stored.js';
 import { asksForUniqueNames, assertFree, holdClaim, isNamed } from './unique-names.js';
 
 export interface Creation {
@@ -32,8 +32,16 @@ export function createRecord(creation: Creation): Command {
           const ground = await readGround(session, { namespaces: lineageOf(namespace), ids });
           return () => create(session, creation, ground);
         },
+        atOnce: aloneOf(creation),
       }),
   };
+}
+
+/** The record, if it depends on nothing but its namespace. Null if it refers to others, or if anything is to be refused. */
+function aloneOf({ id, family, namespace, fields }: Creation): NewRecord | null {
+  const { schema = null } = fields;
+  if (referencesOf(family, fields).length > 0 || schema !== null || !hasRoom(fields)) return null;
+  return { id, family, namespace, content: contentOf(family, fields), copiedFrom: null };
 }
 
 function namedBy({ name = null, template = null }: RecordFields): Pick<GivenName, 'name' | 'template'> {
@@ -63,5 +71,5 @@ async function create(session: Session, creation: Creation, ground: Ground): Pro
 export async function insertNew(session: Session, record: NewRecord): Promise<Done> {
   const written = await insertRecord(session, record);
   if (written === null) throw new TypeError('a record that was not stored');
-  return { status: 201, family: record.family, namespace: record.namespace, ...written, untold: 'record' };
+  return doneOf(record, written);
 }

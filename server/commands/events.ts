@@ -11,27 +11,29 @@ import {
   makeEvent,
 } from '../audit/event.js';
 import type { Done, CommandOperation } from './command.js';
-import type { Asking, Shown } from './execute.js';
+import type { Asking } from './execute.js';
 import { access } from './rules.js';
 
-export interface Recorded {
+/** What a command did. */
+export interface Deed {
   readonly operation: CommandOperation;
   readonly asked: AccessAsked | CopyAsked;
-  readonly done: Done;
-  readonly shown: Shown;
+  readonly status: number;
+  /** The id of the record. */
+  readonly id: string;
   /** The id of the record that was copied. */
   readonly source?: string;
 }
 
 /** `nextId` makes ids for the events themselves. */
-export function commandEvent(asking: Asking, nextId: () => string, recorded: Recorded): AuditEvent {
-  const { asked, operation, done, shown, source } = recorded;
+export function commandEvent(asking: Asking, nextId: () => string, deed: Deed): AuditEvent {
+  const { asked, operation, status, id, source } = deed;
   return makeEvent({
     ...partsOf(asking, nextId, asked),
     kind: 'command',
     operation,
-    status: shown.status,
-    records: [...new Set([done.id, ...(source === undefined ? [] : [source])])],
+    status,
+    records: [...new Set([id, ...(source === undefined ? [] : [source])])],
   });
 }
 
@@ -48,7 +50,7 @@ export function replayEvent(asking: Asking, nextId: () => string, { family, name
 
 type Common = Omit<EventParts, 'kind' | 'operation' | 'status' | 'records'>;
 
-function partsOf({ actor, at, requestId, pinned }: Asking, nextId: () => string, asked: Recorded['asked']): Common {
+function partsOf({ actor, at, requestId, pinned }: Asking, nextId: () => string, asked: Deed['asked']): Common {
   const { snapshot, resolved } = pinned;
   const common = { id: nextId(), at, requestId, actor: eventActor(actor), outcome: 'allowed', snapshot } as const;
   return { ...common, access: asked, decision: cite({ access: asked, resolved }, at).decision };

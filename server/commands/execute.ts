@@ -1,15 +1,17 @@
 // Runs the commands of one request, a single one or a batch, as a unit. In order:
 //   1. decided under the pinned policy, before a transaction begins. By id that takes one look-up of the record's
 //      namespace. Each demand on the policy is a `Rule`, which the session keeps
-//   2. key: in the transaction, the lock of the `Idempotency-Key` is tried and its kept answer looked up
-//      (kept-answers.ts). A kept answer is returned as far as the policy still allows, and nothing is done
-//   3. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
+//   2. at once: a create that refers to nothing is one statement, which checks everything (create-at-once.ts). All else,
+//      and what that statement would have to refuse, goes on in a transaction
+//   3. key: the lock of the `Idempotency-Key` is tried and its kept answer looked up (kept-answers.ts). A kept answer is
+//      returned as far as the policy still allows, and nothing is done
+//   4. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
 //      as the key (stored.ts). A template that takes more than a few milliseconds judges in a thread: the transaction is
 //      given up, and the request is done again with the verdict
-//   4. written: one statement, which returns the record's JSON
-//   5. decided again, if another policy is in force by then
-//   6. recorded: the answer under its key, and the event in the outbox (events.ts)
-//   7. COMMIT, sent together with them. An answer is given only if the store says that it committed
+//   5. written: one statement, which returns the record's JSON
+//   6. decided again, if another policy is in force by then
+//   7. recorded: the answer under its key, and the event in the outbox (events.ts)
+//   8. COMMIT, sent together with them. An answer is given only if the store says that it committed
 // A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`.
 // Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
 import { type Instant, judgeAs, type ResolvedActor, visibilityAs } from '../../engine/index.js';
@@ -34,16 +36,20 @@ import {
   type Rule,
   type Session,
 } from './command.js';
+import { createStatement } from './create-at-once.js';
 import { deletedOf } from './delete-record.js';
-import { commandEvent, type Recorded, replayEvent } from './events.js';
+import { commandEvent, type Deed, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { mayRead } from './rules.js';
+import { doneOf, type WrittenRecord } from './stored.js';
 import { isNameOvertaken } from './unique-names.js';
 
 /** A policy by its digest, and the actor under it. */
 export interface Under {
   readonly snapshot: string;
+  /** The number of the activation that put it in force. */
+  readonly generation: number;
   readonly resolved: ResolvedActor;
 }
 
@@ -145,6 +151,8 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   });
   // A refused command never opens a transaction, so it delays nobody.
   const authorized = await authorize(before, first);
+  const made = others.length > 0 ? null : await createAtOnce(before, authorized, { asking, order, tools });
+  if (made !== null) return { shown: [show(before, made)], replayed: false };
   return db.write(
     async (writing) => {
       const session = sessionOf(asking, tools, { rows: writing.rows, held: before.held });
@@ -159,7 +167,37 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   );
 }
 
+interface Creating {
+  readonly asking: Asking;
+  readonly order: Order;
+  readonly tools: Tools;
+}
+
+/**
+ * Null if nothing was written, and the usual way is to find out why. The statement checks that the policy in force is
+ * still the newest.
+ */
+async function createAtOnce(
+  session: Session,
+  authorized: Authorized,
+  { asking, order: { key }, tools: { db, keepFor, nextId, spent } }: Creating,
+): Promise<Done | null> {
+  const record = authorized.atOnce ?? null;
+  if (record === null || key === null) return null;
+  const { snapshot, generation } = asking.current();
+  if (snapshot !== asking.pinned.snapshot) return null;
+  const event = commandEvent(asking, nextId, { ...deedOf(authorized), status: 201, id: record.id });
+  const [written] = await db.writeOne<WrittenRecord>(
+    createStatement(session, { record, generation, key, keepFor, event }),
+    { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent },
+  );
+  return written === undefined ? null : doneOf(record, written);
+}
+
 type Authorized = Command & Prepared;
+
+/** What a command did, as it is answered. */
+type Recorded = Omit<Deed, 'status' | 'id'> & { readonly done: Done; readonly shown: Shown };
 
 interface Running {
   readonly first: Authorized;
@@ -219,12 +257,12 @@ async function authorize(session: Judging, command: Command): Promise<Authorized
 
 async function perform(session: Session, authorized: Authorized, looked: Perform | null): Promise<Recorded> {
   const done = await (looked ?? (await authorized.look(session)))();
-  return recordedOf(authorized, { done, shown: show(session, done) });
+  return { ...deedOf(authorized), done, shown: show(session, done) };
 }
 
-function recordedOf({ operation, asked, record }: Authorized, made: Pick<Recorded, 'done' | 'shown'>): Recorded {
+function deedOf({ operation, asked, record }: Authorized): Omit<Deed, 'status' | 'id'> {
   if (asked === null) throw new TypeError('a command without a rule');
-  return { operation, asked, ...made, ...('source' in asked && record !== undefined ? { source: record } : {}) };
+  return { operation, asked, ...('source' in asked && record !== undefined ? { source: record } : {}) };
 }
 
 interface Replaying extends Pick<Running, 'first' | 'order'> {
@@ -247,13 +285,17 @@ async function replay(session: Judging, { first, order, done }: Replaying): Prom
     const before = done[index];
     if (before === undefined) return [];
     const shown = show(session, deleted.has(before.id) ? { ...before, untold: 'deleted' } : before);
-    return [recordedOf(one, { done: before, shown })];
+    return [{ ...deedOf(one), done: before, shown }];
   });
   return { done: recorded, replayed: true };
 }
 
 function eventsOf(asking: Asking, { nextId }: Tools, { done, replayed }: Ran): readonly AuditEvent[] {
-  if (!replayed) return done.map((one) => commandEvent(asking, nextId, one));
+  if (!replayed) {
+    return done.map(({ done: { id }, shown: { status }, ...deed }) =>
+      commandEvent(asking, nextId, { ...deed, status, id }),
+    );
+  }
   return done.filter(({ shown }) => shown.isWhole).map((one) => replayEvent(asking, nextId, one.done));
 }
 

@@ -89,14 +89,19 @@ export interface Keeping {
 export function keep({ owner, fingerprint }: AnswerKey, keeping: Keeping): readonly Fragment[] {
   const { at, done, keepFor, expired } = keeping;
   const now = sql`${formatInstant(at)}::timestamptz`;
-  const until = sql`${formatInstant(laterBy(at, keepFor))}::timestamptz`;
-  const kept = sql`WITH swept AS (DELETE FROM kept_answers WHERE owner IN (
-      SELECT owner FROM kept_answers WHERE kept_until <= ${now} AND owner <> ${owner}::text
-      ORDER BY kept_until LIMIT ${COMMAND_LIMITS.swept}::int FOR UPDATE SKIP LOCKED))
+  const until = sql`${formatInstant(keptUntil(at, keepFor))}::timestamptz`;
+  const kept = sql`WITH swept AS (${sweptStatement(owner, at)})
     INSERT INTO kept_answers (owner, fingerprint, answers, kept_until)
     VALUES (${owner}::text, ${fingerprint}::text, ${JSON.stringify(done)}::text, ${until})`;
   if (!expired) return [kept];
   return [sql`DELETE FROM kept_answers WHERE owner = ${owner}::text AND kept_until <= ${now}`, kept];
+}
+
+/** Deletes a few answers that have expired, but never that of `owner`. */
+export function sweptStatement(owner: string, at: Instant): Fragment {
+  return sql`DELETE FROM kept_answers WHERE owner IN (
+      SELECT owner FROM kept_answers WHERE kept_until <= ${formatInstant(at)}::timestamptz AND owner <> ${owner}::text
+      ORDER BY kept_until LIMIT ${COMMAND_LIMITS.swept}::int FOR UPDATE SKIP LOCKED)`;
 }
 
 /** Another request has stored an answer under the key since this request found none. */
@@ -104,8 +109,8 @@ export function isOvertaken(error: unknown): boolean {
   return violates(error, 'kept_answers_pkey');
 }
 
-/** A later instant, but no later than the last one. */
-function laterBy(at: Instant, milliseconds: number): Instant {
+/** When an answer expires, but no later than the last instant that there is. */
+export function keptUntil(at: Instant, milliseconds: number): Instant {
   return instantOf(Math.min(at + milliseconds, LAST));
 }
 

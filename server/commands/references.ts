@@ -139,8 +139,12 @@ const NOT_COMPILED = { pointer: '', message: 'takes too long to compile' };
 
 /** Throws if a record is larger than a dataset's records may be. */
 export function assertRoom(...documents: readonly unknown[]): void {
+  if (!hasRoom(...documents)) throw new ApiProblem('request.too_large');
+}
+
+export function hasRoom(...documents: readonly unknown[]): boolean {
   const bytes = Buffer.byteLength(JSON.stringify(documents));
-  if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');
+  return bytes <= LOAD_LIMITS.lineBytes && !isTooLarge(bytes, documents);
 }
 
 function refused(code: ProblemCode, faults: readonly Omit<ProblemError, 'code'>[]): ApiProblem {

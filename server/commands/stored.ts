@@ -4,38 +4,40 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { RecordContent } from '../records/content.js';
-import type { Done, Session } from './command.js';
+import type { Done, NewRecord, Session } from './command.js';
 
-interface WrittenRecord {
+export interface WrittenRecord {
   readonly id: string;
   readonly revision: number;
   readonly json: string;
 }
 
-export interface NewRecord {
-  readonly id: string;
-  readonly family: Family;
-  readonly namespace: NamespacePath;
-  readonly content: RecordContent;
-  readonly copiedFrom: string | null;
-}
-
 /** Null if a namespace with that path already exists. */
 export async function insertRecord(session: Session, record: NewRecord): Promise<WrittenRecord | null> {
-  const { id, family, namespace, content, copiedFrom } = record;
+  const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, sql``));
+  return row ?? null;
+}
+
+/** Inserts the record, as often as `from` has rows, and answers with a `WrittenRecord` if it did. */
+export function insertStatement(
+  session: Pick<Session, 'at' | 'actor'>,
+  { id, family, namespace, content, copiedFrom }: NewRecord,
+  from: Fragment,
+): Fragment {
   const at = instant(session.at);
-  const [row] = await session.rows<WrittenRecord>(
-    sql`INSERT INTO records AS x (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
+  return sql`INSERT INTO records AS x (id, family, path, name, description, properties, version, schema, slots, template, copied_from,
         parameters, resources, state, unique_name, revision, created_at, updated_at, created_by)
-      VALUES (${id}::uuid, ${familyCode(family)}::smallint, ${storedPath(namespace)}::text, ${content.name}::text,
+      SELECT ${id}::uuid, ${familyCode(family)}::smallint, ${storedPath(namespace)}::text, ${content.name}::text,
         ${content.description}::text, ${content.properties}::jsonb, ${content.version}::text, ${content.schema}::jsonb,
         ${content.slots}::jsonb, ${content.template}::uuid, ${copiedFrom}::uuid, ${content.parameters}::jsonb,
-        ${content.resources}::jsonb, ${content.state}::text, ${content.uniqueName}::boolean, 1, ${at}, ${at}, ${session.actor.id}::text)
+        ${content.resources}::jsonb, ${content.state}::text, ${content.uniqueName}::boolean, 1, ${at}, ${at}, ${session.actor.id}::text ${from}
       ON CONFLICT (path) WHERE family = 0 DO NOTHING
-      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
-  );
-  return row ?? null;
+      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`;
+}
+
+/** What was done when a new record was written. */
+export function doneOf({ family, namespace }: NewRecord, written: WrittenRecord): Done {
+  return { status: 201, family, namespace, ...written, untold: 'record' };
 }
 
 /** A record that nobody else can change for now. */

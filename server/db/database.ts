@@ -17,7 +17,7 @@ import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
 import { makeTurns } from '../lib/turns.js';
-import { makeWriter, type Rows, type Writer } from './writing.js';
+import { makeWriters, type OneWriter, type Rows, type Writer } from './writing.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -94,6 +94,8 @@ export interface Database {
   readonly rows: Rows;
   /** Transactions. */
   readonly write: Writer;
+  /** Transactions of one statement. */
+  readonly writeOne: OneWriter;
   /** Those of migrations and `load`: see `inTransaction`. */
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
@@ -206,7 +208,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
     replicaLag: replicas === null ? null : (parts.replicas?.lag ?? null),
     vital,
     rows: makeReader(writers, null, names),
-    write: makeWriter(writers, {
+    ...makeWriters(writers, {
       time: longestTransaction,
       perAsker: kind === 'embedded' ? 1 : Math.max(1, maxWriters - 1),
       isSerial: kind === 'embedded',

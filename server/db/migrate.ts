@@ -8,6 +8,7 @@ import { store } from './migrations/0001-store.js';
 import { changes } from './migrations/0002-changes.js';
 import { tombstones } from './migrations/0003-tombstones.js';
 import { uniqueNames } from './migrations/0004-unique-names.js';
+import { newest } from './migrations/0005-newest.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0002-changes', up: changes },
   { name: '0003-tombstones', up: tombstones },
   { name: '0004-unique-names', up: uniqueNames },
+  { name: '0005-newest', up: newest },
 ]);
 
 const TABLE = 'schema_migrations';

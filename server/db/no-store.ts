@@ -16,6 +16,7 @@ export function noStore(): Database {
     vital: refuse,
     rows: refuse,
     write: refuse,
+    writeOne: refuse,
     transaction: refuse,
     listen: refuse,
     pools: () => [],

@@ -1,6 +1,7 @@
 // Transactions, straight to the driver and with as few round trips as possible. BEGIN travels with the
 // first statements, statements of the same turn of the event loop travel together, and a statement that is run only for
-// its effect goes with the next one that is waited for, or with COMMIT.
+// its effect goes with the next one that is waited for, or with COMMIT. A transaction of one statement takes one trip and
+// neither BEGIN nor COMMIT: the server commits it before it says that it is ready for the next.
 import type { StoreClient, StorePool } from './connections.js';
 import { StoreError } from './failures.js';
 import { makeStatementNames, queryOf, type StatementNames } from './prepared.js';
@@ -44,6 +45,14 @@ export interface Spent {
  */
 export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
 
+/** Runs one statement as a transaction. Stopped if it takes too long: then this rejects with `store.timeout`. */
+export type OneWriter = <Row>(statement: Fragment, options?: WriteOptions) => Promise<readonly Row[]>;
+
+export interface Writers {
+  readonly write: Writer;
+  readonly writeOne: OneWriter;
+}
+
 export interface WriterLimits {
   /** Milliseconds for a transaction, with those that are repeated; null is no limit. */
   readonly time: number | null;
@@ -61,54 +70,74 @@ export interface WriterLimits {
 const BEGIN: Query = { name: 'bailiwick begin', text: 'BEGIN', values: [] };
 const COMMIT: Query = { name: 'bailiwick commit', text: 'COMMIT', values: [] };
 
-export function makeWriter(
+export function makeWriters(
   pool: StorePool,
   { time, perAsker, isSerial, names = makeStatementNames() }: WriterLimits,
-): Writer {
+): Writers {
   const turns = makeTurns(perAsker);
-  const once = async <T>(work: (writing: Writing) => Promise<T>, attempt: Attempt): Promise<T> => {
-    const client = await pool.connect();
-    const clock = makeClock(time, attempt.spent);
-    if (!isSerial) clock.start();
-    const trips = makeTrips(client, clock);
-    try {
-      attempt.signal?.throwIfAborted();
-      const result = await work({
-        rows: (statement) => {
-          const place = trips.load(queryOf(statement, names));
-          return readRows(trips.answers(), place);
-        },
-        run: (statement) => {
-          trips.load(queryOf(statement, names));
-        },
-      });
-      const committing = trips.commit();
-      if (isSerial) attempt.leave();
-      assertCommitted((await committing)?.command);
-      return result;
-    } catch (error) {
-      await rollback(client);
-      throw error;
-    } finally {
-      clock.stop();
-      client.release(client.isLost || isFull(client));
-    }
-  };
-  return (work, { asker, signal, spent = { time: 0 }, ...options } = {}) =>
+  /** Repeats what `once` does on a connection, as the asker's turns, the time and the store allow. */
+  const inTurn = <T>(
+    once: (attempt: Attempt) => Promise<T>,
+    { asker, signal, spent = { time: 0 }, ...options }: WriteOptions = {},
+  ): Promise<T> =>
     again(async () => {
       const leave = asker === undefined ? () => undefined : await turns.enter(asker);
       try {
-        return await once(work, { signal, spent, leave });
+        const client = await pool.connect();
+        const clock = makeClock(time, spent);
+        if (!isSerial) clock.start();
+        try {
+          signal?.throwIfAborted();
+          return await once({ client, clock, leave: isSerial ? leave : () => undefined });
+        } finally {
+          clock.stop();
+          client.release(client.isLost || isFull(client));
+        }
       } finally {
         leave();
       }
     }, options);
+  return {
+    write: (work, options) => inTurn((attempt) => transact(work, attempt, names), options),
+    writeOne: <Row>(statement: Fragment, options?: WriteOptions) =>
+      inTurn<readonly Row[]>(({ client, clock, leave }) => {
+        const answers = sendStoppable(client, [queryOf(statement, names)], clock.signal);
+        leave();
+        return readRows(answers, 0);
+      }, options),
+  };
+}
+
+async function transact<T>(
+  work: (writing: Writing) => Promise<T>,
+  { client, clock, leave }: Attempt,
+  names: StatementNames,
+): Promise<T> {
+  const trips = makeTrips(client, clock);
+  try {
+    const result = await work({
+      rows: (statement) => {
+        const place = trips.load(queryOf(statement, names));
+        return readRows(trips.answers(), place);
+      },
+      run: (statement) => {
+        trips.load(queryOf(statement, names));
+      },
+    });
+    const committing = trips.commit();
+    leave();
+    assertCommitted((await committing)?.command);
+    return result;
+  } catch (error) {
+    await rollback(client);
+    throw error;
+  }
 }
 
 interface Attempt {
-  readonly signal: AbortSignal | undefined;
-  readonly spent: Spent;
-  /** Gives the asker's turn to its next transaction. */
+  readonly client: StoreClient;
+  readonly clock: Clock;
+  /** Called when the last statement is sent. On a store that does one transaction at a time, it gives the asker's turn on. */
   readonly leave: () => void;
 }
 

@@ -105,7 +105,8 @@ export function keyOf(call: ActorCall, method: string): ReturnType<typeof answer
 
 export function askingOf(call: ActorCall): Asking {
   const { requestId, actor, at, gone, judged } = call;
-  const pinned: Under = { snapshot: call.pin().policy.digest, resolved: call.resolve() };
+  const { policy, generation } = call.pin();
+  const pinned: Under = { snapshot: policy.digest, generation, resolved: call.resolve() };
   return { requestId, actor, at, pinned, current: call.current, judged, gone };
 }
 

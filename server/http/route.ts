@@ -145,7 +145,11 @@ export interface ActorCall extends Call<RequestActor> {
   /** Notes what an asker was told about others, or a reader of the feed about records, for the audit log. */
   readonly told: (answers: readonly ReportedAnswer[]) => void;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
-  readonly current: () => { readonly snapshot: string; readonly resolved: ResolvedActor };
+  readonly current: () => {
+    readonly snapshot: string;
+    readonly generation: number;
+    readonly resolved: ResolvedActor;
+  };
 }
 
 /** How a route is described, whatever it does. */

@@ -229,8 +229,8 @@ function actorCallOf(passage: Passage, caller: RequestActor): ActorCall {
     },
     resolve: () => services.resolveActor(call.pin().policy, caller),
     current: () => {
-      const { policy } = pinFresh(services, exchange.at);
-      return { snapshot: policy.digest, resolved: services.resolveActor(policy, caller) };
+      const { policy, generation } = pinFresh(services, exchange.at);
+      return { snapshot: policy.digest, generation, resolved: services.resolveActor(policy, caller) };
     },
   };
 }

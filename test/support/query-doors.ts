@@ -144,7 +144,7 @@ async function answerOf(
     toldHeld: () => undefined,
     told: () => undefined,
     resolve: () => resolveActor(policy, asking),
-    current: () => ({ snapshot: policy.digest, resolved: resolveActor(policy, asking) }),
+    current: () => ({ snapshot: policy.digest, generation: 1, resolved: resolveActor(policy, asking) }),
   };
   try {
     // As the pipeline does.

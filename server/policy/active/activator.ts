@@ -7,7 +7,8 @@
 //      policy stays in force and the log says why
 //   3. record: the snapshot is stored under its digest, and the activation is the newest row of the store
 //      (policy/store/). Every gateway of the store follows that row, whoever wrote it
-//   4. activation: one reference is replaced, so requests that pinned the old policy keep it (active-policy.ts)
+//   4. activation: one reference is replaced, so requests that pinned the old policy keep it (active-policy.ts). It counts
+//      as done once no create that was decided before it can commit any more (commands/create-at-once.ts)
 //   5. labels: digests that a snapshot states about itself and no decision depends on are checked while it serves
 //      (check-labels.ts)
 import type { Policy } from '../../../engine/index.js';
@@ -196,6 +197,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
             if (isActive(before, policy, recorded.generation)) return 'taken';
             const candidate = candidateOf({ policy, statement, labels: known }, from);
             const active = install(candidate, { generation: recorded.generation, reason, askedBy });
+            await activations.settle();
             if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
             return 'taken';
           }
@@ -213,8 +215,12 @@ export function makeActivator(options: ActivatorOptions): Activator {
         if (recorded.kind === 'rollback') throw refusal('snapshot.rollback_refused', recorded.text);
         if (!('generation' in recorded)) throw new TypeError(`unreachable: a choice that is ${recorded.kind}`);
         const { generation } = recorded;
-        if (isActive(before, policy, generation)) return before;
-        const active = install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
+        // Also if this activation is not new: whoever repeats it does not know whether the first one settled.
+        const active = isActive(before, policy, generation)
+          ? before
+          : install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
+        await activations.settle();
+        if (active === before) return before;
         if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
         return active;
       }),

@@ -10,6 +10,7 @@ import {
 } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
+import { NEWEST_LOCK } from '../../db/migrations/0005-newest.js';
 import { sql } from '../../db/sql.js';
 import type { Store, Writing } from '../../db/writing.js';
 import type { Labels } from '../active/active-policy.js';
@@ -65,6 +66,11 @@ export interface Activations {
    * Writes the next activation, in one transaction with `beside`. Concurrent writers never make the same generation.
    */
   readonly record: (activation: NewActivation, beside?: AlsoWrite) => Promise<Recorded>;
+  /**
+   * Waits until no statement that checked `is_newest` before the last activation can commit any more. One that checks it
+   * later finds the activation, or finds that this waits, and writes nothing.
+   */
+  readonly settle: () => Promise<void>;
   readonly newest: () => Promise<StoredActivation | null>;
   /** The newest statement that was accepted for a policy and an environment; null if there was none. */
   readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
@@ -132,6 +138,9 @@ export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>
   };
   return {
     record: (activation, beside) => record(activation, beside, TRIES),
+    settle: async () => {
+      await db.rows(sql`SELECT pg_advisory_xact_lock(${NEWEST_LOCK.group}::integer, ${NEWEST_LOCK.one}::integer)`);
+    },
     newest: async () => {
       const [row] = await db.vital<ActivationRow>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
       return row === undefined ? null : toStored(row);

@@ -1,0 +1,170 @@
+// A create that refers to nothing is one statement in one trip. It is the same create as in a transaction: the same
+// record, answer, event and refusals, and no policy that was replaced before it began decides it.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { instantOf } from '../../../engine/index.js';
+import { canonicalJson } from '../../../server/json/canonical-json.js';
+import { storedActivations } from '../../../server/policy/store/activations.js';
+import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { describeOnStores } from '../../support/stores.js';
+import { tripsOf } from '../../support/trips.js';
+import { until } from '../../support/until.js';
+
+const ACTORS = { ada: { '/': '*:*' }, wes: { '/': '*:write' } };
+const DAY = 86_400_000;
+const LATER = 1_000;
+
+describeOnStores('a create', (store) => {
+  let doors: CommandDoors;
+  let template = '';
+  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
+    doors.send(actor, request, sending);
+  const create = (fields: object, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
+    send('POST /api/v1/resources', { body: { namespace: '/a/b', ...fields }, ...sending }, actor);
+  const tripsOfCreate = async (...parts: Parameters<typeof create>): Promise<number> => {
+    let fewest = Infinity;
+    // What the gateway does beside this is counted, too, and so are the first look-ups of the credential and the template.
+    for (let times = 0; times < 5; times += 1) fewest = Math.min(fewest, await tripsOf(() => create(...parts)));
+    return fewest;
+  };
+  /** The newest activation of the store is one that no gateway of these tests has. */
+  const withLaterActivation = async (work: () => Promise<void>): Promise<void> => {
+    await store.db.knex.raw(
+      `INSERT INTO activations (generation, policy, snapshot, decisions, reason, activated_at, kind, asked_by)
+        VALUES (?, 'p', 's', 'd', 'r', now(), 'activated', 'test')`,
+      [LATER],
+    );
+    try {
+      await work();
+    } finally {
+      await store.db.knex.raw('DELETE FROM activations WHERE generation = ?', [LATER]);
+    }
+  };
+
+  const countOf = async (): Promise<unknown> => {
+    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+      `SELECT (SELECT count(*) FROM records)::int AS records, (SELECT count(*) FROM kept_answers)::int AS kept,
+        (SELECT count(*) FROM audit_outbox)::int AS events`,
+    );
+    return rows;
+  };
+
+  beforeAll(async () => {
+    doors = await openCommandDoors({ db: store.db, actors: ACTORS });
+    for (const path of ['/a', '/a/b', '/shut', '/shut/in']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
+    expect((await send('POST /api/v1/namespaces/shut/archive', { ifMatch: 1 })).status).toBe(200);
+    const body = { namespace: '/a', name: 't', version: '1', schema: {} };
+    template = String((await send('POST /api/v1/resource-templates', { body })).json['id']);
+  });
+
+  afterAll(async () => {
+    await doors.close();
+  });
+
+  it('takes one trip to the store', async () => {
+    expect(await tripsOfCreate({ name: 'plain', properties: { n: 1 } })).toBe(1);
+    expect(await tripsOfCreate({ name: 'by one who may not read it' }, {}, 'wes')).toBe(1);
+  });
+
+  it('takes a transaction if it refers to others, whose policy it asks', async () => {
+    expect(await tripsOfCreate({ name: 'made from a template', template })).toBe(3);
+  });
+
+  it('is the same in one statement and in a transaction', async () => {
+    const texts = async (): Promise<readonly unknown[]> => {
+      const body = { name: 'the same', description: 'd', properties: { n: 1, t: '"\\\u2028\u0001', o: { p: [null] } } };
+      await store.db.knex.raw('DELETE FROM kept_answers');
+      const first = await create(body, { key: 'same' });
+      const again = await create(body, { key: 'same' });
+      expect([again.text, again.header('idempotency-replayed')]).toEqual([first.text, 'true']);
+      const asWes = await create(body, {}, 'wes');
+      const { rows } = await store.db.knex.raw<{ rows: { fingerprint: string; answers: string }[] }>(
+        `SELECT fingerprint, answers FROM kept_answers ORDER BY answers::json -> 0 ->> 'id'`,
+      );
+      const kept = rows.map(({ fingerprint, answers }) => ({ fingerprint, answers: JSON.parse(answers) as unknown }));
+      const ids = [first, asWes].map(({ json }) => String(json['id']));
+      const said = JSON.stringify([first, asWes].map(({ status, text, header }) => [status, text, header('etag'), header('location')])); // prettier-ignore
+      return [said, canonicalJson(kept)].map((text) =>
+        ids
+          .reduce((rest, id, n) => rest.replaceAll(id, `id ${String(n)}`), text)
+          .replaceAll(/20\d\d-[-\d:.T]+Z/g, 'instant'),
+      );
+    };
+    const atOnce = await texts();
+    let usual: readonly unknown[] = [];
+    await withLaterActivation(async () => {
+      usual = await texts();
+    });
+    expect(atOnce).toEqual(usual);
+  });
+
+  it('is refused as in a transaction, and nothing is written', async () => {
+    const refused = async (): Promise<readonly string[]> => [
+      codeOf(await create({ namespace: '/none', name: 'x' })),
+      codeOf(await create({ namespace: '/shut', name: 'x' })),
+      codeOf(await create({ namespace: '/shut/in', name: 'x' })),
+      codeOf(await create({ name: 'big', properties: { text: 'x'.repeat(900_000), more: 'x'.repeat(200_000) } })),
+      codeOf(await create({ name: 'x', template: '00000000-0000-4000-8000-000000000000' })),
+    ];
+    const before = await countOf();
+    const atOnce = await refused();
+    expect(atOnce.slice(0, 3)).toEqual(['404 namespace.not_found', '409 record.archived', '409 record.archived']);
+    await withLaterActivation(async () => {
+      expect(await refused()).toEqual(atOnce);
+    });
+    expect(await countOf()).toEqual(before);
+  });
+
+  it('goes the usual way if its key was used, and answers as before', async () => {
+    const first = await create({ name: 'keyed' }, { key: 'used' });
+    expect(codeOf(await create({ name: 'other' }, { key: 'used' }))).toBe('422 idempotency.key_reused');
+    expect((await create({ name: 'keyed' }, { key: 'used' })).text).toBe(first.text);
+    doors.setTime(instantOf(Date.now() + 2 * DAY));
+    const later = await create({ name: 'keyed' }, { key: 'used' });
+    doors.setTime(null);
+    expect(later.json['id']).not.toBe(first.json['id']);
+  });
+
+  it('goes the usual way if the store knows a newer activation than this gateway', async () => {
+    await withLaterActivation(async () => {
+      expect(await tripsOfCreate({ name: 'behind' })).toBe(4);
+    });
+    expect(await tripsOfCreate({ name: 'up to date' })).toBe(1);
+  });
+
+  // The embedded store has one transaction at a time, so nothing is ever in flight there.
+  if (store.name === 'embedded') return;
+
+  it('is waited for by an activation, and what begins meanwhile is decided again', async () => {
+    const ended: string[] = [];
+    const note = (what: string) => () => ended.push(what);
+    const isNewest = async (): Promise<unknown> =>
+      (await store.db.knex.raw<{ rows: unknown[] }>('SELECT is_newest(1) AS newest')).rows;
+    const running = await store.db.transaction(async (holder) => {
+      // The create gets as far as its trigger, which is after its checks.
+      await holder.raw('LOCK TABLE record_counts IN EXCLUSIVE MODE');
+      const created = create({ name: 'in flight' }).finally(note('created'));
+      await until(() => isWaiting('relation'));
+      const settled = storedActivations(store.db).settle().then(note('settled'));
+      await until(() => isWaiting('advisory'));
+      expect(await isNewest()).toEqual([{ newest: false }]);
+      expect(ended).toEqual([]);
+      return [created, settled];
+    });
+    await Promise.all(running);
+    expect(ended.sort()).toEqual(['created', 'settled']);
+    expect(await isNewest()).toEqual([{ newest: true }]);
+  });
+
+  const isWaiting = async (locktype: string): Promise<boolean> => {
+    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+      `SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = ?
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      [locktype],
+    );
+    return rows.length > 0;
+  };
+});
+
+function codeOf({ status, json }: Answered): string {
+  return `${String(status)} ${String(json['code'])}`;
+}
