@@ -98,11 +98,34 @@ export interface Prepared {
    * none of it. The result is not called if the command turns out to be done already.
    */
   readonly look: (session: Session) => Promise<Perform>;
-  /** What the command makes, if one statement can check all that it depends on (create-at-once.ts). Defaults to null. */
-  readonly atOnce?: NewRecord | null;
+  /**
+   * Called once the rule has held, with a session that is not in a transaction. What the command makes, if one statement
+   * can check and write it (create-at-once.ts). Null, or an `ApiProblem`, if it must go the usual way.
+   */
+  readonly atOnce?: (session: Session) => Promise<Creatable | null>;
 }
 
 export type Perform = () => Promise<Done>;
+
+/** A record that other records refer to, or a namespace above a new record. */
+export interface Found {
+  readonly id: string;
+  readonly family: number;
+  readonly namespace: NamespacePath;
+  readonly archived: boolean;
+  readonly revision: number;
+  readonly template: string | null;
+  /** Of a process template. */
+  readonly slots: unknown;
+  /** Of a template: whether it asks for unique names. */
+  readonly uniqueName: boolean;
+}
+
+/** A new record, and the records that it refers to, as they were when they were judged. */
+export interface Creatable {
+  readonly record: NewRecord;
+  readonly refersTo: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[];
+}
 
 /** A record that does not exist yet. */
 export interface NewRecord {

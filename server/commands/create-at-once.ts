@@ -1,22 +1,22 @@
-// A create as one statement, which is its own transaction: one trip to the store in place of three. The statement itself
-// checks everything that the record depends on, and writes the record, its answer under the key, and its event:
+// A create as one statement, which is its own transaction: one trip to the store, and another before it if the record
+// refers to others, in place of three. The statement checks everything that the create depends on, and writes the record,
+// its answer under the key, and its event:
 //   - the policy that decided is still the newest one in force (`is_newest` of the store, which an activation waits for:
 //     policy/store/activations.ts)
 //   - nobody has used the `Idempotency-Key`, and nobody is using it now
 //   - the namespace and all above it exist and are not archived
-// If anything is not so, nothing is written, and the usual way (execute.ts) finds out what it is and says so. A record
-// that refers to others goes that way, too, because a policy must decide about each of those.
+//   - the records that it refers to are where they were when the policy decided about them, unchanged and not archived
+// If anything is not so, nothing is written, and the usual way (execute.ts) finds out what it is and says so.
 import { formatInstant, lineageOf } from '../../engine/index.js';
 import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import { type Fragment, sql } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
-import type { NewRecord, Session } from './command.js';
+import type { Creatable, NewRecord, Session } from './command.js';
 import { type AnswerKey, keptUntil, sweptStatement } from './kept-answers.js';
 import { doneOf, insertStatement } from './stored.js';
 
-export interface AtOnce {
-  readonly record: NewRecord;
+export interface AtOnce extends Creatable {
   /** The number of the activation whose policy decided. */
   readonly generation: number;
   /** The key under which the answer is kept. */
@@ -28,7 +28,7 @@ export interface AtOnce {
 
 /** Answers with the `WrittenRecord`, or with no row if anything is not as it should be. */
 export function createStatement(session: Pick<Session, 'at' | 'actor'>, creating: AtOnce): Fragment {
-  const { record, generation, key, keepFor, event } = creating;
+  const { record, refersTo, generation, key, keepFor, event } = creating;
   const { owner, fingerprint } = key;
   const lineage = lineageOf(record.namespace).map(storedPath);
   const until = keptUntil(session.at, keepFor);
@@ -38,7 +38,7 @@ export function createStatement(session: Pick<Session, 'at' | 'actor'>, creating
           AND pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0))
           AND NOT EXISTS (SELECT FROM kept_answers AS k WHERE k.owner = ${owner}::text)
           AND (SELECT count(*) FROM records AS n
-            WHERE n.family = 0 AND n.path = ANY(${lineage}::text[]) AND n.archived_at IS NULL) = ${lineage.length}::integer),
+            WHERE n.family = 0 AND n.path = ANY(${lineage}::text[]) AND n.archived_at IS NULL) = ${lineage.length}::integer${unchanged(refersTo)}),
       made AS (${insertStatement(session, record, sql`FROM ready`)}),
       swept AS (${sweptStatement(owner, session.at)}),
       kept AS (
@@ -46,6 +46,19 @@ export function createStatement(session: Pick<Session, 'at' | 'actor'>, creating
         SELECT ${owner}::text, ${fingerprint}::text, ${answersOf(record)}, ${formatInstant(until)}::timestamptz FROM made AS m),
       recorded AS (${recordStatement([event], sql`, made`)})
     SELECT m.id, m.revision, m.json FROM made AS m`;
+}
+
+function unchanged(refersTo: Creatable['refersTo']): Fragment {
+  if (refersTo.length === 0) return sql``;
+  const columns = [
+    refersTo.map(({ id }) => id),
+    refersTo.map(({ namespace }) => storedPath(namespace)),
+    refersTo.map(({ revision }) => revision),
+  ] as const;
+  return sql`
+          AND NOT EXISTS (SELECT FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
+            WHERE NOT EXISTS (SELECT FROM records AS n
+              WHERE n.id = o.id AND n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL))`;
 }
 
 /** The list of the one `Done`, as JSON. Only the store knows the record's own JSON. */

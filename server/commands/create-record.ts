@@ -4,8 +4,8 @@ import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import type { Command, Done, GivenName, NewRecord, Session } from './command.js';
-import { assertOpen, assertRoom, assertUsable, hasRoom, holdReferences, judgeByTemplate } from './references.js';
+import type { Command, Creatable, Done, Found, GivenName, NewRecord, Session } from './command.js';
+import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { doneOf, type Ground, insertRecord, readGround } from './stored.js';
 import { asksForUniqueNames, assertFree, holdClaim, isNamed } from './unique-names.js';
@@ -32,16 +32,9 @@ export function createRecord(creation: Creation): Command {
           const ground = await readGround(session, { namespaces: lineageOf(namespace), ids });
           return () => create(session, creation, ground);
         },
-        atOnce: aloneOf(creation),
+        atOnce: (session) => createAtOnce(session, creation),
       }),
   };
-}
-
-/** The record, if it depends on nothing but its namespace. Null if it refers to others, or if anything is to be refused. */
-function aloneOf({ id, family, namespace, fields }: Creation): NewRecord | null {
-  const { schema = null } = fields;
-  if (referencesOf(family, fields).length > 0 || schema !== null || !hasRoom(fields)) return null;
-  return { id, family, namespace, content: contentOf(family, fields), copiedFrom: null };
 }
 
 function namedBy({ name = null, template = null }: RecordFields): Pick<GivenName, 'name' | 'template'> {
@@ -49,23 +42,47 @@ function namedBy({ name = null, template = null }: RecordFields): Pick<GivenName
 }
 
 async function create(session: Session, creation: Creation, ground: Ground): Promise<Done> {
-  const { id, family, namespace, fields } = creation;
-  const references = referencesOf(family, fields);
-  const template = ground.records.get(fields.template?.toLowerCase() ?? '');
+  const { family, namespace, fields } = creation;
   const claim = { family, namespace, name: fields.name ?? null, id: null, pointer: '/name' };
-  const isUnique = asksForUniqueNames(session, claim, template);
+  const isUnique = asksForUniqueNames(session, claim, templateOf(creation, ground));
   if (isUnique) holdClaim(session, claim);
   assertOpen(ground, namespace);
   if (isUnique) await assertFree(session, claim);
+  await judge(session, creation, ground);
+  return insertNew(session, recordOf(creation));
+}
+
+/** A unique name must be locked, so it takes a transaction. */
+async function createAtOnce(session: Session, creation: Creation): Promise<Creatable | null> {
+  const { family, namespace, fields } = creation;
+  const ids = referencesOf(family, fields).map((reference) => reference.id);
+  // Without references nothing is read: the statement itself looks whether the namespace is open.
+  const ground = ids.length === 0 ? NOTHING : await readGround(session, { namespaces: lineageOf(namespace), ids });
+  if (asksForUniqueNames(session, creation, templateOf(creation, ground))) return null;
+  await judge(session, creation, ground);
+  return { record: recordOf(creation), refersTo: [...ground.records.values()] };
+}
+
+const NOTHING: Ground = { namespaces: new Map(), records: new Map() };
+
+/** Throws if the record may not be made, whatever its namespace is like. */
+async function judge(session: Session, { family, namespace, fields }: Creation, ground: Ground): Promise<void> {
   assertRoom(fields);
-  holdReferences(session, references, { ...ground, namespace });
+  holdReferences(session, referencesOf(family, fields), { ...ground, namespace });
   if (fields.schema !== undefined && fields.schema !== null) assertUsable(session, fields.schema);
-  if (template !== undefined) {
-    const value = fields[judgedPart(family)] ?? {};
-    const uses = family === 'process-run' ? { resources: resourcesOf(fields.resources ?? {}), ...ground } : null;
-    await judgeByTemplate(session, template, { family, value, uses, pointer: '/template' });
-  }
-  return insertNew(session, { id, family, namespace, content: contentOf(family, fields), copiedFrom: null });
+  const template = templateOf({ fields }, ground);
+  if (template === undefined) return;
+  const value = fields[judgedPart(family)] ?? {};
+  const uses = family === 'process-run' ? { resources: resourcesOf(fields.resources ?? {}), ...ground } : null;
+  await judgeByTemplate(session, template, { family, value, uses, pointer: '/template' });
+}
+
+function templateOf({ fields }: Pick<Creation, 'fields'>, { records }: Ground): Found | undefined {
+  return records.get(fields.template?.toLowerCase() ?? '');
+}
+
+function recordOf({ id, family, namespace, fields }: Creation): NewRecord {
+  return { id, family, namespace, content: contentOf(family, fields), copiedFrom: null };
 }
 
 export async function insertNew(session: Session, record: NewRecord): Promise<Done> {

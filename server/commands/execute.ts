@@ -1,8 +1,8 @@
 // Runs the commands of one request, a single one or a batch, as a unit. In order:
 //   1. decided under the pinned policy, before a transaction begins. By id that takes one look-up of the record's
 //      namespace. Each demand on the policy is a `Rule`, which the session keeps
-//   2. at once: a create that refers to nothing is one statement, which checks everything (create-at-once.ts). All else,
-//      and what that statement would have to refuse, goes on in a transaction
+//   2. at once: a create is one statement, which checks that everything is as it was judged (create-at-once.ts). All
+//      else, and what that statement would have to refuse, goes on in a transaction
 //   3. key: the lock of the `Idempotency-Key` is tried and its kept answer looked up (kept-answers.ts). A kept answer is
 //      returned as far as the policy still allows, and nothing is done
 //   4. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
@@ -28,6 +28,7 @@ import { ApiProblem } from '../problem.js';
 import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js';
 import {
   type Command,
+  type Creatable,
   type Done,
   type RequestJudge,
   Moved,
@@ -151,11 +152,12 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   });
   // A refused command never opens a transaction, so it delays nobody.
   const authorized = await authorize(before, first);
+  const held = [...before.held];
   const made = others.length > 0 ? null : await createAtOnce(before, authorized, { asking, order, tools });
   if (made !== null) return { shown: [show(before, made)], replayed: false };
   return db.write(
     async (writing) => {
-      const session = sessionOf(asking, tools, { rows: writing.rows, held: before.held });
+      const session = sessionOf(asking, tools, { rows: writing.rows, held });
       const ran = await run(session, { first: authorized, others, order, keepFor, writing });
       const events = eventsOf(asking, tools, ran);
       if (events.length > 0) writing.run(recordStatement(events));
@@ -182,16 +184,29 @@ async function createAtOnce(
   authorized: Authorized,
   { asking, order: { key }, tools: { db, keepFor, nextId, spent } }: Creating,
 ): Promise<Done | null> {
-  const record = authorized.atOnce ?? null;
-  if (record === null || key === null) return null;
+  const creatable = await creatableOf(session, authorized);
+  if (creatable === null || key === null) return null;
+  const { record } = creatable;
   const { snapshot, generation } = asking.current();
   if (snapshot !== asking.pinned.snapshot) return null;
   const event = commandEvent(asking, nextId, { ...deedOf(authorized), status: 201, id: record.id });
   const [written] = await db.writeOne<WrittenRecord>(
-    createStatement(session, { record, generation, key, keepFor, event }),
+    createStatement(session, { ...creatable, generation, key, keepFor, event }),
     { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent },
   );
   return written === undefined ? null : doneOf(record, written);
+}
+
+/** What would be refused here is refused in the transaction, where its key is looked up first. */
+async function creatableOf(session: Session, { atOnce }: Authorized): Promise<Creatable | null> {
+  try {
+    const creatable = (await atOnce?.(session)) ?? null;
+    session.judgements.assertSettled();
+    return creatable;
+  } catch (error) {
+    if (error instanceof ApiProblem) return null;
+    throw error;
+  }
 }
 
 type Authorized = Command & Prepared;

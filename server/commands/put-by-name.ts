@@ -6,20 +6,11 @@ import { askedOf } from '../audit/event.js';
 import { type Fragment, sql } from '../db/sql.js';
 import { ApiProblem } from '../problem.js';
 import { contentOf, referencesOf } from '../records/content.js';
-import type { Command, Done, Session } from './command.js';
+import type { Command, Done, Found, Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, alsoAllow, mustAllow } from './rules.js';
-import {
-  byId,
-  type Found,
-  type Ground,
-  lockRecord,
-  type LockedRecord,
-  readGround,
-  readRecord,
-  updateRecord,
-} from './stored.js';
+import { byId, type Ground, lockRecord, type LockedRecord, readGround, readRecord, updateRecord } from './stored.js';
 import { byUniqueName, lockNames } from './unique-names.js';
 
 export interface PuttingByName {

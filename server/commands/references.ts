@@ -12,9 +12,9 @@ import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots } from '../templates/judge-slots.js';
 import type { Schema } from '../templates/judgements.js';
-import type { RequestJudge, Session } from './command.js';
+import type { Found, RequestJudge, Session } from './command.js';
 import { mayRead } from './rules.js';
-import type { Found, Ground } from './stored.js';
+import type { Ground } from './stored.js';
 
 /** Checks that the namespace and all above it accept new records. `ground` has those of them that exist. */
 export function assertOpen({ namespaces }: Ground, namespace: NamespacePath): void {
@@ -139,12 +139,8 @@ const NOT_COMPILED = { pointer: '', message: 'takes too long to compile' };
 
 /** Throws if a record is larger than a dataset's records may be. */
 export function assertRoom(...documents: readonly unknown[]): void {
-  if (!hasRoom(...documents)) throw new ApiProblem('request.too_large');
-}
-
-export function hasRoom(...documents: readonly unknown[]): boolean {
   const bytes = Buffer.byteLength(JSON.stringify(documents));
-  return bytes <= LOAD_LIMITS.lineBytes && !isTooLarge(bytes, documents);
+  if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');
 }
 
 function refused(code: ProblemCode, faults: readonly Omit<ProblemError, 'code'>[]): ApiProblem {

@@ -4,7 +4,7 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { Done, NewRecord, Session } from './command.js';
+import type { Done, Found, NewRecord, Session } from './command.js';
 
 export interface WrittenRecord {
   readonly id: string;
@@ -108,20 +108,6 @@ export async function readRecord(session: Session, { family, namespace }: Place,
   );
   if (row === undefined) throw new TypeError('a record that was there and is not any more');
   return { status: 200, family, namespace, ...row, untold: 'record' };
-}
-
-/** A record that other records refer to, or a namespace above a new record. */
-export interface Found {
-  readonly id: string;
-  readonly family: number;
-  readonly namespace: NamespacePath;
-  readonly archived: boolean;
-  readonly revision: number;
-  readonly template: string | null;
-  /** Of a process template. */
-  readonly slots: unknown;
-  /** Of a template: whether it asks for unique names. */
-  readonly uniqueName: boolean;
 }
 
 export interface GroundRequest {

@@ -7,10 +7,9 @@ import { violates } from '../db/failures.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath, UNIQUE_NAME } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
-import type { Session, TouchedName } from './command.js';
+import type { Found, Session, TouchedName } from './command.js';
 import { mayReferTo } from './references.js';
 import { access, alsoAllow } from './rules.js';
-import type { Found } from './stored.js';
 
 /** A record that is to have a name which no other record with a unique name has. */
 export interface Claim {
