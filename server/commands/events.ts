@@ -11,7 +11,7 @@ import {
   makeEvent,
 } from '../audit/event.js';
 import type { Done, CommandOperation } from './command.js';
-import type { Asking } from './execute.js';
+import type { Asking } from './session.js';
 import { access } from './rules.js';
 
 /** What a command did. */

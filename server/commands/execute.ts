@@ -14,11 +14,8 @@
 //   8. COMMIT, sent together with them. An answer is given only if the store says that it committed
 // A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`.
 // Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
-import { type Instant, judgeAs, type ResolvedActor, visibilityAs } from '../../engine/index.js';
-import type { Judged } from '../audit/cite.js';
 import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
-import type { RequestActor } from '../auth/request-actor.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import type { Spent, Writing } from '../db/writing.js';
@@ -30,11 +27,9 @@ import {
   type Command,
   type Creatable,
   type Done,
-  type RequestJudge,
   Moved,
   type Perform,
   type Prepared,
-  type Rule,
   type Session,
 } from './command.js';
 import { createStatement } from './create-at-once.js';
@@ -43,30 +38,9 @@ import { commandEvent, type Deed, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { mayRead } from './rules.js';
+import { type Asking, confirm, type Judging, sessionOf } from './session.js';
 import { doneOf, type WrittenRecord } from './stored.js';
 import { isNameOvertaken } from './unique-names.js';
-
-/** A policy by its digest, and the actor under it. */
-export interface Under {
-  readonly snapshot: string;
-  /** The number of the activation that put it in force. */
-  readonly generation: number;
-  readonly resolved: ResolvedActor;
-}
-
-export interface Asking {
-  /** Ours, not the client's. */
-  readonly requestId: string;
-  readonly actor: RequestActor;
-  readonly at: Instant;
-  readonly pinned: Under;
-  /** The policy in force at the time of the call. */
-  readonly current: () => Under;
-  /** Notes what a policy is asked before it decides: the audit log gets it even if nothing is done. */
-  readonly judged: (judged: Judged) => void;
-  /** Aborted when nobody waits for the answer any more. Work that has begun is still finished. */
-  readonly gone: AbortSignal;
-}
 
 export interface Order {
   /**
@@ -143,10 +117,11 @@ interface Tools extends ExecutorOptions {
 }
 
 async function once(asking: Asking, order: Order, tools: Tools): Promise<Executed> {
-  const { db, keepFor, spent } = tools;
+  const { db, keepFor, judgements, spent } = tools;
+  const from = { judgements, longestQuery: db.longestQuery };
   const [first, ...others] = order.commands(() => null);
   if (first === undefined) throw new TypeError('an order without commands');
-  const before = sessionOf(asking, tools, {
+  const before = sessionOf(asking, from, {
     rows: (statement) => db.read(statement, { signal: asking.gone, asker: asking.actor.id }),
     held: [],
   });
@@ -157,7 +132,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   if (made !== null) return { shown: [show(before, made)], replayed: false };
   return db.write(
     async (writing) => {
-      const session = sessionOf(asking, tools, { rows: writing.rows, held });
+      const session = sessionOf(asking, from, { rows: writing.rows, held });
       const ran = await run(session, { first: authorized, others, order, keepFor, writing });
       const events = eventsOf(asking, tools, ran);
       if (events.length > 0) writing.run(recordStatement(events));
@@ -322,74 +297,4 @@ function show({ judge }: Session, { status, family, namespace, id, revision, jso
     return { status: 200, json: JSON.stringify({ namespace }), etag: null, id: null, isWhole: false };
   }
   return { status, json: JSON.stringify({ id, revision }), etag, id, isWhole: false };
-}
-
-/** What a rule belongs to. */
-type Purpose = Pick<Authorized, 'operation' | 'record' | 'asked'>;
-
-interface Held {
-  readonly rule: Rule;
-  readonly of: Purpose;
-}
-
-interface Judging extends Session {
-  /** Rules held from now on belong to this command. */
-  readonly begin: (of: Purpose) => void;
-  readonly held: readonly Held[];
-}
-
-function sessionOf(
-  asking: Asking,
-  { judgements, db: { longestQuery } }: Tools,
-  from: { readonly rows: Session['rows']; readonly held: readonly Held[] },
-): Judging {
-  const { actor, at, pinned } = asking;
-  const judge = judgeOf(pinned, at);
-  const held = [...from.held];
-  let purpose = held.at(-1)?.of ?? null;
-  const begin: Judging['begin'] = (of) => {
-    purpose = of;
-    asking.judged(judgedOf(of, pinned));
-  };
-  const hold: Session['hold'] = (rule, asked) => {
-    if (purpose === null) throw new TypeError('a rule without a command');
-    const one = { rule, of: asked === undefined ? purpose : { ...purpose, asked } };
-    try {
-      rule(judge);
-    } catch (error) {
-      if (asked !== undefined) asking.judged(judgedOf(one.of, pinned));
-      throw error;
-    }
-    held.push(one);
-  };
-  const visible: Session['visible'] = (request) => visibilityAs(pinned.resolved, { request, at });
-  return { actor, at, judge, visible, longestQuery, rows: from.rows, judgements, hold, begin, held };
-}
-
-/** Throws if the policy that is current by now refuses what the pinned one allowed. */
-function confirm({ held }: Judging, { at, pinned, current, judged }: Asking): void {
-  const now = current();
-  if (now.snapshot === pinned.snapshot) return;
-  const judge = judgeOf(now, at);
-  for (const { rule, of } of held) {
-    try {
-      rule(judge);
-    } catch (error) {
-      if (!(error instanceof ApiProblem)) throw error;
-      judged(judgedOf(of, now));
-      throw new ApiProblem(error.code, { ...error.detail, snapshot: now.snapshot });
-    }
-  }
-}
-
-function judgedOf({ operation, record, asked }: Purpose, { resolved, snapshot }: Under): Judged {
-  return {
-    operation,
-    ...(record === undefined ? {} : { record }),
-    asked: asked === null ? null : { access: asked, resolved, snapshot },
-  };
-}
-
-function judgeOf({ resolved }: Under, at: Instant): RequestJudge {
-  return (request) => judgeAs(resolved, { request, at });
 }

@@ -1,7 +1,8 @@
 // Routes of commands. Each says how a request becomes a command. The route of batches reads its commands with the same
 // routes, so a batch accepts exactly the commands that can be sent alone.
 import type { ObjectSchema } from '../api/body-shape.js';
-import type { Asking, Executed, Executor, Shown, Under } from '../commands/execute.js';
+import type { Executed, Executor, Shown } from '../commands/execute.js';
+import type { Asking, Under } from '../commands/session.js';
 import type { Command } from '../commands/command.js';
 import { answerKey } from '../commands/kept-answers.js';
 import { newRecordId } from '../commands/record-id.js';
