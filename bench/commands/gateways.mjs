@@ -12,7 +12,7 @@ import { makeIdSource, systemClock } from '../../dist/server/lib/ports.js';
 import { inProcess } from '../in-process.mjs';
 import { openPolicy } from '../policy.mjs';
 import { measureRate } from './thread.mjs';
-import { writeInOneStatement, writeInTrips } from './parts.mjs';
+import { writeInOneStatement } from './parts.mjs';
 import { ADA, makeBareWriter, makeWriter } from './world.mjs';
 
 const { config, folder } = workerData;
@@ -100,7 +100,6 @@ function embedded({ name, text, values }) {
 const ways = new Map([
   ['bare', { writers: bareWriters, run: bare }],
   ['rows', { writers: placeWriters, run: ({ namespace }) => writeInOneStatement(db, namespace) }],
-  ['trips', { writers: placeWriters, run: ({ namespace }) => writeInTrips(db, namespace) }],
   ['handle', { writers, run: inProcess(recording, key) }],
   ['unrecorded', { writers, run: inProcess(unrecorded, key) }],
 ]);

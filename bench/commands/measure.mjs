@@ -13,12 +13,7 @@ import { loadRecords } from './world.mjs';
 const OPERATIONS = ['create', 'change', 'copy'];
 const WRITERS = [1, 32];
 /** What each adds to the one before it. */
-const PARTS = [
-  'with the key and the event, in one statement',
-  'as the statements of a command, without a gateway',
-  'gateway in process',
-  'gateway over HTTP',
-];
+const PARTS = ['with the key and the event, in one statement', 'gateway in process', 'gateway over HTTP'];
 
 async function main(settings) {
   const rows = [];
@@ -58,7 +53,7 @@ async function measureStore({ settings, rows }, name, config, folder) {
       }
     }
     for (const writers of WRITERS) {
-      const ways = ['bare', 'rows', 'trips', 'handle', 'http'];
+      const ways = ['bare', 'rows', 'handle', 'http'];
       const [bare, ...parts] = await takeTurns(
         thread,
         settings,

@@ -1,5 +1,6 @@
 // Snapshots that admins send: verified like any offer and stored, but not in force because of that.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf, STATEMENT_LIMITS } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../../server/limits/policy.js';
@@ -7,6 +8,7 @@ import { A, B, C, HOUR, type Made, make, NOON } from '../support/followed-policy
 import { callAdmin, openGateway, openSocket, raw, type Reply, type TestGateway } from '../support/gateway.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../support/publisher.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 const PATH = '/admin/v1/snapshots';
 const SIGNER = makeSigner();
@@ -82,19 +84,29 @@ describe('a snapshot that is sent', () => {
 
   it('waits for no other admin, whose own one has stalled', async () => {
     const other = (await open?.key({ actor: 'slow', identities: [], admin: true }))?.text ?? '';
-    const stalled = await openSocket(port());
     const head = [
       'POST /admin/v1/snapshots HTTP/1.1',
       `Host: 127.0.0.1:${String(port())}`,
       `Authorization: Bearer ${other}`,
     ];
     const more = ['Content-Type: application/json', `Content-Length: ${String(POLICY_LIMITS.snapshotBytes)}`];
-    stalled.write(`${[...head, ...more].join('\r\n')}\r\n\r\n{"snapshot":`);
-    // A second one of the same admin says that the first has come so far.
-    while ((await send(fileOf(C), { key: other })).status !== 429) await sleep(10);
+    const stall = async (): Promise<Socket> => {
+      const socket = await openSocket(port());
+      socket.write(`${[...head, ...more].join('\r\n')}\r\n\r\n{"snapshot":`);
+      return socket;
+    };
+    let stalled = await stall();
+    // A second one of the same admin says that the first has come so far. If the second was earlier, the first is refused.
+    await until(async () => {
+      if ((await send(fileOf(C), { key: other })).status === 429) return true;
+      stalled.destroy();
+      stalled = await stall();
+      await sleep(20);
+      return false;
+    });
     expect((await send(fileOf(C))).status).toBe(201);
     stalled.destroy();
-    while ((await send(fileOf(C), { key: other })).status !== 201) await sleep(10);
+    await until(async () => (await send(fileOf(C), { key: other })).status === 201);
   });
 
   it('is sent once at a time by one admin', async () => {

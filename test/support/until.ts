@@ -4,10 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Milliseconds, below the timeout of a test, so that the failure says what did not come. */
 const PATIENCE = 300_000;
 
-export async function until(isSo: () => boolean | Promise<boolean>, what = isSo.toString()): Promise<void> {
+/** `what` is what the failure says did not come. */
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  what: string | (() => string) = isSo.toString(),
+): Promise<void> {
   const end = performance.now() + PATIENCE;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`waited too long for ${what}`);
+    if (performance.now() > end) throw new Error(`waited too long for ${typeof what === 'string' ? what : what()}`);
     await sleep(10);
   }
 }

@@ -6,6 +6,7 @@ import { sql } from '../../../server/db/sql.js';
 import { takeDatabase } from '../../support/one-postgres.js';
 import { findPostgres, runSql, type TestPostgres } from '../../support/postgres.js';
 import { useReplicated } from '../../support/replicated.js';
+import { until } from '../../support/until.js';
 
 const LAG = 1_000;
 
@@ -26,12 +27,11 @@ withPostgres('reads from a replica', () => {
     );
     return row?.is === true;
   };
-  const until = async (where: 'primary' | 'replica'): Promise<void> => {
-    while ((await isReplica()) !== (where === 'replica')) await sleep(20);
-  };
+  const untilRead = (where: 'primary' | 'replica'): Promise<void> =>
+    until(async () => (await isReplica()) === (where === 'replica'), statesOf(db, where));
 
   it('begins with the primary, goes on with the replica, and stays there while the primary has nothing to write', async () => {
-    await until('replica');
+    await untilRead('replica');
     const from = performance.now();
     while (performance.now() - from < 3 * LAG) {
       expect(await isReplica()).toBe(true);
@@ -71,14 +71,14 @@ withPostgres('reads from a replica', () => {
       }
     };
     await runSql(primary.url, `UPDATE ticks SET at = ${String(performance.now())}`);
-    await until('replica');
+    await untilRead('replica');
     const working = Promise.all([write(), read()]);
     for (let round = 0; round < 2; round += 1) {
       await sleep(500);
       await runSql(replica.url, 'SELECT pg_wal_replay_pause()');
-      await until('primary');
+      await untilRead('primary');
       await runSql(replica.url, 'SELECT pg_wal_replay_resume()');
-      await until('replica');
+      await untilRead('replica');
     }
     isOver = true;
     await working;
@@ -88,15 +88,15 @@ withPostgres('reads from a replica', () => {
   });
 
   it('fails nobody while the replica crashes, and returns to it', async () => {
-    await until('replica');
+    await untilRead('replica');
     const over = new AbortController();
     const reading = (async (): Promise<void> => {
       while (!over.signal.aborted) await isReplica();
     })();
     await replica.crash();
-    await until('primary');
+    await untilRead('primary');
     await replica.start();
-    await until('replica');
+    await untilRead('replica');
     over.abort();
     await reading;
   });
@@ -114,10 +114,13 @@ withPostgres('reads from a replica', () => {
     };
     const used = (): readonly boolean[] => both.replicas().map(({ isUsed }) => isUsed);
     const untilUsed = async (...wanted: readonly boolean[]): Promise<void> => {
-      while (used().join() !== wanted.join()) {
-        await answers();
-        await sleep(20);
-      }
+      await until(
+        async () => {
+          await answers();
+          return used().join() === wanted.join();
+        },
+        statesOf(both, wanted.join()),
+      );
     };
     await untilUsed(true, true);
     const seen = Array.from({ length: 20 }, answers);
@@ -156,20 +159,26 @@ withPostgres('reads from a replica', () => {
   it('leaves a replica of another server alone, and one that is one no longer', async () => {
     const other = await takeDatabase('migrated');
     const strange = await openDatabase({ kind: 'external', url: other.url, readUrls: [replica.url], replicaLag: LAG });
-    while (strange.replicas()[0]?.fault === null) {
-      expect(await isReplica(strange)).toBe(false);
-      await sleep(20);
-    }
+    await until(
+      async () => {
+        expect(await isReplica(strange)).toBe(false);
+        return strange.replicas()[0]?.fault !== null;
+      },
+      statesOf(strange, 'a fault'),
+    );
     expect(strange.replicas()[0]).toMatchObject({ isUsed: false, fault: 'other_cluster' });
     await strange.close();
     await other.drop();
 
-    await until('replica');
+    await untilRead('replica');
     await runSql(replica.url, 'SELECT pg_promote()');
-    while (db.replicas()[0]?.fault !== 'not_a_replica') {
-      await isReplica();
-      await sleep(20);
-    }
+    await until(
+      async () => {
+        await isReplica();
+        return db.replicas()[0]?.fault === 'not_a_replica';
+      },
+      statesOf(db, 'not_a_replica'),
+    );
     // It has what the primary had; what is written there from now on is another history.
     await runSql(replica.url, 'UPDATE ticks SET at = -1');
     const [row] = await db.readReplica<{ readonly at: number }>(
@@ -178,3 +187,7 @@ withPostgres('reads from a replica', () => {
     expect(row?.at).toBeGreaterThan(0);
   });
 });
+
+function statesOf(db: Database, wanted: string): () => string {
+  return () => `${wanted}; the replicas are ${JSON.stringify(db.replicas())}`;
+}
