@@ -1,20 +1,21 @@
-// `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts.
+// `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts. Its subcommands
+// write a policy in the forms of others: `rego` and `cedar` into a folder, `rls` as a script of PostgreSQL on stdout.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { defineExportPolicy, EXPORTERS } from './export-policy.js';
-import { defineExportRls } from './export-rls.js';
-import { configOf, withExamples, withSettings } from '../options.js';
+import type { PolicyRows } from '../../../engine/compiler.js';
+import type { Policy } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
+import type { Exported } from '../../export/exported.js';
 import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
-import { type CliIo, isClosed, write } from '../io.js';
+import { CliFailure, usage } from '../failure.js';
+import { fileFailure, writeWhole } from '../files.js';
+import { type CliIo, isClosed, pathOf, write } from '../io.js';
+import { collect, configOf, requiredOption, withExamples, withSettings } from '../options.js';
 
 export function defineExport(command: Command, io: CliIo): void {
-  const rls = command
-    .command('rls')
-    .description('write a policy as row-level security of PostgreSQL: the database then decides by itself');
-  defineExportRls(rls, io);
-  for (const [name, exporter] of Object.entries(EXPORTERS))
-    defineExportPolicy(command.command(name).description(exporter.description), exporter, io);
+  defineRls(command, io);
+  for (const [name, exporter] of Object.entries(EXPORTERS)) definePolicy(command.command(name), exporter, io);
   command.action((options: SettingFlags) => exportStore(io, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
@@ -59,4 +60,135 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
     progress.done();
     await db.close();
   }
+}
+
+interface ExportPolicyOptions {
+  readonly output: string;
+}
+
+interface Exporter {
+  readonly description: string;
+  readonly example: readonly [what: string, command: string];
+  readonly load: () => Promise<(rows: PolicyRows, policy: Policy) => Exported>;
+}
+
+const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
+  rego: {
+    description: 'write a policy as a bundle of Open Policy Agent: data, and rules that decide alike',
+    example: [
+      'a decision by Open Policy Agent',
+      'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
+    ],
+    load: async () => (await import('../../export/rego-bundle.js')).regoBundle,
+  },
+  cedar: {
+    description: 'write a policy in the language of Cedar: policies, entities and a schema',
+    example: [
+      'the policies are valid under the schema',
+      'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
+    ],
+    load: async () => {
+      const { cedarPolicies } = await import('../../export/cedar-policies.js');
+      return (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
+    },
+  },
+};
+
+function definePolicy(command: Command, { description, example, load }: Exporter, io: CliIo): void {
+  command
+    .description(description)
+    .argument('<policy>', 'policy folder or snapshot file')
+    .addOption(requiredOption('-o, --output <folder>', 'folder for the files; those of an earlier export are replaced'))
+    .action((policy: string, options: ExportPolicyOptions) => exportPolicy(io, { policy, load }, options));
+  withExamples(command, [example]);
+}
+
+async function exportPolicy(
+  io: CliIo,
+  { policy: path, load }: Pick<Exporter, 'load'> & { readonly policy: string },
+  { output }: ExportPolicyOptions,
+): Promise<void> {
+  const [{ openPolicy }, { policyRows }, exporter] = await Promise.all([
+    import('../open-policy.js'),
+    import('../../../engine/compiler.js'),
+    load(),
+  ]);
+  const { policy } = await openPolicy(io, path);
+  const { files, unsaid } = exporter(policyRows(policy), policy);
+  const folder = pathOf(io, output);
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw fileFailure(error, output);
+  }
+  for (const [name, pieces] of files) {
+    const shown = join(output, name);
+    const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
+    await writeWhole(join(folder, name), bytes, { shown, protectedFiles: [] });
+    await write(io.stdout, `wrote ${shown}\n`);
+  }
+  await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
+}
+
+interface ExportRlsOptions {
+  readonly table?: readonly string[];
+  readonly schema: string;
+}
+
+function defineRls(parent: Command, io: CliIo): void {
+  const command = parent
+    .command('rls')
+    .description('write a policy as row-level security of PostgreSQL: the database then decides by itself')
+    .argument('<policy>', 'policy folder or snapshot file')
+    .option(
+      '--table <table=family>',
+      'table that the policy guards, and the family that its rows are of, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
+      collect,
+    )
+    .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')
+    .action((policy: string, options: ExportRlsOptions) => exportRls(io, policy, options));
+  withExamples(command, [
+    [
+      'a table of invoices in PostgreSQL',
+      'bailiwick export rls shop.json --table invoice=invoice | psql --set ON_ERROR_STOP=1',
+    ],
+    [
+      'the policy alone: your own policies of tables call `bailiwick.may`',
+      'bailiwick export rls policies > policy.sql',
+    ],
+  ]);
+}
+
+async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
+  const [{ openPolicy }, { rlsScript }, { policyRows }, { nearest, vocabularyOf }] = await Promise.all([
+    import('../open-policy.js'),
+    import('../../export/rls-script.js'),
+    import('../../../engine/compiler.js'),
+    import('../../../engine/index.js'),
+  ]);
+  const { policy } = await openPolicy(io, path);
+  const families = vocabularyOf(policy).familyNames;
+  const tables = table.map((text) => {
+    const [, name, column = 'path', family] = /^([^=:]+)(?::([^=:]+))?=([^=:]+)$/.exec(text) ?? [];
+    if (name === undefined || family === undefined)
+      throw usage(
+        `\`${text}\` is not a table and a family`,
+        'write them like `invoice=invoice` or `sales.invoice:place=invoice`',
+      );
+    if (name.split('.').includes('') || column.includes('.'))
+      throw usage(
+        `\`${name}\` does not name a table, or \`${column}\` a column`,
+        'write them like `sales.invoice:place=invoice`',
+      );
+    if (!families.includes(family))
+      throw usage(`the policy knows no family \`${family}\``, meantFamily(nearest(family, families), families));
+    return { table: name, column, family };
+  });
+  const about = `Row-level security of the policy ${policy.name}, ${policy.digest}. Made by \`bailiwick export rls\`; run it again for another policy.`;
+  for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
+    if (!isClosed(io.stdout)) await write(io.stdout, text);
+}
+
+function meantFamily(meant: string | null, families: readonly string[]): string {
+  return meant === null ? `it knows ${families.join(', ')}` : `did you mean \`${meant}\`?`;
 }
