@@ -1,15 +1,54 @@
-// `bailiwick import <kind> <files…> -o <folder>`: the rules of another tool as a policy, with a list of the rules that were not imported, and a proof.
+// `bailiwick import <kind> <files…> -o <folder>`: the rules of another tool as a policy. It reads the files, makes a
+// policy of their rules, proves that both decide alike, and only then writes it; it lists what was not imported.
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { Argument, type Command } from 'commander';
+import { formatIdentity, isName } from '../../../engine/index.js';
+import {
+  ForeignFault,
+  type ForeignFile,
+  type ImportedPolicy,
+  type Place,
+  type Question,
+} from '../../import/imported-policy.js';
+import { type Proof, proveImport } from '../../import/prove-import.js';
+import { type PolicyFiles, writePolicy } from '../../import/write-policy.js';
+import { IMPORT_LIMITS } from '../../limits/command-line.js';
+import { readNamedFile } from '../../signing/named-file.js';
 import { EXIT } from '../exit-codes.js';
-import type { ImportFlags, ImportKind } from '../import-policy.js';
-import type { CliIo } from '../io.js';
-import { formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { CliFailure, usage } from '../failure.js';
+import { fileFailure, writeWhole } from '../files.js';
+import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { type Paint, paintFor } from '../render/terminal.js';
+import { count } from '../render/text.js';
+import { asFailure } from '../statement-flags.js';
 
-const KINDS: readonly ImportKind[] = ['kubernetes', 'github', 'casbin', 'openfga'];
+type Importer = (files: readonly ForeignFile[]) => ImportedPolicy;
+
+const IMPORTERS = {
+  kubernetes: async () => (await import('../../import/kubernetes/import-kubernetes.js')).importKubernetes,
+  github: async () => (await import('../../import/github/import-github.js')).importGithub,
+  casbin: async () => (await import('../../import/casbin/import-casbin.js')).importCasbin,
+  openfga: async () => (await import('../../import/openfga/import-openfga.js')).importOpenFga,
+} satisfies Readonly<Record<string, () => Promise<Importer>>>;
+
+type ImportKind = keyof typeof IMPORTERS;
+
+type Compared = Extract<Proof, { readonly kind: 'compared' }>;
+
+interface ImportFlags {
+  readonly output: string;
+  readonly name?: string;
+  readonly exitCode?: true;
+  readonly format: Format;
+}
 
 export function defineImport(command: Command, io: CliIo): void {
   command
-    .addArgument(new Argument('<kind>', 'whose rules they are').choices(KINDS))
+    .addArgument(new Argument('<kind>', 'whose rules they are').choices(Object.keys(IMPORTERS)))
     .argument('<files...>', 'files with rules')
     .addOption(requiredOption('-o, --output <folder>', 'new folder for the policy'))
     .option('--name <name>', 'name of the policy (default: the name of the folder)')
@@ -18,14 +57,170 @@ export function defineImport(command: Command, io: CliIo): void {
       `end with ${String(EXIT.differences)} if a rule was not imported; the policy is written anyway`,
     )
     .addOption(formatOption())
-    .action(async (kind: ImportKind, files: readonly string[], options: ImportFlags) => {
-      await (await import('../import-policy.js')).importPolicy(io, { kind, files }, options);
-    });
+    .action((kind: ImportKind, files: readonly string[], options: ImportFlags) =>
+      importPolicy(io, { kind, files }, options),
+    );
   withExamples(command, [['the RBAC of a cluster', 'bailiwick import kubernetes rbac/*.yaml -o policies']]);
   withJson(command, [
     '{"ok","kind","policy","snapshot","folder","files":[path],"counts":{"rules","families","roles","grants"},',
     '"unsaid":[{"file","line","rule","why"}],"notes":[text],"proof":{"questions","agreed","allowed"},"error"?}',
     '`unsaid`: each rule, or part of one, that was not imported. If the two sides disagree, nothing is written,',
     'and "disagreements":[{"question","scope","namespace","identities","source","policy"}] has the first ones.',
+  ]);
+}
+
+async function importPolicy(
+  io: CliIo,
+  { kind, files }: { readonly kind: ImportKind; readonly files: readonly string[] },
+  flags: ImportFlags,
+): Promise<void> {
+  const folder = pathOf(io, flags.output);
+  if (existsSync(folder)) throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
+  const name = flags.name ?? basename(folder).toLowerCase();
+  const typed: unknown = name;
+  if (!isName(typed)) throw usage(`\`${name}\` cannot be the name of a policy`, 'give one with `--name`');
+  const sources = await readSources(io, files);
+  const imported = importedBy(await IMPORTERS[kind](), sources);
+  if (imported.rules === 0)
+    throw new CliFailure(EXIT.usage, { code: 'import.empty', message: `the files have no rules of the kind ${kind}` });
+  if (imported.questionCount > IMPORT_LIMITS.questions) throw tooMany(imported.questionCount);
+  const written = writePolicy(name, imported);
+  const proof = proveImport(written, imported);
+  if (proof.kind === 'invalid') {
+    const text = proof.diagnostics.map(({ code, message }) => `  ${code} ${message}`).join('\n');
+    const failure = { code: 'policy.invalid', message: 'the rules make no valid policy' };
+    throw new CliFailure(EXIT.policyInvalid, failure, { text, report: { diagnostics: proof.diagnostics } });
+  }
+  if (proof.disagreements > 0) throw disagreement(imported, proof);
+  await writeFolder(folder, written, flags.output);
+  if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
+  if (flags.format === 'text') {
+    await write(io.stdout, renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')));
+    return;
+  }
+  const { families, roles, grants, rules, unsaid, notes } = imported;
+  await writeLargeJson(io, [
+    ['ok', true],
+    ['kind', kind],
+    ['policy', name],
+    ['snapshot', proof.policy.digest],
+    ['folder', flags.output],
+    ['files', [...written.keys()]],
+    ['counts', { rules, families: families.length, roles: roles.length, grants: grants.length }],
+    ['unsaid', unsaid],
+    ['notes', notes],
+    ['proof', { questions: proof.questions, agreed: proof.questions, allowed: proof.allowed }],
+  ]);
+}
+
+async function readSources(io: CliIo, paths: readonly string[]): Promise<readonly ForeignFile[]> {
+  const sources: ForeignFile[] = [];
+  let bytes = 0;
+  for (const path of paths) {
+    const named = { path: pathOf(io, path), shown: path };
+    const file = await asFailure(readNamedFile(named, IMPORT_LIMITS.bytes - bytes));
+    bytes += file.bytes.length;
+    sources.push({ path, text: decoded(file.bytes, path) });
+  }
+  return sources;
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: `\`${path}\` is not UTF-8` }, { cause });
+  }
+}
+
+function importedBy(importer: Importer, sources: readonly ForeignFile[]): ImportedPolicy {
+  try {
+    return importer(sources);
+  } catch (error) {
+    if (!(error instanceof ForeignFault)) throw error;
+    const { place, message } = error;
+    const text = place === null ? message : `${placeText(place)} ${message}`;
+    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: text }, { report: { place } });
+  }
+}
+
+function tooMany(questions: number): CliFailure {
+  const message = `the proof would take ${count(questions, 'question')}, and ${count(IMPORT_LIMITS.questions, 'question')} is the limit`;
+  return new CliFailure(EXIT.usage, { code: 'import.too_large', message }, { help: 'import fewer files at a time' });
+}
+
+function disagreement(imported: ImportedPolicy, proof: Compared): CliFailure {
+  const { disagreements, questions, examples } = proof;
+  const agreed = questions - disagreements;
+  const message = `the policy would decide ${count(disagreements, 'question')} of ${count(questions, 'question')} differently from its source; nothing was written`;
+  const report = {
+    unsaid: imported.unsaid,
+    proof: { questions, agreed, allowed: proof.allowed },
+    disagreements: examples.map((one) => ({ ...one, question: one.text, ...answersOf(one) })),
+  };
+  const help = 'a rule below that was not imported takes something away: change the source so that it does not need to';
+  const text = renderDisagreements(imported, proof);
+  return new CliFailure(EXIT.differences, { code: 'import.disagrees', message }, { help, text, report });
+}
+
+function answersOf({ allowed, identities }: Question): object {
+  const [source, policy] = allowed ? ['allow', 'deny'] : ['deny', 'allow'];
+  return { text: undefined, allowed: undefined, identities: identities.map(formatIdentity), source, policy };
+}
+
+async function writeFolder(folder: string, files: PolicyFiles, shown: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw fileFailure(error, shown);
+  }
+  for (const [path, text] of files)
+    await writeWhole(join(folder, path), Buffer.from(text), { shown: join(shown, path), protectedFiles: [] });
+}
+
+function placeText({ file, line }: Place): string {
+  return `${file}:${String(line)}`;
+}
+
+/** What is said to people. */
+function renderImport(
+  imported: ImportedPolicy,
+  { proof, folder }: { readonly proof: Compared; readonly folder: string },
+  paint: Paint,
+): string {
+  const { rules, families, roles, grants, unsaid, notes } = imported;
+  const made = [
+    count(families.length, 'family', 'families'),
+    count(roles.length, 'role'),
+    count(grants.length, 'grant'),
+  ].join(', ');
+  const asked = `${count(proof.questions, 'question')} about what the files name, ${count(proof.allowed, 'of them allowed', 'of them allowed')}`;
+  return [
+    ...unsaidLines(imported, paint),
+    ...notes.map((note) => `note: ${escapeText(note)}`),
+    `${count(rules, 'rule')} read; ${unsaid.length === 0 ? 'all are in the policy' : `${count(unsaid.length, 'finding')} above about what is not in the policy`}`,
+    `${asked}: ${paint('good', 'the policy and the source agree on all of them')}`,
+    `\`${escapeText(folder)}\` has ${made}; next: \`bailiwick check ${escapeText(folder)}\``,
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function renderDisagreements(imported: ImportedPolicy, { disagreements, examples }: Compared): string {
+  const more = disagreements - examples.length;
+  return [
+    ...examples.map(
+      ({ text, allowed }) =>
+        `  ${escapeText(text)}: the source ${allowed ? 'allows' : 'denies'} it, the policy does not agree`,
+    ),
+    ...(more > 0 ? [`  and ${count(more, 'more', 'more')}`] : []),
+    ...unsaidLines(imported, (_style, text) => text).map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function unsaidLines({ unsaid }: ImportedPolicy, paint: Paint): readonly string[] {
+  return unsaid.flatMap((one) => [
+    `${escapeText(placeText(one))} ${paint('warning', 'not imported')} ${escapeText(one.rule)}`,
+    `  ${escapeText(one.why)}`,
   ]);
 }
