@@ -1,7 +1,24 @@
-// `bailiwick config check|example`: every setting with its source, and an example file to start from.
+// `bailiwick config check|example`: every setting with its source, and an example file to start from. The files that
+// settings name are checked as `serve` would: what keeps one from being used, and what `serve` warns about.
+import type { X509Certificate } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { ChosenSetting, ConfigFault, SettingFlags } from '../../config/index.js';
-import type { FileFinding } from '../check-files.js';
+import { ClientSecretError, readClientSecret } from '../../auth/client-secret.js';
+import { readRevocations, RevocationsError } from '../../auth/revocations.js';
+import {
+  type ChosenSetting,
+  type ConfigFault,
+  type FileKind,
+  readConfig,
+  type SettingFile,
+  type SettingFlags,
+  writtenText,
+} from '../../config/index.js';
+import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } from '../../http/tls-files.js';
+import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
+import { CONFIG_LIMITS } from '../../limits/command-line.js';
+import { readKeyring } from '../../signing/keyring-file.js';
+import { SigningError } from '../../signing/signing-error.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import {
@@ -14,6 +31,7 @@ import {
   withSettings,
 } from '../options.js';
 import { escapeText } from '../render/escape.js';
+import { renderTable } from '../render/text.js';
 
 type ConfigOptions = SettingFlags & { readonly format: Format };
 
@@ -50,10 +68,6 @@ function defineCheck(config: Command, io: CliIo): void {
 }
 
 async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
-  const [{ readConfig }, { checkFiles }] = await Promise.all([
-    import('../../config/index.js'),
-    import('../check-files.js'),
-  ]);
   const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
   const { file, settings } = read;
   const found = await checkFiles(read.files, Date.now());
@@ -71,10 +85,6 @@ async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
     await writeJson(io, report);
     return;
   }
-  const [{ renderTable }, { writtenText }] = await Promise.all([
-    import('../render/text.js'),
-    import('../../config/index.js'),
-  ]);
   const rows = settings.map((one) => [
     one.key,
     one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(writtenText(one.written)),
@@ -90,4 +100,138 @@ function placed({ key, message, fix }: FileFinding, settings: readonly ChosenSet
 
 function settingJson({ key, written, isSecret, level, place }: ChosenSetting): object {
   return { key, value: written, source: level, place, ...(isSecret ? { secret: true } : {}) };
+}
+
+/** A finding about the file of one setting, by the setting's key. */
+interface FileFinding {
+  readonly key: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+interface FileFindings {
+  readonly faults: readonly FileFinding[];
+  readonly warnings: readonly FileFinding[];
+}
+
+async function checkFiles(files: readonly SettingFile[], now: number): Promise<FileFindings> {
+  const checked = await Promise.all(files.map((file) => checkFile(file, now)));
+  const own = merge(checked);
+  const [certificate, key] = [files.find(isOf('certificate')), files.find(isOf('private key'))];
+  if (certificate === undefined || key === undefined) return own;
+  if (own.faults.some((one) => [certificate.key, key.key].includes(one.key))) return own;
+  return merge([own, await checkPair(certificate, key)]);
+}
+
+/** Checks whether a certificate and a key that can each be used also belong together. */
+async function checkPair(certificate: SettingFile, key: SettingFile): Promise<FileFindings> {
+  try {
+    await openTlsIdentity({ certFile: certificate.path, keyFile: key.path, clientCaFile: null });
+    return NOTHING;
+  } catch (error) {
+    return { faults: [findingOf(key, wordsOf(error))], warnings: [] };
+  }
+}
+
+async function checkFile(file: SettingFile, now: number): Promise<FileFindings> {
+  try {
+    const words = await WARNINGS_OF[file.kind](file.path, now);
+    return { faults: [], warnings: words.map((message) => findingOf(file, message)) };
+  } catch (error) {
+    return { faults: [findingOf(file, wordsOf(error, file.path))], warnings: [] };
+  }
+}
+
+/** Rejects if the file cannot be used. Otherwise resolves to warnings about it. */
+type Check = (path: string, now: number) => Promise<readonly string[]>;
+
+const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
+  certificate: async (path, now) => ageWarnings(path, await readCertificates(path), now),
+  authorities: async (path, now) => {
+    const certificates = await readCertificates(path);
+    // An expired certificate may be listed beside its successor.
+    const outdated = certificates.flatMap((one) => ageWarnings(path, [one], now));
+    return outdated.length < certificates.length ? [] : outdated.slice(0, 1);
+  },
+  'private key': async (path) => {
+    await requirePrivateKey(path);
+    return exposure(path);
+  },
+  secret: async (path) => {
+    await readClientSecret(path);
+    return exposure(path);
+  },
+  keyring: async (path) => {
+    await readKeyring({ path, shown: path });
+    return [];
+  },
+  revocations: async (path) => {
+    await readRevocations(path);
+    return [];
+  },
+  signers: async (path) => {
+    const { bytes } = await readSmallFile(path, CONFIG_LIMITS.fileBytes);
+    const lines = bytes.toString('utf8').split('\n');
+    if (!lines.some((line) => /^[^#\s]/.test(line)))
+      throw new SmallFileError('unreadable', 'lists no key that may sign');
+    return [];
+  },
+  // A value that cannot be read has already been reported with the setting.
+  'value of a setting': exposure,
+};
+
+const FIXES: Readonly<Record<FileKind, string>> = {
+  certificate: 'name a PEM file with the certificate of the API, and after it those that lead to its root',
+  'private key': 'name a PEM file with the private key of `tls.certFile`, not encrypted, that its owner alone can read',
+  authorities: 'name a PEM file with the certificates of the authorities',
+  keyring: 'name a file with a `threshold` and `keys`, each a `name` and the `publicKey` that `bailiwick keygen` shows',
+  revocations: 'name a file with a fingerprint of `whoami` or the log in each line; it may be empty',
+  secret: 'name a file with the secret of the client and nothing else, that its owner alone can read',
+  signers: 'name a file of allowed signers in the format of `ssh-keygen`',
+  'value of a setting': 'let its owner alone read it',
+};
+
+function ageWarnings(path: string, certificates: readonly X509Certificate[], now: number): readonly string[] {
+  const isOver = certificates.find(({ validTo }) => Date.parse(validTo) <= now);
+  if (isOver !== undefined) return [`the certificate in \`${path}\` expired on ${dayOf(isOver.validTo)}`];
+  const isEarly = certificates.find(({ validFrom }) => Date.parse(validFrom) > now);
+  return isEarly === undefined
+    ? []
+    : [`the certificate in \`${path}\` is not valid before ${dayOf(isEarly.validFrom)}`];
+}
+
+function dayOf(text: string): string {
+  return new Date(text).toISOString().slice(0, 10);
+}
+
+const OTHERS_MAY_READ = 0o004;
+
+async function exposure(path: string): Promise<readonly string[]> {
+  const facts = await stat(path).catch(() => null);
+  const isExposed = facts !== null && (facts.mode & OTHERS_MAY_READ) !== 0;
+  return isExposed ? [`every user of this machine can read \`${path}\``] : [];
+}
+
+function findingOf({ key, kind }: SettingFile, message: string): FileFinding {
+  return { key, message, fix: FIXES[kind] };
+}
+
+/** `path` is prefixed if the error's message does not begin with it. */
+function wordsOf(error: unknown, path = ''): string {
+  if (error instanceof SmallFileError || error instanceof RevocationsError || error instanceof ClientSecretError)
+    return `the file \`${path}\` ${error.message}`;
+  if (error instanceof TlsFileError) return `the file ${error.message}`;
+  if (error instanceof SigningError)
+    return error.faults.length === 0 ? `the file ${error.message}` : error.faults.join('; ');
+  throw error;
+}
+
+const NOTHING: FileFindings = { faults: [], warnings: [] };
+
+function merge(all: readonly FileFindings[]): FileFindings {
+  return { faults: all.flatMap(({ faults }) => faults), warnings: all.flatMap(({ warnings }) => warnings) };
+}
+
+function isOf(kind: FileKind): (file: SettingFile) => boolean {
+  return (file) => file.kind === kind;
 }
