@@ -7,7 +7,7 @@ import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
 import { type CliIo, pathOf } from './io.js';
 import { configOf } from './options.js';
 import { proofsOf } from './prove-audit.js';
-import { malformedLines } from './read-audit.js';
+import { malformedLines } from './audit-log.js';
 import { readNote, trusted } from './read-checkpoint.js';
 import { asFailure } from './statement-flags.js';
 

@@ -29,7 +29,7 @@ import { CliFailure, usage } from './failure.js';
 import { writeWhole } from './files.js';
 import { type CliIo, largeJson, pathOf, write, writeJson } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';
-import { folderOf } from './read-audit.js';
+import { folderOf } from './audit-log.js';
 import { diffJson, renderDiff } from './render/diff.js';
 import { escapeText } from './render/escape.js';
 import { type EvidenceFacts, evidenceReadme } from './render/evidence-readme.js';

@@ -23,7 +23,7 @@ import {
   readPastPolicies,
   type UseCounts,
 } from './past-uses.js';
-import { folderOf, malformedLines, unverifiedLines } from './read-audit.js';
+import { folderOf, malformedLines, unverifiedLines } from './audit-log.js';
 import { startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
 import type { UnusedFlags, UnusedReport } from './unused-report.js';

@@ -13,7 +13,7 @@ import { usage } from './failure.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { configOf, type Format } from './options.js';
-import { folderOf } from './read-audit.js';
+import { folderOf } from './audit-log.js';
 import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';

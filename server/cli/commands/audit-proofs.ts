@@ -1,12 +1,9 @@
 // `bailiwick audit checkpoint|prove|check-proof`: signed heads of the log, and proofs of single events (docs/proofs.md).
 import { type Command } from 'commander';
-import type { SettingName } from '../../config/index.js';
+import { FOLDER, LOG_SETTINGS } from '../audit-log.js';
 import type { CliIo } from '../io.js';
 import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 import type { CheckpointFlags, CheckProofFlags, ProveFlags } from '../prove-audit.js';
-
-const SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
-const FOLDER = 'folder of the log (default: the one of the settings)';
 
 export function defineProofs(audit: Command, io: CliIo): void {
   defineCheckpoint(audit, io);
@@ -32,7 +29,7 @@ function defineCheckpoint(audit: Command, io: CliIo): void {
     .action(async (folder: string | undefined, options: CheckpointFlags) => {
       await (await import('../prove-audit.js')).checkpointCommand(io, folder, options);
     });
-  withSettings(command, SETTINGS);
+  withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     ['a checkpoint to keep', 'bailiwick audit checkpoint --key audit.key -o monday.checkpoint'],
     [
@@ -55,7 +52,7 @@ function defineProve(audit: Command, io: CliIo): void {
     .action(async (seq: string, folder: string | undefined, options: ProveFlags) => {
       await (await import('../prove-audit.js')).proveCommand(io, { seq, given: folder }, options);
     });
-  withSettings(command, SETTINGS);
+  withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     ['event 1204, for an auditor', 'bailiwick audit prove 1204 --key audit.key -o 1204.tlog-proof'],
     [

@@ -1,18 +1,29 @@
-// `bailiwick audit verify|query|archive|release`: whether the log is intact, what it says, and where its old files go (docs/audit.md).
-import { type Command, Option } from 'commander';
-import type { Head } from '../../audit/chain.js';
-import type { EventKind, Outcome } from '../../audit/event.js';
-import type { SettingName } from '../../config/index.js';
-import type { ArchiveFlags } from '../archive-audit.js';
-import type { CliIo } from '../io.js';
-import { collect, formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
-import { usage } from '../failure.js';
-import type { QueryFlags, VerifyFlags } from '../read-audit.js';
-import type { ReleaseFlags } from '../release-audit.js';
+// `bailiwick audit`: whether the log is intact, what it says, and where its old files go (docs/audit.md). Here are `archive`
+// and `release`; the other subcommands are files of their own.
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { instantOf } from '../../../engine/index.js';
+import type { ArchivedFile } from '../../audit/archived-files.js';
+import type { RecordRelease } from '../../audit/release.js';
+import { parseDuration, type SettingFlags } from '../../config/index.js';
+import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import {
+  configOf,
+  type Format,
+  formatOption,
+  requiredOption,
+  withExamples,
+  withJson,
+  withSettings,
+} from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { count } from '../render/text.js';
 import { defineProofs } from './audit-proofs.js';
-
-const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
-const FOLDER = 'folder of the log (default: the one of the settings)';
+import { defineQuery } from './audit-query.js';
+import { defineVerify } from './audit-verify.js';
 
 export function defineAudit(command: Command, io: CliIo): void {
   defineVerify(command, io);
@@ -29,101 +40,11 @@ export function defineAudit(command: Command, io: CliIo): void {
   ]);
 }
 
-function defineVerify(audit: Command, io: CliIo): void {
-  const command = audit
-    .command('verify')
-    .description(
-      'check that no event was changed, moved or removed, and that their snapshots are there; exit with 8 if not',
-    )
-    .argument('[folder]', FOLDER)
-    .addOption(
-      new Option(
-        '--head <seq:hash>',
-        'a head of the log that was noted elsewhere; finds whether later events were cut off; may be repeated',
-      ).argParser((text: string, before?: readonly Head[]) => [...(before ?? []), headOf('--head', text)]),
-    )
-    .addOption(
-      new Option('--after <seq:hash>', 'last event of the older files, if they are kept elsewhere').argParser(
-        (text: string) => headOf('--after', text),
-      ),
-    )
-    .option('--archive <folder>', 'where older files were moved to: those in `archived.sha256` are read there')
-    .option(
-      '--checkpoint <file>',
-      'a checkpoint that was kept: proves that the log only grew; may be repeated',
-      collect,
-    )
-    .option('--public-key <file>', 'public key that must have signed the checkpoints')
-    .option('--lost <log>', 'a log of the store that is known to be gone; may be repeated', collect)
-    .addOption(formatOption())
-    .action(async (folder: string | undefined, options: VerifyFlags) => {
-      await (await import('../read-audit.js')).verifyCommand(io, folder, options);
-    });
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
-  withExamples(command, [
-    ['the log of the gateway on this machine', 'bailiwick audit verify'],
-    ['a copy, against a head that was noted last week', 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…'],
-    ['the head to note now', `bailiwick audit verify --format json | jq -r '.logs[] | "\\(.head.seq):\\(.head.hash)"'`],
-  ]);
-  withJson(command, [
-    '{"ok", "events", "head": {"seq", "hash"} | null, "faults": [{"log", "seq", "kind", "text"}],',
-    ' "logs": [{"log", "events", "head"}], "store": {"asked": true, "elsewhere"} | {"asked": false, "why"}, "unread": [names of archived files]}',
-    '`head` is that of the only log, null if there are several. Kinds of faults: malformed, edited,',
-    'missing, order, broken, foreign, torn, head, snapshot, absent, gone, archived, checkpoint.',
-  ]);
-}
-
-const KINDS: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
-const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
-
-/** The folder of the log, and the flags by which events are chosen. */
-export function withSearch(command: Command): Command {
-  return command
-    .argument('[folder]', FOLDER)
-    .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
-    .option('--namespace <namespace>', 'events that may have touched records there or below')
-    .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
-    .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
-    .option('--record <id>', 'who read or wrote one record, in lists too; says what was not recorded')
-    .option('--request <id>', "the `requestId` of an answer or of the gateway's log")
-    .option('--since <instant>', 'at or after this instant')
-    .option('--until <instant>', 'before this instant');
-}
-
-/** One value at a time: a flag with several values would take the folder for one of them. */
-function anyOf(option: Option, values: readonly string[]): Option {
-  const check = option.choices(values).parseArg;
-  return option.argParser((text: string, before?: readonly string[]) => {
-    check?.(text, undefined);
-    return collect(text, before);
-  });
-}
-
-function defineQuery(audit: Command, io: CliIo): void {
-  const command = audit.command('query').description('print the events that match all options given, one a line');
-  withSearch(command)
-    .addOption(formatOption())
-    .action(async (folder: string | undefined, options: QueryFlags) => {
-      await (await import('../read-audit.js')).queryCommand(io, folder, options);
-    });
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    [
-      'who read /labs/x in September, by what grant',
-      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
-    ],
-    ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],
-    ['what one key was refused', 'bailiwick audit query --actor ci --outcome denied'],
-    [
-      'how often each actor asked',
-      `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
-    ],
-  ]);
-  withJson(command, [
-    'one event a line, as in the log. With `--record`, an event that does not name the record ends with',
-    '"shown": "yes" | "maybe", which the log does not have; `maybe` is wrong once in 10,000,000.',
-  ]);
-}
+type ArchiveFlags = SettingFlags & {
+  readonly format: Format;
+  readonly to: string;
+  readonly olderThan: string;
+};
 
 function defineArchive(audit: Command, io: CliIo): void {
   const command = audit
@@ -137,9 +58,7 @@ function defineArchive(audit: Command, io: CliIo): void {
       requiredOption('--older-than <duration>', 'age of the last event in a file, such as `90d`; younger files stay'),
     )
     .addOption(formatOption())
-    .action(async (folder: string | undefined, options: ArchiveFlags) => {
-      await (await import('../archive-audit.js')).archiveCommand(io, folder, options);
-    });
+    .action((folder: string | undefined, options: ArchiveFlags) => archive(io, folder, options));
   withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     ['what is older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
@@ -148,6 +67,51 @@ function defineArchive(audit: Command, io: CliIo): void {
   withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
 }
 
+/** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
+async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {
+  const [{ archiveFiles, ArchiveConflict }, { verifyLogs }] = await Promise.all([
+    import('../../audit/archive.js'),
+    import('../../audit/verify.js'),
+  ]);
+  const age = parseDuration(flags.olderThan);
+  if (!age.ok) throw usage(`\`--older-than\` ${age.message}`);
+  const folder = await folderOf(io, given, { flags });
+  const to = pathOf(io, flags.to);
+  if (resolve(to) === resolve(folder)) throw usage('`--to` is the folder of the log itself');
+  const report = await verifyLogs(folder);
+  if (!report.ok) {
+    const message = `${count(report.count, 'fault')} in the audit log: nothing is moved`;
+    const help = 'see `bailiwick audit verify`; what is wrong is easier to find while all files are in one folder';
+    throw new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help });
+  }
+  const moved: ArchivedFile[] = [];
+  const show = flags.format === 'text';
+  try {
+    const kept = await archiveFiles(folder, {
+      to,
+      before: instantOf(Date.now() - age.value),
+      onMoved: (file) => {
+        moved.push(file);
+        if (show) io.stdout.write(`${file.sha256}  ${escapeText(file.name)}\n`);
+      },
+    });
+    if (!show) await writeJson(io, { moved: moved.map(({ name, sha256 }) => ({ name, sha256 })), kept });
+    else
+      await write(
+        io.stdout,
+        `${count(moved.length, 'file')} moved to ${escapeText(to)}, ${count(kept, 'file')} kept\n`,
+      );
+  } catch (error) {
+    if (!(error instanceof ArchiveConflict)) throw error;
+    const message = `\`${error.message}\` is there already, with other content`;
+    const help =
+      'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before';
+    throw new CliFailure(EXIT.precondition, { code: 'audit.archive', message }, { help, cause: error });
+  }
+}
+
+type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
+
 function defineRelease(audit: Command, io: CliIo): void {
   const command = audit
     .command('release')
@@ -155,9 +119,7 @@ function defineRelease(audit: Command, io: CliIo): void {
     .argument('[folder]', 'where the log was moved to: what it does not have is released')
     .option('--lost <log>', 'name of a log of which nothing is left: all that it has claimed is released')
     .addOption(formatOption())
-    .action(async (folder: string | undefined, options: ReleaseFlags) => {
-      await (await import('../release-audit.js')).releaseCommand(io, folder, options);
-    });
+    .action((folder: string | undefined, options: ReleaseFlags) => release(io, folder, options));
   withSettings(command, ['config', 'dataDir', 'databaseUrl']);
   withExamples(command, [
     ['after the folder of the log was moved away', 'bailiwick audit release ./audit.damaged'],
@@ -166,11 +128,38 @@ function defineRelease(audit: Command, io: CliIo): void {
   withJson(command, ['{"released":[{"log","events"}]}']);
 }
 
-const HEAD = /^(\d{1,15}):(?:sha256:)?([0-9a-f]{64})$/;
-
-function headOf(flag: string, text: string): Head {
-  const [, seq, hex] = HEAD.exec(text) ?? [];
-  if (hex === undefined)
-    throw usage(`\`${flag}\` must be a number and a hash, as in \`1204:sha256:3f1c…\` with 64 digits`);
-  return { seq: Number(seq), hash: `sha256:${hex}` };
+/** Throws `CliFailure`: 6 where a gateway has the log. */
+async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags): Promise<void> {
+  const [{ releaseFolder, releaseLost }, { openNamedStore }, { makeOperatorRecorder }] = await Promise.all([
+    import('../../audit/release.js'),
+    import('../open-store.js'),
+    import('../record-operator.js'),
+  ]);
+  const { lost } = flags;
+  if ((given === undefined) === (lost === undefined))
+    throw usage('name either the folder of the log or `--lost <log>`');
+  if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
+  const folder = given === undefined ? null : await folderOf(io, given, { flags });
+  const db = await openNamedStore(io, await configOf(io, flags), { asItIs: true });
+  try {
+    const recorder = makeOperatorRecorder(instantOf(Date.now()));
+    const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });
+    const released =
+      folder === null ? [await releaseLost(db, lost ?? '', record)] : await releaseFolder(db, folder, record);
+    if (released === null) {
+      throw new CliFailure(
+        EXIT.precondition,
+        { code: 'audit.in_use', message: 'a gateway has this log, and takes what it has claimed by itself' },
+        { help: 'stop it first, or name the folder that was moved away' },
+      );
+    }
+    if (flags.format === 'json') await writeJson(io, { released });
+    else
+      await write(
+        io.stdout,
+        released.map(({ log, events }) => escapeText(`${log}: ${count(events, 'event')} released\n`)).join(''),
+      );
+  } finally {
+    await db.close();
+  }
 }

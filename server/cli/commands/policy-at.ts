@@ -38,7 +38,7 @@ async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promis
   const [{ policiesInForce }, { formatInstant }, { folderOf, malformedLines }, render] = await Promise.all([
     import('../../audit/in-force.js'),
     import('../../../engine/index.js'),
-    import('../read-audit.js'),
+    import('../audit-log.js'),
     import('../render/in-force.js'),
   ]);
   const at = await instantOption(text, '<instant>');

@@ -1,21 +1,37 @@
 // `bailiwick replay`: repeats every recorded decision, on its own snapshot and on another policy (docs/audit.md
 // "Replaying").
 import type { Command } from 'commander';
+import { groupDigits, type Policy } from '../../../engine/index.js';
+import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../../audit/replay.js';
+import type { FoundLine } from '../../audit/search.js';
+import type { SettingFlags } from '../../config/index.js';
+import {
+  folderOf,
+  LOG_SETTINGS,
+  malformedLines,
+  placesOf,
+  type SearchFlags,
+  searchOf,
+  withSearch,
+} from '../audit-log.js';
 import { EXIT } from '../exit-codes.js';
-import type { CliIo } from '../io.js';
-import { formatOption, withExamples, withJson, withSettings } from '../options.js';
-import type { ReplayFlags } from '../replay-log.js';
-import { withSearch } from './audit.js';
+import { CliFailure, usage } from '../failure.js';
+import { type CliIo, isClosed, write } from '../io.js';
+import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeJson, escapeText } from '../render/escape.js';
+import { startProgress } from '../render/terminal.js';
+import { count } from '../render/text.js';
+
+type ReplayFlags = SettingFlags &
+  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
 
 export function defineReplay(command: Command, io: CliIo): void {
   withSearch(command)
     .option('--against <policy>', 'also decide by this policy folder or snapshot, and list what it would change')
     .option('--exit-code', `end with ${String(EXIT.differences)} if that changes anything`)
     .addOption(formatOption())
-    .action(async (folder: string | undefined, options: ReplayFlags) => {
-      await (await import('../replay-log.js')).replayCommand(io, folder, options);
-    });
-  withSettings(command, ['config', 'dataDir']);
+    .action((folder: string | undefined, options: ReplayFlags) => replay(io, folder, options));
+  withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     ['whether each decision is what its snapshot gives', 'bailiwick replay'],
     [
@@ -32,4 +48,138 @@ export function defineReplay(command: Command, io: CliIo): void {
     '{"decision": "allow" | "deny", "step"?, "cause"?, "grants"?, "grantsOmitted"?, "visibility"?}.',
     '`reason` says why a decision was not repeated: authentication, undecided, snapshot_missing, snapshot_damaged, malformed.',
   ]);
+}
+
+/**
+ * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
+ * snapshot is missing.
+ */
+async function replay(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
+  if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
+  const [{ searchLogs }, { openPolicy }] = await Promise.all([
+    import('../../audit/search.js'),
+    import('../open-policy.js'),
+  ]);
+  const search = await searchOf(flags);
+  const folder = await folderOf(io, given, { flags });
+  const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
+  const tally = makeTally();
+  const progress = startProgress(io);
+  const again = makeReplay(folder, against);
+  const show = flags.format === 'json' ? toJson : toText;
+  const { malformed } = await searchLogs(folder, search, async (found) => {
+    const lines: string[] = [];
+    for (const one of found) {
+      const replayed = await again(one.event);
+      tally.add(replayed);
+      const line = show(one, replayed);
+      if (line !== null) lines.push(`${line}\n`);
+    }
+    progress.update(`${groupDigits(tally.decisions())} decisions`);
+    if (lines.length > 0 && !isClosed(io.stdout)) await write(io.stdout, lines.join(''));
+  });
+  progress.done();
+  if (flags.format === 'text') await write(io.stdout, `${tally.text(against)}\n`);
+  if (flags.exitCode === true && tally.flips() > 0) io.setStatus(EXIT.differences);
+  const failure = tally.failure();
+  if (failure !== null) throw failure;
+  if (malformed > 0) throw malformedLines(malformed);
+}
+
+function toJson({ event: { log, seq } }: FoundLine, replayed: Replayed): string {
+  return escapeJson(JSON.stringify({ log, seq, ...replayed }));
+}
+
+/** Null if there is nothing to say. */
+function toText({ event }: FoundLine, replayed: Replayed): string | null {
+  const { recorded, own, against, reason } = replayed;
+  const says: string[] = [];
+  if (recorded !== null && reason !== undefined) says.push(`not replayed: ${REASONS[reason]}`);
+  else if (recorded !== null && own !== null && !isReproduced(replayed)) {
+    says.push(`not reproduced: recorded ${wordsOf(recorded)}, its snapshot says ${wordsOf(own)}`);
+  }
+  if (isFlip(replayed) && recorded !== null && against !== null && against !== undefined) {
+    const isSeen = recorded.decision === against.decision;
+    says.push(isSeen ? 'sees another set' : `${recorded.decision} becomes ${wordsOf(against)}`);
+  }
+  if (says.length === 0) return null;
+  const { time, actor, operation, log, seq } = event;
+  const where = [time, actor.id, operation, ...placesOf(event)];
+  return escapeText([...where, ...says, `[${log} ${String(seq)}]`].join('  '));
+}
+
+const REASONS: Readonly<Record<NotReplayed, string>> = Object.freeze({
+  authentication: 'a credential proved or failed to prove who somebody is, and no log holds it',
+  undecided: 'no policy decided',
+  snapshot_missing: 'its snapshot is not beside the log',
+  snapshot_damaged: 'its snapshot beside the log is damaged',
+  malformed: 'no gateway writes such an event',
+});
+
+/** A decision without the grants that an audit query names. */
+function wordsOf({ decision, step, cause, grants }: Decided): string {
+  if (decision === 'allow')
+    return grants === undefined || grants.length === 0 ? 'allow' : `allow by ${grants.join(', ')}`;
+  return `deny at ${step ?? 'no step'}${cause === undefined ? '' : ` (${cause})`}`;
+}
+
+interface Tally {
+  readonly add: (replayed: Replayed) => void;
+  readonly decisions: () => number;
+  readonly flips: () => number;
+  readonly text: (against: Policy | null) => string;
+  readonly failure: () => CliFailure | null;
+}
+
+function makeTally(): Tally {
+  const not: Record<NotReplayed, number> = {
+    authentication: 0,
+    undecided: 0,
+    snapshot_missing: 0,
+    snapshot_damaged: 0,
+    malformed: 0,
+  };
+  let [decisions, reproduced, flips] = [0, 0, 0];
+  const failure = (code: string, message: string, help: string): CliFailure =>
+    new CliFailure(code === 'replay.snapshot' ? EXIT.precondition : EXIT.integrity, { code, message }, { help });
+  return {
+    add: (replayed) => {
+      if (replayed.reason !== undefined) not[replayed.reason] += 1;
+      if (replayed.recorded !== null) decisions += 1;
+      if (isReproduced(replayed)) reproduced += 1;
+      if (isFlip(replayed)) flips += 1;
+    },
+    decisions: () => decisions,
+    flips: () => flips,
+    text: (against) => {
+      const parts = [
+        `${count(decisions, 'decision')}, ${groupDigits(reproduced)} reproduced`,
+        ...(against === null ? [] : [`${groupDigits(flips)} that ${against.digest} would change`]),
+        ...(not.authentication === 0
+          ? []
+          : [`${count(not.authentication, 'authentication')}, which cannot be replayed`]),
+        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} that no policy decided`]),
+      ];
+      return parts.join('; ');
+    },
+    failure: () => {
+      const { snapshot_missing: missing, snapshot_damaged: damaged, malformed } = not;
+      const different = decisions - reproduced - missing - damaged - malformed;
+      if (different > 0) {
+        const message = `${count(different, 'decision')} ${different === 1 ? 'is' : 'are'} not what the snapshot says`;
+        return failure('replay.different', message, 'run `bailiwick audit verify`');
+      }
+      if (damaged + malformed > 0) {
+        const message = `${count(damaged + malformed, 'decision')} could not be made again: damaged`;
+        return failure(
+          'replay.damaged',
+          message,
+          'run `bailiwick audit verify`, and restore `snapshots/` beside the log',
+        );
+      }
+      if (missing === 0) return null;
+      const message = `${count(missing, 'decision')} could not be made again: ${missing === 1 ? 'its snapshot is' : 'their snapshots are'} not beside the log`;
+      return failure('replay.snapshot', message, 'put each into `snapshots/` as `<hex digits of its digest>.json`');
+    },
+  };
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../engine/index.js';
 import { instantJson } from '../../json/exact-json.js';
 import type { UnusedReport } from '../unused-report.js';
-import { silenceText } from '../read-audit.js';
+import { silenceText } from '../audit-log.js';
 import { citedText, placeText } from './citation.js';
 import { certificate, type Compared, diffJson, renderRows } from './diff.js';
 import { escapeText } from './escape.js';

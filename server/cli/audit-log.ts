@@ -1,0 +1,120 @@
+// The audit log as verbs name it: its folder, the flags by which events are chosen, and what is said of a log that is not
+// intact.
+import { existsSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { canonicalize, type Instant, type NamespacePath } from '../../engine/index.js';
+import type { EventKind, Outcome } from '../audit/event.js';
+import type { StoredEvent } from '../audit/event-schema.js';
+import type { Search } from '../audit/search.js';
+import type { Silence } from '../audit/silences.js';
+import { auditFolderOf, type SettingFlags, type SettingName } from '../config/index.js';
+import { EXIT, type ExitStatus } from './exit-codes.js';
+import { CliFailure, usage } from './failure.js';
+import { type CliIo, pathOf } from './io.js';
+import { collect, configOf, instantOption } from './options.js';
+import { count } from './render/text.js';
+
+export const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
+export const FOLDER = 'folder of the log (default: the one of the settings)';
+
+/** Which events are meant. */
+export interface SearchFlags {
+  readonly actor?: readonly string[];
+  readonly namespace?: string;
+  readonly outcome?: readonly Outcome[];
+  readonly kind?: readonly EventKind[];
+  readonly record?: string;
+  readonly request?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+const KINDS: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
+const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
+
+/** The folder of the log, and the flags by which events are chosen. */
+export function withSearch(command: Command): Command {
+  return command
+    .argument('[folder]', FOLDER)
+    .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
+    .option('--namespace <namespace>', 'events that may have touched records there or below')
+    .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
+    .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
+    .option('--record <id>', 'who read or wrote one record, in lists too; says what was not recorded')
+    .option('--request <id>', "the `requestId` of an answer or of the gateway's log")
+    .option('--since <instant>', 'at or after this instant')
+    .option('--until <instant>', 'before this instant');
+}
+
+/** One value at a time: a flag with several values would take the folder for one of them. */
+function anyOf(option: Option, values: readonly string[]): Option {
+  const check = option.choices(values).parseArg;
+  return option.argParser((text: string, before?: readonly string[]) => {
+    check?.(text, undefined);
+    return collect(text, before);
+  });
+}
+
+/** Throws `CliFailure` for a bad instant or path. */
+export async function searchOf(flags: SearchFlags): Promise<Search> {
+  return {
+    actors: flags.actor ?? [],
+    namespace: namespaceOf(flags.namespace),
+    outcomes: flags.outcome ?? [],
+    kinds: flags.kind ?? [],
+    record: flags.record?.toLowerCase() ?? null,
+    request: flags.request ?? null,
+    since: await instantOf('--since', flags.since),
+    until: await instantOf('--until', flags.until),
+  };
+}
+
+/** Where the log is. Throws `CliFailure` if there is none. */
+export async function folderOf(
+  io: CliIo,
+  given: string | undefined,
+  { flags, absent = EXIT.usage }: { readonly flags: SettingFlags; readonly absent?: ExitStatus },
+): Promise<string> {
+  const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
+  if (existsSync(folder)) return folder;
+  const help = given === undefined ? 'name its folder, or the data folder with --data-dir' : 'check the path';
+  throw new CliFailure(absent, { code: 'audit.absent', message: `there is no audit log in \`${folder}\`` }, { help });
+}
+
+function namespaceOf(text: string | undefined): NamespacePath | null {
+  if (text === undefined) return null;
+  const named = canonicalize(text);
+  if (!named.ok) throw usage('`--namespace` must be a path such as `/labs/optics`');
+  return named.path;
+}
+
+async function instantOf(flag: string, text: string | undefined): Promise<Instant | null> {
+  return text === undefined ? null : instantOption(text, flag);
+}
+
+export function placesOf({ access }: StoredEvent): readonly string[] {
+  if (access === null) return [];
+  if ('source' in access) return [`${access.source} to ${access.destination}`];
+  return [`${access.creates ?? access.target}${access.reach === undefined ? '' : ` (${access.reach})`}`];
+}
+
+export function silenceText({ log, queries, from, until }: Silence): string {
+  const what = queries === 'none' ? 'queries' : 'queries that were allowed';
+  return `not recorded: ${what} in log ${log} from ${from} ${until === null ? 'on' : `until ${until}`}`;
+}
+
+export function unverifiedLines(unverified: number): CliFailure {
+  const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
+  return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
+}
+
+export function malformedLines(malformed: number): CliFailure {
+  return new CliFailure(
+    EXIT.integrity,
+    {
+      code: 'audit.faults',
+      message: `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`,
+    },
+    { help: 'run `bailiwick audit verify`' },
+  );
+}

@@ -1,0 +1,149 @@
+// `bailiwick audit query`: the events of the log that match, one a line.
+import type { Command } from 'commander';
+import { groupDigits } from '../../../engine/index.js';
+import { SET_ODDS } from '../../audit/listed.js';
+import type { FoundLine, LineFault, Unrecorded } from '../../audit/search.js';
+import type { SettingFlags } from '../../config/index.js';
+import {
+  folderOf,
+  LOG_SETTINGS,
+  malformedLines,
+  placesOf,
+  type SearchFlags,
+  searchOf,
+  silenceText,
+  unverifiedLines,
+  withSearch,
+} from '../audit-log.js';
+import { type CliIo, write } from '../io.js';
+import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeJson, escapeText } from '../render/escape.js';
+import { count } from '../render/text.js';
+
+type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
+
+export function defineQuery(audit: Command, io: CliIo): void {
+  const command = audit.command('query').description('print the events that match all options given, one a line');
+  withSearch(command)
+    .addOption(formatOption())
+    .action((folder: string | undefined, options: QueryFlags) => query(io, folder, options));
+  withSettings(command, LOG_SETTINGS);
+  withExamples(command, [
+    [
+      'who read /labs/x in September, by what grant',
+      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
+    ],
+    ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],
+    ['what one key was refused', 'bailiwick audit query --actor ci --outcome denied'],
+    [
+      'how often each actor asked',
+      `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
+    ],
+  ]);
+  withJson(command, [
+    'one event a line, as in the log. With `--record`, an event that does not name the record ends with',
+    '"shown": "yes" | "maybe", which the log does not have; `maybe` is wrong once in 10,000,000.',
+  ]);
+}
+
+async function query(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
+  const { searchLogs } = await import('../../audit/search.js');
+  const search = await searchOf(flags);
+  const folder = await folderOf(io, given, { flags });
+  const show = flags.format === 'json' ? jsonLine : eventText;
+  const {
+    malformed,
+    unrecorded,
+    unverified,
+    found: total,
+    events,
+  } = await searchLogs(folder, search, async (found) => {
+    await write(io.stdout, found.map((one) => `${show(one)}\n`).join(''));
+    if (flags.format === 'json') await write(io.stderr, found.map(warningOf).join(''));
+  });
+  // Without this, a name that was mistyped looks like somebody who did nothing.
+  if (flags.format === 'text' || total === 0) {
+    await write(io.stderr, `${groupDigits(total)} of ${count(events, 'event')}\n`);
+  }
+  if (search.record !== null) await write(io.stderr, unrecordedText(unrecorded));
+  if (malformed > 0) throw malformedLines(malformed);
+  if (unverified > 0) throw unverifiedLines(unverified);
+}
+
+/** As in the log. What is added stands at the end, so that it can be taken away again. */
+function jsonLine({ line, shown }: FoundLine): string {
+  return escapeJson(shown === undefined ? line : `${line.slice(0, -1)},"shown":"${shown}"}`);
+}
+
+/** Without this, an answer about a record would look complete. */
+function unrecordedText({ lists, counts, silences, begins }: Unrecorded): string {
+  const lines = [
+    ...(lists === 0
+      ? []
+      : [
+          `not recorded: which records ${count(lists, 'answer')} showed; this one may be among them`,
+          '  help: to see them, search with `--namespace` and where the record was',
+        ]),
+    ...(counts === 0 ? [] : [`not recorded: which records ${count(counts, 'count')} counted; none was shown`]),
+    ...silences.map(silenceText),
+    ...begins.map(
+      ({ log, seq }) => `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`,
+    ),
+  ];
+  return lines.map((line) => `${escapeText(line)}\n`).join('');
+}
+
+/** The line itself stays as it is in the log. */
+function warningOf({ event: { log, seq }, fault }: FoundLine): string {
+  return fault === null ? '' : escapeText(`warning: [${log} ${String(seq)}] ${UNVERIFIED[fault]}\n`);
+}
+
+const UNVERIFIED: Readonly<Record<LineFault, string>> = Object.freeze({
+  edited: 'DOES NOT VERIFY: it was changed after it was written',
+  broken: 'DOES NOT VERIFY: it does not follow the event before it',
+  unreadable: 'DOES NOT VERIFY: nobody can read which records it showed',
+});
+
+const SHOWN = Object.freeze({
+  yes: 'shown',
+  maybe: `shown, unless by a chance of 1 in ${groupDigits(SET_ODDS)}`,
+});
+
+/** One line: when, outcome, who, what, where, and by which grants or at which step. */
+function eventText({ event, fault, shown }: FoundLine): string {
+  const {
+    time,
+    outcome,
+    actor,
+    operation,
+    step,
+    cause,
+    grants,
+    grantsOmitted,
+    items,
+    records,
+    key,
+    address,
+    log,
+    seq,
+  } = event;
+  const by = grants === undefined || grants.length === 0 ? [] : [`by ${grants.join(', ')}`];
+  const parts = [
+    time,
+    outcome.padEnd(7),
+    actor.id,
+    operation,
+    ...placesOf(event),
+    ...by,
+    ...(grantsOmitted === undefined ? [] : [`and ${count(grantsOmitted, 'more grant')}`]),
+    ...(step === undefined ? [] : [`at ${step}${cause === undefined ? '' : ` (${cause})`}`]),
+    ...(items === undefined ? [] : [`${groupDigits(items)}x`]),
+    ...(records ?? []),
+    ...(shown === undefined ? [] : [SHOWN[shown]]),
+    ...(key === undefined ? [] : [`key ${key}`]),
+    ...(address === undefined ? [] : [`from ${address}`]),
+    `[${log} ${String(seq)}]`,
+    ...(fault === null ? [] : [UNVERIFIED[fault]]),
+  ];
+  return escapeText(parts.join('  '));
+}
