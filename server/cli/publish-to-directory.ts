@@ -3,7 +3,7 @@
 // publication.
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeStatement, PAYLOAD_TYPE, type PublicationStatement } from '../../engine/index.js';
+import { decodeStatement, PAYLOAD_TYPE, type Policy, type PublicationStatement } from '../../engine/index.js';
 import { isRollback, rollbackText } from '../policy/store/activations.js';
 import {
   encodePointer,
@@ -16,15 +16,21 @@ import {
   storedStatement,
 } from '../policy/sources/directory-store.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
-import { sha256Of } from '../policy/open/snapshot-bytes.js';
-import { readSnapshotFile } from '../policy/open/snapshot-bytes.js';
+import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf } from './io.js';
-import type { Publication } from './read-publication.js';
+
+/** A snapshot that was verified as a whole, and the statement about it, if there is one. */
+export interface Publication {
+  readonly policy: Policy;
+  /** The snapshot's exact bytes. */
+  readonly bytes: Uint8Array;
+  readonly signed: { readonly bytes: Uint8Array; readonly statement: PublicationStatement } | null;
+}
 
 /**
  * `shown` is the directory as the user named it. Throws `CliFailure`: 2 if it cannot be written, 6 if the snapshot may

@@ -1,13 +1,21 @@
 // `bailiwick publish <snapshot>`: makes a snapshot that was verified as a whole, with its statement, the one that
 // gateways serve if they share a store or follow a directory.
 import type { Command } from 'commander';
-import { formatInstant } from '../../../engine/index.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import { decodeStatement, formatInstant, PAYLOAD_TYPE, type Policy } from '../../../engine/index.js';
+import { eventPolicy } from '../../audit/provenance.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
+import { systemClock } from '../../lib/ports.js';
+import { storedActivations } from '../../policy/store/activations.js';
+import { storedSnapshots } from '../../policy/store/stored-snapshots.js';
+import { parseEnvelope, statementAt, statementPathOf } from '../../signing/statement-file.js';
+import { EXIT } from '../exit-codes.js';
+import { CliFailure, usage } from '../failure.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { openStated } from '../open-policy.js';
+import { openNamedStore } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
-import { publishToDirectory } from '../publish-to-directory.js';
-import { publishToStore } from '../publish-to-store.js';
-import { type Publication, readPublication } from '../read-publication.js';
+import { type Publication, publishToDirectory } from '../publish-to-directory.js';
+import { accountName, makeOperatorRecorder } from '../record-operator.js';
 import { escapeText } from '../render/escape.js';
 import { asFailure, statementJson } from '../statement-flags.js';
 
@@ -69,22 +77,105 @@ async function publish(io: CliIo, path: string, options: PublishOptions): Promis
   await write(io.stdout, `${lines.join('\n')}\n`);
 }
 
-interface Done {
-  /** The name that people know. */
-  readonly place: string;
-  readonly change: 'published' | 'unchanged';
-  readonly directory?: string;
-  readonly generation?: number;
+/** Throws `CliFailure` and `SigningError`. `statement` is the file that the user named. */
+async function readPublication(
+  io: CliIo,
+  path: string,
+  options: Pick<PublishOptions, 'statement'>,
+): Promise<Publication> {
+  const { policy, bytes, source } = await openStated(io, path);
+  if (source === 'folder') {
+    throw usage('a snapshot is published, not a folder', 'compile it first: bailiwick compile <dir> -o snapshot.json');
+  }
+  const shown = options.statement ?? statementPathOf(path);
+  const found =
+    path === '-' && options.statement === undefined
+      ? null
+      : await statementAt({ path: pathOf(io, shown), shown }).read();
+  if (found === null && options.statement !== undefined) {
+    throw new CliFailure(EXIT.usage, { code: 'file.not_found', message: `\`${shown}\` does not exist` });
+  }
+  return { policy, bytes, signed: found === null ? null : aboutThis(policy, found, shown) };
 }
+
+/** The gateways judge who has signed it. Here it must be about this snapshot and in force. */
+function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): NonNullable<Publication['signed']> {
+  const envelope = parseEnvelope(bytes, shown);
+  const statement = envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
+  if (statement === null) {
+    const message = `\`${shown}\` is not a publication statement of this version`;
+    throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
+  }
+  if (statement.snapshot !== digest || statement.policy !== name) {
+    const message = `\`${shown}\` is a statement about another snapshot`;
+    throw new CliFailure(EXIT.precondition, { code: 'statement.subject', message }, { help: 'sign this one first' });
+  }
+  if (statement.expires > systemClock.now()) return { bytes, statement };
+  const message = `the statement \`${shown}\` expired at ${formatInstant(statement.expires)}`;
+  throw new CliFailure(
+    EXIT.stale,
+    { code: 'statement.expired', message },
+    { help: 'sign it again with a later expiry' },
+  );
+}
+
+/** The place has the name that people know. */
+type Done = { readonly place: string; readonly change: 'published' | 'unchanged' } & (
+  { readonly directory: string } | { readonly generation: number }
+);
 
 async function intoDirectory(io: CliIo, directory: string, publication: Publication): Promise<Done> {
   return { place: directory, directory, change: await publishToDirectory(io, directory, publication) };
 }
 
-async function intoStore(io: CliIo, options: PublishOptions, publication: Publication): Promise<Done> {
+/**
+ * The snapshot once, under its digest, and the activation that all gateways follow. Throws `CliFailure` 6 if the
+ * snapshot may not follow what is in force, or if the store cannot be used.
+ */
+async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, signed }: Publication): Promise<Done> {
   const config = await configOf(io, options);
-  const { change, generation } = await publishToStore(io, config, publication);
-  const store = storeOf(config);
-  const name = store.kind === 'embedded' ? `the store in ${store.dataDir}` : 'the external PostgreSQL';
-  return { place: `${name}, activation ${String(generation)}`, change, generation };
+  const named = storeOf(config);
+  const store = named.kind === 'embedded' ? `the store in ${named.dataDir}` : 'the external PostgreSQL';
+  const done = (change: Done['change'], generation: number): Done => ({
+    place: `${store}, activation ${String(generation)}`,
+    change,
+    generation,
+  });
+  const at = systemClock.now();
+  const record = makeOperatorRecorder(at);
+  const db = await openNamedStore(io, config, { asItIs: true });
+  try {
+    const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
+    // Its labels were checked when it was opened.
+    await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });
+    const statement = signed === null || envelope === null ? null : { says: signed.statement, envelope, signers: [] };
+    const recorded = await storedActivations(db).record(
+      { kind: 'offered', policy, statement, reason: 'published', askedBy: `operator ${accountName()}`, at },
+      (transaction, generation) =>
+        record(transaction, {
+          operation: 'snapshot.publish',
+          snapshot: policy.digest,
+          policy: eventPolicy({ generation, reason: 'published', statement: signed?.statement ?? null }),
+        }),
+    );
+    switch (recorded.kind) {
+      case 'recorded':
+        return done('published', recorded.generation);
+      case 'in_force':
+        return done('unchanged', recorded.generation);
+      case 'held': {
+        const message = `the snapshot was published before, and generation ${String(recorded.newest.generation)} took its place since (${recorded.newest.reason})`;
+        const help = `to put it in force again, run \`bailiwick activate ${policy.digest}\` on a gateway`;
+        throw new CliFailure(EXIT.precondition, { code: 'snapshot.held', message }, { help });
+      }
+      case 'rollback': {
+        const message = `the snapshot is not published: ${recorded.text}`;
+        throw new CliFailure(EXIT.precondition, { code: 'snapshot.rollback_refused', message });
+      }
+      case 'superseded':
+        throw new TypeError('a publication was superseded, although none can be');
+    }
+  } finally {
+    await db.close();
+  }
 }
