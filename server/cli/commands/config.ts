@@ -17,7 +17,6 @@ import {
 import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } from '../../http/tls-files.js';
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
-import { readKeyring } from '../../signing/keyring-file.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
@@ -162,6 +161,7 @@ const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
     return exposure(path);
   },
   keyring: async (path) => {
+    const { readKeyring } = await import('../../signing/keyring-file.js');
     await readKeyring({ path, shown: path });
     return [];
   },

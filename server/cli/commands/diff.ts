@@ -1,11 +1,15 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
 import { type Command, Option } from 'commander';
+import type { DiffReport } from '../../../engine/compiler.js';
+import { formatInstant, instantOf } from '../../../engine/index.js';
+import { programVersion } from '../../lib/version.js';
 import type { OpenedChange } from '../compare-policies.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport, usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import { type OpenedPolicy } from '../open-policy.js';
+import type { OpenedPolicy } from '../open-policy.js';
 import { collect, withExamples, withJson } from '../options.js';
+import type { Compared } from '../render/diff.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
@@ -74,7 +78,7 @@ async function diff(
   if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
     throw usage('only one of the policies can come from stdin');
   }
-  const [{ openStated }, { compareOpened, mergeOf }, { forkFrom }, render] = await Promise.all([
+  const [{ openStated }, { compareOpened, mergeOf }, { forkFrom }, { diffJson, renderDiff }] = await Promise.all([
     import('../open-policy.js'),
     import('../compare-policies.js'),
     import('../at-policy.js'),
@@ -103,7 +107,7 @@ async function diff(
   const compared = { ...comparison.compared, ...(merge === undefined ? {} : { merge }) };
   switch (format) {
     case 'json': {
-      await writeLargeJson(io, render.diffJson(report, compared));
+      await writeLargeJson(io, diffJson(report, compared));
       return;
     }
     case 'markdown': {
@@ -112,20 +116,34 @@ async function diff(
       return;
     }
     case 'html': {
-      const [{ pageWith }, { diffPageData }, { programVersion }, { formatInstant, instantOf }] = await Promise.all([
-        import('../page.js'),
-        import('../render/diff-page.js'),
-        import('../../lib/version.js'),
-        import('../../../engine/index.js'),
-      ]);
       const title = `${opened.policy.name}: ${paths.old} to ${paths.changed}`;
-      const about = { title, made: formatInstant(instantOf(Date.now())), version: programVersion() };
-      await write(io.stdout, await pageWith('report', diffPageData(report, compared, about)));
+      await write(io.stdout, await pageOf(report, compared, title));
       return;
     }
     case 'text': {
       const { paintFor } = await import('../render/terminal.js');
-      await write(io.stdout, render.renderDiff(report, compared, paintFor(io, 'stdout')));
+      await write(io.stdout, renderDiff(report, compared, paintFor(io, 'stdout')));
     }
   }
+}
+
+/** The page that shows it without bailiwick (server/console/page/report.ts). */
+async function pageOf(report: DiffReport, compared: Compared, title: string): Promise<string> {
+  const [{ pageWith }, { changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }] = await Promise.all([
+    import('../page.js'),
+    import('../render/diff.js'),
+  ]);
+  return pageWith('report', {
+    title,
+    made: formatInstant(instantOf(Date.now())),
+    version: programVersion(),
+    ...Object.fromEntries(diffJson(report, compared)),
+    weaker: [
+      ...exclusiveLines(report).map(({ change, pair: [a, b] }) => exclusiveText(change, a, b)),
+      ...checkLines(compared.checks).map(
+        ({ kind, change, names }) => `${kind} ${change}${names.length === 0 ? '' : `: ${names.join(', ')}`}`,
+      ),
+      ...changeLines(compared.checks).map(({ name, text, weaker }) => `${name}${weaker ? ' is weaker' : ''}: ${text}`),
+    ],
+  });
 }

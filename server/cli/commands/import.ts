@@ -12,8 +12,8 @@ import {
   type Place,
   type Question,
 } from '../../import/imported-policy.js';
-import { type Proof, proveImport } from '../../import/prove-import.js';
-import { type PolicyFiles, writePolicy } from '../../import/write-policy.js';
+import type { Proof } from '../../import/prove-import.js';
+import type { PolicyFiles } from '../../import/write-policy.js';
 import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { EXIT } from '../exit-codes.js';
@@ -74,13 +74,18 @@ async function importPolicy(
   { kind, files }: { readonly kind: ImportKind; readonly files: readonly string[] },
   flags: ImportFlags,
 ): Promise<void> {
+  const [importer, { writePolicy }, { proveImport }] = await Promise.all([
+    IMPORTERS[kind](),
+    import('../../import/write-policy.js'),
+    import('../../import/prove-import.js'),
+  ]);
   const folder = pathOf(io, flags.output);
   if (existsSync(folder)) throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
   const name = flags.name ?? basename(folder).toLowerCase();
   const typed: unknown = name;
   if (!isName(typed)) throw usage(`\`${name}\` cannot be the name of a policy`, 'give one with `--name`');
   const sources = await readSources(io, files);
-  const imported = importedBy(await IMPORTERS[kind](), sources);
+  const imported = importedBy(importer, sources);
   if (imported.rules === 0)
     throw new CliFailure(EXIT.usage, { code: 'import.empty', message: `the files have no rules of the kind ${kind}` });
   if (imported.questionCount > IMPORT_LIMITS.questions) throw tooMany(imported.questionCount);

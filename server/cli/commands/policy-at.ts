@@ -1,10 +1,14 @@
 // `bailiwick policy-at <instant>`: which policy was in force then, by what the audit log says.
 import type { Command } from 'commander';
+import { formatInstant, type Instant, parseInstant } from '../../../engine/index.js';
 import type { InForce } from '../../audit/in-force.js';
+import { membersOf, textOf, textsOf } from '../answer-members.js';
+import { folderOf, LOG_SETTINGS, malformedLines } from '../audit-log.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, withSettings } from '../options.js';
+import { escapeText } from '../render/escape.js';
 
 interface PolicyAtOptions {
   readonly log?: string;
@@ -19,7 +23,7 @@ export function definePolicyAt(command: Command, io: CliIo): void {
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .addOption(formatOption())
     .action((instant: string, options: PolicyAtOptions) => policyAt(io, instant, options));
-  withSettings(command, ['config', 'dataDir']);
+  withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     ['the policy of last new year, and who stood behind it', 'bailiwick policy-at 2027-01-01T00:00:00Z'],
     [
@@ -35,12 +39,7 @@ export function definePolicyAt(command: Command, io: CliIo): void {
 }
 
 async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promise<void> {
-  const [{ policiesInForce }, { formatInstant }, { folderOf, malformedLines }, render] = await Promise.all([
-    import('../../audit/in-force.js'),
-    import('../../../engine/index.js'),
-    import('../audit-log.js'),
-    import('../render/in-force.js'),
-  ]);
+  const { policiesInForce } = await import('../../audit/in-force.js');
   const at = await instantOption(text, '<instant>');
   const { logs, malformed } = await policiesInForce(await folderOf(io, flags.log, { flags }), at);
   if (logs.length === 0)
@@ -49,9 +48,9 @@ async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promis
       { code: 'audit.absent', message: 'the audit log has no event' },
       { help: 'name its folder with `--log`' },
     );
-  const report = { at: formatInstant(at), logs: logs.map(render.inForceJson) };
+  const report = { at: formatInstant(at), logs: logs.map(inForceJson) };
   const failure = malformed > 0 ? malformedLines(malformed) : notIntact(logs);
-  if (flags.format === 'text') await write(io.stdout, logs.map((one) => render.inForceText(one, at)).join(''));
+  if (flags.format === 'text') await write(io.stdout, logs.map((one) => inForceText(one, at)).join(''));
   else if (failure === null) await writeJson(io, report);
   if (failure !== null) throw addReport(failure, report);
 }
@@ -61,4 +60,72 @@ function notIntact(logs: readonly InForce[]): CliFailure | null {
   if (damaged.length === 0) return null;
   const message = `the event of ${damaged.join(', ')} that says this does not verify`;
   return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
+}
+
+/** The snapshot that decided; null if there was none, or nothing is known. */
+function snapshotOf({ event }: InForce): string | null {
+  return event === null || event.operation === 'gateway.stop' ? null : event.snapshot;
+}
+
+function inForceJson(found: InForce): object {
+  const { log, event, ended, first, last, fault } = found;
+  return {
+    log,
+    snapshot: snapshotOf(found),
+    since: event?.time ?? null,
+    until: ended?.time ?? null,
+    seq: event?.seq ?? null,
+    operation: event?.operation ?? null,
+    ...(event?.policy === undefined ? {} : { policy: event.policy }),
+    firstSeq: first.seq,
+    lastEvent: last.time,
+    verifies: event === null ? null : fault === null,
+  };
+}
+
+function inForceText(found: InForce, at: Instant): string {
+  const { log, event, ended, first, last } = found;
+  const snapshot = snapshotOf(found);
+  const lines = [
+    ...(event === null
+      ? [`nothing is known: its first event ${first.seq === 1 ? '' : 'in these files '}is of ${first.time}`]
+      : snapshot === null
+        ? [
+            event.operation === 'gateway.stop'
+              ? `nothing: the gateway stopped at ${event.time}`
+              : 'no snapshot: local mode',
+          ]
+        : [`snapshot ${snapshot}`, `in force since ${event.time}${ended === null ? '' : ` until ${ended.time}`}`]),
+    ...(event === null && first.seq > 1 ? ['older files are elsewhere: name their folder with --log'] : []),
+    ...(snapshot === null ? [] : policyLines(event?.policy)),
+    ...(event === null ? [] : [`event ${String(event.seq)} (${event.operation})`]),
+    ...(ended === null && isBefore(last.time, at)
+      ? [`the last event of this log is of ${last.time}; it says nothing of later`]
+      : []),
+  ];
+  return `${escapeText(log)}\n${lines.map((line) => `  ${escapeText(line)}\n`).join('')}`;
+}
+
+function isBefore(time: string, at: Instant): boolean {
+  const instant = parseInstant(time);
+  return instant !== null && instant < at && formatInstant(instant) !== formatInstant(at);
+}
+
+/** What the event says of where the policy came from, and of who stands behind it. */
+function policyLines(policy: object | undefined): readonly string[] {
+  const members = membersOf(policy);
+  const line = (name: string, value: unknown): readonly string[] =>
+    value === undefined ? [] : [`${name} ${Array.isArray(value) ? value.map(textOf).join(', ') : textOf(value)}`];
+  const statement = members.get('statement');
+  return [
+    ...line('from', members.get('source')),
+    ...['repository', 'ref', 'commit', 'path', 'url'].flatMap((name) => line(name, members.get(name))),
+    ...line('activation number', members.get('generation')),
+    ...line('by', members.get('askedBy')),
+    ...line('reason', members.get('reason')),
+    ...line('signed by', members.get('signers')),
+    ...(statement === undefined
+      ? []
+      : [`statement ${textsOf(statement, ['environment', 'generation', 'issued', 'expires'])}`]),
+  ];
 }
