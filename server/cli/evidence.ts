@@ -22,8 +22,13 @@ import { verifyPublication } from '../policy/open/verify-publication.js';
 import { programVersion } from '../lib/version.js';
 import { statusOfFaults } from './commands/verify.js';
 import { compareOpened } from './compare-policies.js';
-import { findActivations, proveActivations } from './evidence-log.js';
-import type { Activations, Bundle, EvidenceFlags } from './evidence-types.js';
+import {
+  type Activations,
+  type Bundle,
+  type EvidenceFlags,
+  findActivations,
+  proveActivations,
+} from './evidence-log.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { writeWhole } from './files.js';

@@ -6,14 +6,14 @@ import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../
 import { groupDigits, type Instant, instantOf, InvariantError, nearest, parseInstant } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
-import { parseDuration } from '../config/index.js';
+import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
-import { instantOption } from './options.js';
+import { type Format, instantOption } from './options.js';
 import {
   isSame,
   makePastUses,
@@ -26,7 +26,17 @@ import {
 import { folderOf, malformedLines, unverifiedLines } from './audit-log.js';
 import { startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
-import type { UnusedFlags, UnusedReport } from './unused-report.js';
+import type { UnusedReport } from './render/unused.js';
+
+export type UnusedFlags = SettingFlags & {
+  readonly log?: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly keep?: readonly string[];
+  readonly output?: string;
+  readonly exitCode?: true;
+  readonly format: Format;
+};
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
 export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import type { CliIo } from '../io.js';
 import { collect, formatOption, withExamples, withJson, withSettings } from '../options.js';
-import type { UnusedFlags } from '../unused-report.js';
+import type { UnusedFlags } from '../find-unused.js';
 
 export function defineUnused(command: Command, io: CliIo): void {
   command

@@ -1,6 +1,6 @@
 // The README of an evidence file, for somebody who has neither bailiwick nor its documentation at hand.
 import type { Policy } from '../../../engine/index.js';
-import type { Activations } from '../evidence-types.js';
+import type { Activations } from '../evidence-log.js';
 
 export interface EvidenceFacts {
   readonly policy: Policy;

@@ -1,6 +1,12 @@
 // What `unused` found, for people and as JSON: the rights, the smaller policy with its effect, the proof, and what the log does not tell.
-import type { Rights, UnusedRight } from '../../../engine/compiler.js';
-import { scopePatterns, lineOf } from '../../../engine/compiler.js';
+import {
+  type Kept,
+  lineOf,
+  type Rights,
+  scopePatterns,
+  type Unused,
+  type UnusedRight,
+} from '../../../engine/compiler.js';
 import {
   formatIdentity,
   formatInstant,
@@ -11,7 +17,9 @@ import {
   vocabularyOf,
 } from '../../../engine/index.js';
 import { instantJson } from '../../json/exact-json.js';
-import type { UnusedReport } from '../unused-report.js';
+import type { SearchReport } from '../../audit/search.js';
+import type { PastPolicies, UseCounts } from '../past-uses.js';
+import type { Effect, Folder, SmallerPolicy } from '../smaller-policy.js';
 import { silenceText } from '../audit-log.js';
 import { citedText, placeText } from './citation.js';
 import { certificate, type Compared, diffJson, renderRows } from './diff.js';
@@ -19,6 +27,21 @@ import { escapeText } from './escape.js';
 import { stretchText } from './region.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
+
+/** Everything that was found, for whoever prints it. */
+export interface UnusedReport {
+  readonly folder: Folder;
+  readonly rights: Rights;
+  readonly unused: Unused;
+  readonly period: { readonly since: Instant; readonly until: Instant };
+  /** Rights about which no decision of the period says anything. */
+  readonly tooNew: Kept;
+  readonly smaller: SmallerPolicy;
+  readonly effect: Effect;
+  readonly counts: UseCounts;
+  readonly past: PastPolicies;
+  readonly search: SearchReport;
+}
 
 export function renderUnused(
   report: UnusedReport,
