@@ -24,7 +24,7 @@ import {
   type UseCounts,
 } from './past-uses.js';
 import { folderOf, malformedLines, unverifiedLines } from './audit-log.js';
-import { startProgress } from './render/terminal.js';
+import { paintFor, startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
 import type { UnusedReport } from './render/unused.js';
 
@@ -57,7 +57,6 @@ export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags)
   const render = await import('./render/unused.js');
   if (flags.format === 'json') await writeLargeJson(io, render.unusedJson(report));
   else {
-    const { paintFor } = await import('./render/terminal.js');
     await write(io.stdout, render.renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
   }
   if (report.search.malformed > 0) throw malformedLines(report.search.malformed);

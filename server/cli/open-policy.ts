@@ -22,7 +22,7 @@ import { type CliIo, write } from './io.js';
 import { pathFailure } from './files.js';
 import { count } from './render/text.js';
 import { escapeText } from './render/escape.js';
-import { startProgress } from './render/terminal.js';
+import { paintFor, startProgress } from './render/terminal.js';
 
 const MEGABYTE = 1_000_000;
 
@@ -214,10 +214,7 @@ interface PolicyFailureReport {
 }
 
 async function renderReport(io: CliIo, report: CheckReport): Promise<PolicyFailureReport> {
-  const [{ errorOf, renderCheck, toJson }, { paintFor }] = await Promise.all([
-    import('./render/report.js'),
-    import('./render/terminal.js'),
-  ]);
+  const { errorOf, renderCheck, toJson } = await import('./render/report.js');
   const error = errorOf(report) ?? { code: 'policy.invalid', message: 'the policy is invalid' };
   return { text: renderCheck(report, paintFor(io, 'stderr')), error, report: toJson(report) };
 }

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, instantOption, withExamples, withJson } from '../options.js';
+import { paintFor } from '../render/terminal.js';
 
 type CalendarFormat = Format | 'ics';
 const FORMATS: readonly CalendarFormat[] = ['text', 'json', 'ics'];
@@ -71,7 +72,6 @@ async function calendar(io: CliIo, path: string, { from, until, format }: Calend
       return;
     }
     case 'text': {
-      const { paintFor } = await import('../render/terminal.js');
       await write(io.stdout, render.renderCalendar(found, paintFor(io, 'stdout')));
     }
   }

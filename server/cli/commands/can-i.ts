@@ -1,6 +1,7 @@
 // `bailiwick can-i <scope> <namespace>`: asks a running gateway, with the caller's own credential, what it would
 // decide. The credential is never printed, and goes only to the gateway.
 import { type Command, Option } from 'commander';
+import { parseStrictJson } from '../../json/strict-json.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
@@ -93,10 +94,7 @@ interface Permissions {
 }
 
 async function askGateway(base: string, { scope, namespace }: Question, credential: string): Promise<Permissions> {
-  const [{ OutgoingError, send, urlFault }, { parseStrictJson }] = await Promise.all([
-    import('../../net/outgoing.js'),
-    import('../../json/strict-json.js'),
-  ]);
+  const { OutgoingError, send, urlFault } = await import('../../net/outgoing.js');
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);
   const url = `${base.replace(/\/$/, '')}/api/v1/permissions?${new URLSearchParams({ namespace, scope }).toString()}`;

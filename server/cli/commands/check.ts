@@ -15,7 +15,7 @@ import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import type { SettingName, SettingFlags } from '../../config/index.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
-import type { Paint } from '../render/terminal.js';
+import { type Paint, paintFor } from '../render/terminal.js';
 
 const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
@@ -92,10 +92,9 @@ interface CheckOutput {
 }
 
 async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutput, lint: LintRequest): Promise<void> {
-  const [{ checkVisibly }, { renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
+  const [{ checkVisibly }, { renderCheck, renderFor, toJson }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),
-    import('../render/terminal.js'),
   ]);
   // Only the calendar in JSON names the snapshot.
   const found = await checkVisibly(io, dir, { lint, digests: isSoonAsked && format === 'json' });

@@ -1,6 +1,7 @@
 // `bailiwick codes [code]`: the page of a diagnostic code, or all of them, for a terminal and as the document that ships.
 import { type Command, Option } from 'commander';
 import type { CodePage } from '../../../engine/compiler.js';
+import { nearest } from '../../../engine/index.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { withExamples } from '../options.js';
@@ -21,10 +22,7 @@ export function defineCodes(command: Command, io: CliIo): void {
 }
 
 async function codes(io: CliIo, code: string | undefined, format: CodesFormat): Promise<void> {
-  const [{ codePage, PROBLEM_CODES }, { nearest }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
-  ]);
+  const { codePage, PROBLEM_CODES } = await import('../../../engine/compiler.js');
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
     const near = nearest(code.toUpperCase(), PROBLEM_CODES);

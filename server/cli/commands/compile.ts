@@ -4,6 +4,7 @@ import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf } from '../exit-codes.js';
 import { addReport, CliFailure } from '../failure.js';
+import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import {
   type LintFlags,
@@ -14,6 +15,8 @@ import {
   withExamples,
   withLint,
 } from '../options.js';
+import { paintFor } from '../render/terminal.js';
+import { renderCounts } from '../render/text.js';
 
 interface CompileOptions extends LintFlags {
   readonly output: string;
@@ -76,7 +79,6 @@ async function writeSnapshot(
     await write(io.stdout, bytes);
     return;
   }
-  const { writeWhole } = await import('../files.js');
   const protectedFiles = target.sources.map((path) => pathOf(io, `${target.folder}/${path}`));
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
 }
@@ -86,10 +88,7 @@ async function print(
   report: CheckReport,
   { output, format, dir }: { readonly output: string; readonly format: ReportFormat; readonly dir: string },
 ): Promise<void> {
-  const [{ renderCheck, renderFor, toJson }, { paintFor }] = await Promise.all([
-    import('../render/report.js'),
-    import('../render/terminal.js'),
-  ]);
+  const { renderCheck, renderFor, toJson } = await import('../render/report.js');
   const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
   if (format === 'json') {
     const facts = snapshot === null ? {} : { file: output, ...factsOf(snapshot) };
@@ -101,7 +100,6 @@ async function print(
     return;
   }
   const stream = output === '-' ? 'stderr' : 'stdout';
-  const { renderCounts } = await import('../render/text.js');
   const facts =
     snapshot === null
       ? `nothing written to ${output}\n`

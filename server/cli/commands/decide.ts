@@ -18,6 +18,7 @@ import { isBlank, isObject, parseStrictJson } from '../../json/strict-json.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { EXIT } from '../exit-codes.js';
 import { usage } from '../failure.js';
+import { openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
@@ -56,10 +57,7 @@ async function decide(io: CliIo, policyPath: string, options: DecideOptions): Pr
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
   const at = await instantOption(options.at);
-  const [{ openToAsk }, { openInput, readLines }] = await Promise.all([
-    import('../open-policy.js'),
-    import('../files.js'),
-  ]);
+  const { openToAsk } = await import('../open-policy.js');
   const { policy } = await openToAsk(io, policyPath);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)

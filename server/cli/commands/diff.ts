@@ -10,6 +10,7 @@ import { type CliIo, write, writeLargeJson } from '../io.js';
 import type { OpenedPolicy } from '../open-policy.js';
 import { collect, withExamples, withJson } from '../options.js';
 import type { Compared } from '../render/diff.js';
+import { paintFor } from '../render/terminal.js';
 
 type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
 const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
@@ -121,7 +122,6 @@ async function diff(
       return;
     }
     case 'text': {
-      const { paintFor } = await import('../render/terminal.js');
       await write(io.stdout, renderDiff(report, compared, paintFor(io, 'stdout')));
     }
   }

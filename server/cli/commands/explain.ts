@@ -10,6 +10,7 @@ import { CliFailure, usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import type { OpenedPolicy } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
+import { paintFor } from '../render/terminal.js';
 
 interface ExplainOptions extends ActorOptions {
   readonly scope: string;
@@ -102,7 +103,6 @@ async function explain(io: CliIo, path: string, options: ExplainOptions): Promis
     await writeJson(io, applied === null ? answer : { ...answer, applied: { edit: options.apply, ...applied } });
     return;
   }
-  const { paintFor } = await import('../render/terminal.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source));
   const paint = paintFor(io, 'stdout');

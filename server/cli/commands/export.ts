@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { PolicyRows } from '../../../engine/compiler.js';
-import type { Policy } from '../../../engine/index.js';
+import { groupDigits, nearest, type Policy, vocabularyOf } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
 import type { Exported } from '../../export/exported.js';
 import { EXIT } from '../exit-codes.js';
@@ -12,6 +12,7 @@ import { CliFailure, usage } from '../failure.js';
 import { fileFailure, writeWhole } from '../files.js';
 import { type CliIo, isClosed, pathOf, write } from '../io.js';
 import { collect, configOf, requiredOption, withExamples, withSettings } from '../options.js';
+import { startProgress } from '../render/terminal.js';
 
 export function defineExport(command: Command, io: CliIo): void {
   defineRls(command, io);
@@ -28,11 +29,9 @@ export function defineExport(command: Command, io: CliIo): void {
 }
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
-  const [{ openNamedStore, storeFailure }, { exportDataset }, { startProgress }, { groupDigits }] = await Promise.all([
+  const [{ openNamedStore, storeFailure }, { exportDataset }] = await Promise.all([
     import('../open-store.js'),
     import('../../load/export-dataset.js'),
-    import('../render/terminal.js'),
-    import('../../../engine/index.js'),
   ]);
   const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
@@ -160,11 +159,10 @@ function defineRls(parent: Command, io: CliIo): void {
 }
 
 async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
-  const [{ openPolicy }, { rlsScript }, { policyRows }, { nearest, vocabularyOf }] = await Promise.all([
+  const [{ openPolicy }, { rlsScript }, { policyRows }] = await Promise.all([
     import('../open-policy.js'),
     import('../../export/rls-script.js'),
     import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
   ]);
   const { policy } = await openPolicy(io, path);
   const families = vocabularyOf(policy).familyNames;

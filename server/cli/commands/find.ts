@@ -1,9 +1,12 @@
 // `bailiwick find <digest> <revision range>:<folder>`: the commits that compile to a snapshot, or to the same decisions.
 import type { Command } from 'commander';
+import { groupDigits } from '../../../engine/index.js';
 import { EXIT } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import { paintFor } from '../render/terminal.js';
+import { count } from '../render/text.js';
 
 interface FindOptions {
   readonly cache?: string | false;
@@ -37,14 +40,10 @@ async function find(io: CliIo, asked: { digest: string; range: string }, options
   const digits = DIGEST.exec(asked.digest)?.[1];
   if (digits === undefined)
     throw usage(`\`${asked.digest}\` is not a digest`, 'write `sha256:` and its hex digits, at least the first eight');
-  const [{ withHistory }, { commitJson, commitText, missingText }, { paintFor }, { count }, { groupDigits }] =
-    await Promise.all([
-      import('../open-history.js'),
-      import('../render/history.js'),
-      import('../render/terminal.js'),
-      import('../render/text.js'),
-      import('../../../engine/index.js'),
-    ]);
+  const [{ withHistory }, { commitJson, commitText, missingText }] = await Promise.all([
+    import('../open-history.js'),
+    import('../render/history.js'),
+  ]);
   const paint = paintFor(io, 'stdout');
   const isHere = (known: string): boolean => known.startsWith(`sha256:${digits}`);
   await withHistory(io, { range: asked.range, flags: options }, async ({ all, line, progress, isCut }) => {

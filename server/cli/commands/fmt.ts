@@ -2,12 +2,17 @@
 // all. Files with mistakes are reported and left unchanged.
 import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
+import { groupDigits } from '../../../engine/index.js';
 import { EXIT } from '../exit-codes.js';
 import { addReport } from '../failure.js';
 import { atPolicy } from '../at-policy.js';
 import { usage } from '../failure.js';
+import { pathFailure, replaceFile } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { paintFor } from '../render/terminal.js';
+import { count } from '../render/text.js';
 
 interface FmtOptions {
   readonly check?: true;
@@ -57,13 +62,7 @@ async function fmt(io: CliIo, dir: string, { check, format }: FmtOptions): Promi
     await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
     return;
   }
-  const [{ renderDiagnostics }, { paintFor }, { escapeText }, { count }, { groupDigits }] = await Promise.all([
-    import('../render/diagnostics.js'),
-    import('../render/terminal.js'),
-    import('../render/escape.js'),
-    import('../render/text.js'),
-    import('../../../engine/index.js'),
-  ]);
+  const { renderDiagnostics } = await import('../render/diagnostics.js');
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
   await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
   const verb = check === undefined ? 'formatted' : 'to be formatted';
@@ -75,11 +74,9 @@ async function formatFolder(
   folder: string,
   { shown, mode }: { readonly shown: string; readonly mode: 'check' | 'write' },
 ): Promise<FormattedFiles> {
-  const [{ formatFile, sortDiagnostics }, { readFolder }, { replaceFile }, { pathFailure }] = await Promise.all([
+  const [{ formatFile, sortDiagnostics }, { readFolder }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../../policy/open/read-folder.js'),
-    import('../files.js'),
-    import('../files.js'),
   ]);
   const reading = await readFolder(folder);
   if (reading.kind === 'path') throw pathFailure(reading.fault, shown);

@@ -4,6 +4,8 @@ import type { History, Step } from '../../policy/history/history.js';
 import type { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
+import { unknownPerson } from '../people.js';
+import { paintFor } from '../render/terminal.js';
 
 interface HistoryOptions {
   readonly person?: string;
@@ -52,7 +54,6 @@ async function history(io: CliIo, range: string, options: HistoryOptions): Promi
     { creditsOf },
     render,
     engine,
-    { paintFor },
   ] = await Promise.all([
     import('../open-history.js'),
     import('../actor.js'),
@@ -60,7 +61,6 @@ async function history(io: CliIo, range: string, options: HistoryOptions): Promi
     import('../../policy/history/credit.js'),
     import('../render/history.js'),
     import('../../../engine/index.js'),
-    import('../render/terminal.js'),
   ]);
   const { identity: named, namespace, scope, person, format } = options;
   const asked = named?.map((text) => engine.formatIdentity(readIdentity(text))) ?? [];
@@ -125,6 +125,5 @@ async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Th
 }
 
 async function noPerson(person: string, names: readonly string[]): Promise<CliFailure> {
-  const { unknownPerson } = await import('../people.js');
   return unknownPerson(person, names);
 }

@@ -2,6 +2,8 @@
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
+import { renderChecks, renderCounts } from '../render/text.js';
 
 interface InspectOptions {
   readonly namespaces?: true;
@@ -32,11 +34,7 @@ export function defineInspect(command: Command, io: CliIo): void {
 }
 
 async function inspect(io: CliIo, path: string, { namespaces, format }: InspectOptions): Promise<void> {
-  const [{ openListed, openStated }, { renderChecks, renderCounts }, { escapeText }] = await Promise.all([
-    import('../open-policy.js'),
-    import('../render/text.js'),
-    import('../render/escape.js'),
-  ]);
+  const { openListed, openStated } = await import('../open-policy.js');
   const { policy, namespaces: listed } =
     namespaces === undefined ? { ...(await openStated(io, path)), namespaces: null } : await openListed(io, path);
   const { name, digest, decisions, counts, checks } = policy;

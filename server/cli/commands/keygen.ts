@@ -1,8 +1,10 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
+import { escapeText } from '../render/escape.js';
 
 interface KeygenOptions {
   readonly output: string;
@@ -26,14 +28,11 @@ export function defineKeygen(command: Command, io: CliIo): void {
 }
 
 async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<void> {
-  const [{ formatPublicKey, isName, keyIdOf }, { makeKeyPair }, { writeKeyPair }, { asFailure }, { escapeText }] =
-    await Promise.all([
-      import('../../../engine/index.js'),
-      import('../../signing/ed25519.js'),
-      import('../../signing/key-file.js'),
-      import('../statement-flags.js'),
-      import('../render/escape.js'),
-    ]);
+  const [{ makeKeyPair }, { writeKeyPair }, { asFailure }] = await Promise.all([
+    import('../../signing/ed25519.js'),
+    import('../../signing/key-file.js'),
+    import('../statement-flags.js'),
+  ]);
   const pair = makeKeyPair();
   await asFailure(writeKeyPair({ path: pathOf(io, output), shown: output }, pair));
   const keyId = keyIdOf(pair.publicKey);

@@ -7,6 +7,7 @@ import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit-codes.js';
+import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import type { OpenStoreOptions } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
@@ -43,14 +44,7 @@ export function defineLoad(command: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<void> {
-  const [
-    { inputSize, openInput, readLines },
-    { openNamedStore, storeFailure },
-    { loadDataset },
-    { LOAD_LIMITS },
-    audit,
-  ] = await Promise.all([
-    import('../files.js'),
+  const [{ openNamedStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
     import('../open-store.js'),
     import('../../load/load-dataset.js'),
     import('../../limits/records.js'),

@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
-import type { SettingFlags } from '../../config/index.js';
+import { type SettingFlags, storeOf } from '../../config/index.js';
+import { count } from '../render/text.js';
 
 type MigrateOptions = SettingFlags & { readonly format: Format };
 
@@ -16,12 +17,10 @@ export function defineMigrate(command: Command, io: CliIo): void {
 }
 
 async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
-  const [{ storeOf }, { openDatabase }, { migrate }, { announceStore, sayWait }, { count }] = await Promise.all([
-    import('../../config/index.js'),
+  const [{ openDatabase }, { migrate }, { announceStore, sayWait }] = await Promise.all([
     import('../../db/database.js'),
     import('../../db/migrate.js'),
     import('../open-store.js'),
-    import('../render/text.js'),
   ]);
   const config = await configOf(io, options);
   const say = announceStore(io, config);

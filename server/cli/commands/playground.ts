@@ -1,9 +1,10 @@
 // `bailiwick playground [policy] -o <file>`: a page in which a policy is read, changed and asked, without a server.
 import type { Command } from 'commander';
 import { atPolicy } from '../at-policy.js';
-import { writeWhole } from '../files.js';
+import { pathFailure, writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { escapeText } from '../render/escape.js';
 
 interface PlaygroundOptions {
   readonly output: string;
@@ -34,17 +35,13 @@ async function playground(io: CliIo, policy: string | undefined, { output, forma
   await writeWhole(pathOf(io, output), page, { shown: output, protectedFiles: [] });
   if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
   else {
-    const { escapeText } = await import('../render/escape.js');
     await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);
   }
 }
 
 /** The folder's files as they are: mistakes in them are what the page shows. */
 async function filesOf(io: CliIo, shown: string): Promise<readonly { readonly path: string; readonly text: string }[]> {
-  const [{ readFolder }, { pathFailure }] = await Promise.all([
-    import('../../policy/open/read-folder.js'),
-    import('../files.js'),
-  ]);
+  const { readFolder } = await import('../../policy/open/read-folder.js');
   return atPolicy(io, shown, async (content) => {
     if (content.kind === 'parts') throw pathFailure({ kind: 'not_a_folder' }, shown);
     const reading = await readFolder(content.path);

@@ -2,6 +2,7 @@
 // description.
 import type { Command } from 'commander';
 import { policySchema } from '../../../engine/compiler.js';
+import { nearest } from '../../../engine/index.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
 import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
 import { usage } from '../failure.js';
@@ -27,7 +28,6 @@ export function defineSchema(command: Command, io: CliIo): void {
 async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
   const kind = KINDS.find((known) => known === asked);
   if (kind === undefined) {
-    const { nearest } = await import('../../../engine/index.js');
     const near = nearest(asked, KINDS);
     const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
     throw usage(`there is no schema of \`${asked}\``, help);

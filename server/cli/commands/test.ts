@@ -7,6 +7,8 @@ import { usage } from '../failure.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
+import { paintFor } from '../render/terminal.js';
+import { count, countOf, percentText } from '../render/text.js';
 
 const NOT_COVERED = 'policy.coverage';
 
@@ -39,11 +41,10 @@ export function defineTest(command: Command, io: CliIo): void {
 async function test(io: CliIo, dir: string, options: TestOptions): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
-  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }, { percentText }] = await Promise.all([
+  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
     import('../open-policy.js'),
     import('../../../engine/compiler.js'),
     import('../render/report.js'),
-    import('../render/text.js'),
   ]);
   const report = await checkVisibly(io, dir, { onlyTests: pattern, digests: false });
   const { compiled, tests } = report;
@@ -87,19 +88,12 @@ async function print(
     await write(io.stdout, renderJunit(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
     return;
   }
-  const [
-    { testResultsJson, renderTestFailures },
-    { renderDiagnostics, summarize },
-    { renderCoverage },
-    { paintFor },
-    { count, countOf },
-  ] = await Promise.all([
-    import('../render/test-failures.js'),
-    import('../render/diagnostics.js'),
-    import('../render/test-failures.js'),
-    import('../render/terminal.js'),
-    import('../render/text.js'),
-  ]);
+  const [{ testResultsJson, renderTestFailures }, { renderDiagnostics, summarize }, { renderCoverage }] =
+    await Promise.all([
+      import('../render/test-failures.js'),
+      import('../render/diagnostics.js'),
+      import('../render/test-failures.js'),
+    ]);
   const { tests, diagnostics, sources, files, compiled } = report;
   if (format === 'json') {
     const grants = coverage === null ? {} : { coverage: { grants: coverage } };

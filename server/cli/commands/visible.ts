@@ -14,6 +14,7 @@ import {
 } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
+import { paintFor } from '../render/terminal.js';
 
 const REACHES: readonly Reach[] = ['lineage', 'exact', 'subtree'];
 
@@ -90,10 +91,7 @@ async function visible(io: CliIo, path: string, options: VisibleOptions): Promis
     });
     return;
   }
-  const [{ renderVisible }, { paintFor }] = await Promise.all([
-    import('../render/answers.js'),
-    import('../render/terminal.js'),
-  ]);
+  const { renderVisible } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time);
   const texts = [namespace, ...(actor.namespaceRestrictions ?? [])];

@@ -1,11 +1,13 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity, or for one person.
 import type { Command } from 'commander';
+import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { notesOn, readIdentity } from '../actor.js';
 import { escapeText } from '../render/escape.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { identitiesOf, personWith } from '../people.js';
+import { paintFor } from '../render/terminal.js';
 
 interface WhatCanOptions {
   readonly person?: string;
@@ -46,13 +48,11 @@ interface WhatCanRequest {
 async function whatCan(io: CliIo, asked: WhatCanRequest, { person, at, format }: WhatCanOptions): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { formatIdentity, formatInstant }, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] =
-    await Promise.all([
-      import('../../../engine/compiler.js'),
-      import('../../../engine/index.js'),
-      import('../open-policy.js'),
-      import('../../policy/open/one-person.js'),
-    ]);
+  const [engine, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../open-policy.js'),
+    import('../../policy/open/one-person.js'),
+  ]);
   const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];
   const instant = await instantOption(at);
   // Only JSON names the snapshot.
@@ -75,10 +75,7 @@ async function whatCan(io: CliIo, asked: WhatCanRequest, { person, at, format }:
     ]);
     return;
   }
-  const [{ renderWhatCan }, { paintFor }] = await Promise.all([
-    import('../render/answers.js'),
-    import('../render/terminal.js'),
-  ]);
+  const { renderWhatCan } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: at !== undefined, at: instant });
   const note =
     apart === null

@@ -1,9 +1,11 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
+import { formatInstant } from '../../../engine/index.js';
 import { noteOnPlace, readNamespace, requireScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { personsOf } from '../people.js';
+import { paintFor } from '../render/terminal.js';
 
 interface WhoCanOptions {
   readonly at?: string;
@@ -41,9 +43,8 @@ async function whoCan(
   asked: { readonly policy: string; readonly scope: string; readonly namespace: string },
   { at, format }: WhoCanOptions,
 ): Promise<void> {
-  const [engine, { formatInstant }, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
+  const [engine, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../../../engine/index.js'),
     import('../open-policy.js'),
   ]);
   const place = { namespace: readNamespace(asked.namespace), at: await instantOption(at) };
@@ -67,10 +68,7 @@ async function whoCan(
     ]);
     return;
   }
-  const [{ renderWhoCan }, { paintFor }] = await Promise.all([
-    import('../render/answers.js'),
-    import('../render/terminal.js'),
-  ]);
+  const { renderWhoCan } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: at !== undefined, at: request.at });
   await write(io.stderr, noteOnPlace(policy, request.namespace) + time);
   await write(io.stdout, renderWhoCan(holders, request, paintFor(io, 'stdout')));
