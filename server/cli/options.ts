@@ -13,11 +13,12 @@ import {
   type SettingFlags,
   type SettingName,
 } from '../config/index.js';
-import type { LintRequest } from '../policy/open/check-policy.js';
+import type { CheckReport, LintRequest } from '../policy/open/check-policy.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import type { CliIo } from './io.js';
 import { escapeText } from './render/escape.js';
+import type { Locator } from './render/problems.js';
 
 export type Format = 'text' | 'json';
 
@@ -28,12 +29,25 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how results are printed').choices(FORMATS).default('text');
 }
 
-/** The readers of `check` and `compile`: people, scripts, code scanning, GitHub Actions, test reports. */
-export type ReportFormat = Format | 'sarif' | 'github' | 'junit';
+interface Reporter {
+  readonly renderReport: (report: CheckReport, locator: Locator) => string;
+  /** Of a command that failed before there was anything to report. */
+  readonly renderFailure: (failure: CliFailure) => string;
+}
+
+/** The formats that other programs read as a report: code scanning, GitHub Actions, test reports. */
+export const REPORTERS = {
+  sarif: () => import('./render/sarif.js'),
+  github: () => import('./render/github.js'),
+  junit: () => import('./render/junit.js'),
+} satisfies Readonly<Record<string, () => Promise<Reporter>>>;
+
+export type ReportFormat = Format | keyof typeof REPORTERS;
 
 export function reportFormatOption(): Option {
-  const formats: readonly ReportFormat[] = [...FORMATS, 'sarif', 'github', 'junit'];
-  return new Option('--format <format>', 'how results are printed').choices(formats).default('text');
+  return new Option('--format <format>', 'how results are printed')
+    .choices([...FORMATS, ...Object.keys(REPORTERS)])
+    .default('text');
 }
 
 /** The instant that `--at` or another flag names, or the present one, taken once for the whole run. */

@@ -5,7 +5,7 @@ import { sqlStateOf, toldText } from '../db/failures.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { programVersion } from '../lib/version.js';
+import { REPORTERS } from './options.js';
 import { storeFailure } from './open-store.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { didYouMean, makeProgram, verbOf } from './program.js';
@@ -86,17 +86,9 @@ function failedAnswer(verb: string, { code, message, detail }: CliFailure): obje
 }
 
 /** In formats that other programs read as a report, a failure is a report too. Null in other formats. */
-async function reportOf(format: string, { code, message, status }: CliFailure): Promise<string | null> {
-  switch (format) {
-    case 'sarif':
-      return (await import('./render/sarif.js')).renderSarifFailure(message, status, programVersion());
-    case 'github':
-      return (await import('./render/github.js')).renderGithubFailure(code, message);
-    case 'junit':
-      return (await import('./render/junit.js')).renderJunitFailure(code, message);
-    default:
-      return null;
-  }
+async function reportOf(format: string, failure: CliFailure): Promise<string | null> {
+  const isReport = (name: string): name is keyof typeof REPORTERS => Object.hasOwn(REPORTERS, name);
+  return isReport(format) ? (await REPORTERS[format]()).renderFailure(failure) : null;
 }
 
 /** `shown` is help that was printed because nothing was given: it is on stderr already. */

@@ -6,10 +6,10 @@ import { checkPolicy } from '../../server/policy/open/check-policy.js';
 import { EXIT } from '../../server/cli/exit-codes.js';
 import { CliFailure } from '../../server/cli/failure.js';
 import { showFailure } from '../../server/cli/show-failure.js';
-import { renderGithub } from '../../server/cli/render/github.js';
-import { renderJunit } from '../../server/cli/render/junit.js';
+import { renderReport as renderGithub } from '../../server/cli/render/github.js';
+import { renderReport as renderJunit } from '../../server/cli/render/junit.js';
 import { makeLocator } from '../../server/cli/render/problems.js';
-import { renderSarif } from '../../server/cli/render/sarif.js';
+import { renderReport as renderSarif } from '../../server/cli/render/sarif.js';
 import { junitFaults, sarifFaults } from '../support/published-schemas.js';
 import { makeIo } from '../support/cli-io.js';
 import { fromRoot } from '../support/root.js';
@@ -44,7 +44,7 @@ async function reportsOn(folder: string, cwd = fromRoot('.')): Promise<Reports> 
   const { report } = result;
   const locator = makeLocator(cwd, folder);
   return {
-    sarif: renderSarif(report, locator, '1.2.3'),
+    sarif: renderSarif(report, locator),
     junit: renderJunit(report, locator),
     github: renderGithub(report, locator),
   };

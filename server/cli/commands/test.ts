@@ -81,19 +81,16 @@ async function print(
 ): Promise<void> {
   const { format } = options;
   if (format === 'junit') {
-    const [{ renderJunit }, { makeLocator }] = await Promise.all([
+    const [{ renderReport }, { makeLocator }] = await Promise.all([
       import('../render/junit.js'),
       import('../render/problems.js'),
     ]);
-    await write(io.stdout, renderJunit(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
+    await write(io.stdout, renderReport(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
     return;
   }
-  const [{ testResultsJson, renderTestFailures }, { renderDiagnostics, summarize }, { renderCoverage }] =
-    await Promise.all([
-      import('../render/test-failures.js'),
-      import('../render/diagnostics.js'),
-      import('../render/test-failures.js'),
-    ]);
+  const [{ renderCoverage, renderTestFailures, testResultsJson }, { renderDiagnostics, summarize }] = await Promise.all(
+    [import('../render/test-failures.js'), import('../render/diagnostics.js')],
+  );
   const { tests, diagnostics, sources, files, compiled } = report;
   if (format === 'json') {
     const grants = coverage === null ? {} : { coverage: { grants: coverage } };

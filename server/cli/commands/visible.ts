@@ -1,8 +1,17 @@
 // `bailiwick visible <policy>`: the namespaces in which an actor sees records of a family, from a given namespace
 // (docs/meaning.md "Visibility").
 import { type Command, Option } from 'commander';
-import type * as Engine from '../../../engine/index.js';
-import type { Instant, Policy, Reach, Visibility } from '../../../engine/index.js';
+import {
+  ALL_SCOPES,
+  canonicalize,
+  formatInstant,
+  type Instant,
+  type Policy,
+  type Reach,
+  scopeSetOf,
+  visibility,
+  type Visibility,
+} from '../../../engine/index.js';
 import {
   type ActorOptions,
   type AskingActor,
@@ -65,10 +74,7 @@ export function defineVisible(command: Command, io: CliIo): void {
 async function visible(io: CliIo, path: string, options: VisibleOptions): Promise<void> {
   const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  const [engine, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
-    import('../../../engine/index.js'),
-    import('../open-policy.js'),
-  ]);
+  const { noteOnTime, openPolicy, openToAsk } = await import('../open-policy.js');
   const at = await instantOption(options.at);
   const typed = readActor(options);
   // Only JSON names the snapshot.
@@ -76,7 +82,7 @@ async function visible(io: CliIo, path: string, options: VisibleOptions): Promis
   const { policy, source, set } = await open(io, path, 'study');
   requireScope(policy, `${family}:${action}`);
   const actor = completeActor(typed, options, { set, shown: path, policy });
-  const answer = answerOf(engine, policy, { ...actor, family, action, reach, namespace, at });
+  const answer = answerOf(policy, { ...actor, family, action, reach, namespace, at });
   if (format === 'json') {
     const lists =
       answer.kind === 'some' ? { exact: answer.exact, subtrees: answer.subtrees } : { exact: [], subtrees: [] };
@@ -85,7 +91,7 @@ async function visible(io: CliIo, path: string, options: VisibleOptions): Promis
       kind: answer.kind,
       ...step,
       ...lists,
-      at: engine.formatInstant(at),
+      at: formatInstant(at),
       snapshot: policy.digest,
       ...(actor.person === undefined ? {} : { person: actor.person }),
     });
@@ -108,17 +114,17 @@ interface Question extends AskingActor {
 }
 
 /** Step 1, then what the engine says. */
-function answerOf(engine: typeof Engine, policy: Policy, question: Question): Visibility {
+function answerOf(policy: Policy, question: Question): Visibility {
   const { family, action, reach, at, identities, credentialScopes, namespaceRestrictions } = question;
-  const context = engine.canonicalize(question.namespace);
-  const restrictions = (namespaceRestrictions ?? []).map((text) => engine.canonicalize(text));
+  const context = canonicalize(question.namespace);
+  const restrictions = (namespaceRestrictions ?? []).map((text) => canonicalize(text));
   const paths = restrictions.flatMap((restriction) => (restriction.ok ? [restriction.path] : []));
   if (!context.ok || paths.length < restrictions.length) return { kind: 'none', step: 'canonicalize' };
   const actor = {
     kind: 'request',
     identities,
-    credentialScopes: credentialScopes === null ? engine.ALL_SCOPES : engine.scopeSetOf(credentialScopes),
+    credentialScopes: credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes),
     namespaceRestrictions: namespaceRestrictions === null ? null : paths,
   } as const;
-  return engine.visibility(policy, { actor, request: { family, action, context: context.path, reach }, at });
+  return visibility(policy, { actor, request: { family, action, context: context.path, reach }, at });
 }

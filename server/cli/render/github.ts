@@ -9,13 +9,13 @@ import { type Locator, type Problem, problemsOf } from './problems.js';
 
 const COMMANDS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'notice' };
 
-export function renderGithub(report: CheckReport, locator: Locator): string {
+export function renderReport(report: CheckReport, locator: Locator): string {
   return problemsOf(report)
     .map((problem) => command(problem, locator))
     .join('');
 }
 
-export function renderGithubFailure(code: string, message: string): string {
+export function renderFailure({ code, message }: { readonly code: string; readonly message: string }): string {
   const lines = message.split('\n').map(escapeText);
   return `::error title=${property(code)}::${data(firstLines(lines))}\n`;
 }

@@ -23,7 +23,7 @@ export interface Requirement {
 }
 
 /** Whatever sets the exit status of a report, or of its requirements, is a failed case. */
-export function renderJunit(report: CheckReport, locator: Locator, requirements: readonly Requirement[] = []): string {
+export function renderReport(report: CheckReport, locator: Locator, requirements: readonly Requirement[] = []): string {
   const { held, violated } = report.guardrails;
   return document([
     suite('files', fileCases(report), locator),
@@ -35,7 +35,7 @@ export function renderJunit(report: CheckReport, locator: Locator, requirements:
 }
 
 /** A command that failed before there was anything to report. */
-export function renderJunitFailure(code: string, message: string): string {
+export function renderFailure({ code, message }: { readonly code: string; readonly message: string }): string {
   const failed = `    <testcase classname="bailiwick" name="run">\n      <error type="${attribute(code)}" message="${attribute(message)}"/>\n    </testcase>\n`;
   return document([
     {

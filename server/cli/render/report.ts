@@ -1,9 +1,7 @@
-// What `check` and `compile` found, in every format: one table of renderers over one plain report, so that a further format
-// is one more entry.
+// What `check` and `compile` found, in every format.
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { type CliIo, pathOf } from '../io.js';
-import { programVersion } from '../../lib/version.js';
-import type { ReportFormat } from '../options.js';
+import { REPORTERS } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderReliances, renderViolations } from './guardrails.js';
 import type { Paint } from './terminal.js';
@@ -46,20 +44,13 @@ export function renderCheck(report: CheckReport, paint: Paint): string {
 
 /** The report for another program; `dir` is the folder as the user named it. */
 export async function renderFor(
-  format: Exclude<ReportFormat, 'text' | 'json'>,
+  format: keyof typeof REPORTERS,
   report: CheckReport,
   { io, dir }: { readonly io: CliIo; readonly dir: string },
 ): Promise<string> {
   const { makeLocator } = await import('./problems.js');
   const locator = makeLocator(io.cwd, pathOf(io, dir));
-  switch (format) {
-    case 'sarif':
-      return (await import('./sarif.js')).renderSarif(report, locator, programVersion());
-    case 'github':
-      return (await import('./github.js')).renderGithub(report, locator);
-    case 'junit':
-      return (await import('./junit.js')).renderJunit(report, locator);
-  }
+  return (await REPORTERS[format]()).renderReport(report, locator);
 }
 
 /** Why a report is not ok, as failures everywhere say it; null if it is. */

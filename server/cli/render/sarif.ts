@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
+import { programVersion } from '../../lib/version.js';
 import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit-codes.js';
 import { count } from './text.js';
 import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';
@@ -10,31 +11,31 @@ import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' };
 
 /** A report of `check` or `compile`. */
-export function renderSarif(report: CheckReport, locator: Locator, version: string): string {
+export function renderReport(report: CheckReport, locator: Locator): string {
   const problems = problemsOf(report);
   const errors = problems.filter((problem) => problem.severity === 'error').length;
   const unread = report.compiled === null;
   const notifications = unread
     ? [`the policy could not be read completely (${count(errors, 'error')}): its tests and guardrails were not run`]
     : [];
-  return log({ problems, locator, version, status: statusOf(report), notifications, sources: report.sources });
+  return log({ problems, locator, status: statusOf(report), notifications, sources: report.sources });
 }
 
 /** A command that failed before there was anything to report. */
-export function renderSarifFailure(message: string, status: ExitStatus, version: string): string {
-  return log({ problems: [], locator: null, version, status, notifications: [message], sources: new Map() });
+export function renderFailure({ message, status }: { readonly message: string; readonly status: ExitStatus }): string {
+  return log({ problems: [], locator: null, status, notifications: [message], sources: new Map() });
 }
 
 interface Log {
   readonly problems: readonly Problem[];
   readonly locator: Locator | null;
-  readonly version: string;
   readonly status: ExitStatus;
   readonly notifications: readonly string[];
   readonly sources: ReadonlyMap<string, string>;
 }
 
-function log({ problems, locator, version, status, notifications, sources }: Log): string {
+function log({ problems, locator, status, notifications, sources }: Log): string {
+  const version = programVersion();
   const codes = [...new Set(problems.map(({ code }) => code))].sort();
   const fingerprint = makeFingerprints(sources);
   const results = locator === null ? [] : problems.map((problem) => toResult(problem, codes, { locator, fingerprint }));
