@@ -2,7 +2,16 @@
 // Unix socket for commands of the same user.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { AdminDoors, bindTcp, TlsIdentity } from '../compose.js';
+import {
+  type AdminDoors,
+  answerProbes,
+  bindSocket,
+  bindTcp,
+  connectionLimits,
+  openTlsIdentity,
+  TlsFileError,
+  type TlsIdentity,
+} from '../compose.js';
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { systemCodeOf } from '../lib/small-file.js';
@@ -18,7 +27,6 @@ export async function openTls(
 ): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
   const clientCaFile = authentication.mtls?.caFile ?? null;
-  const { openTlsIdentity, TlsFileError } = await import('../compose.js');
   try {
     const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile });
     if (identity.isKeyExposed()) {
@@ -52,7 +60,6 @@ export async function takeAddresses(
   { listen, adminListen, ...config }: Pick<Config, 'listen' | 'adminListen' | 'limits' | 'trustProxy'>,
   tls: TlsIdentity | null,
 ): Promise<Addresses> {
-  const { connectionLimits } = await import('../compose.js');
   const api = await takeAddress('--listen', listen, { tls, connections: connectionLimits(config) });
   try {
     const admin =
@@ -81,7 +88,6 @@ export async function probesAtAdminAddress(
 ): Promise<() => Promise<void>> {
   // Nobody knows which port 0 would be.
   if (adminListen === null || adminListen.port === 0) return () => Promise.resolve();
-  const { answerProbes } = await import('../compose.js');
   return answerProbes(adminListen, adminTls(adminListen, tls)).catch(addressFailure('--admin-listen', adminListen));
 }
 
@@ -92,9 +98,8 @@ async function takeAddress(
   { host, port }: Address,
   options: NonNullable<Parameters<typeof bindTcp>[1]>,
 ): Promise<Bound> {
-  const compose = await import('../compose.js');
   const fail = addressFailure(flag, { host, port });
-  const bound = await compose.bindTcp({ host, port }, options).catch(fail);
+  const bound = await bindTcp({ host, port }, options).catch(fail);
   return {
     ...bound,
     get at() {
@@ -140,7 +145,6 @@ export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminD
   if (path === null) return null;
   try {
     if (config.adminSocket === null) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const { bindSocket } = await import('../compose.js');
     return await bindSocket(path);
   } catch (error) {
     const reason = SOCKET_FAULTS.get(systemCodeOf(error));

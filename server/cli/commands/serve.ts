@@ -1,33 +1,13 @@
-// `bailiwick serve`, and `local` for the unrestricted single user of this machine. A start, in order; what a step opens is
-// closed again if a later one fails:
-//   1. settings: every error is reported at once, with its place (config/load-config.ts)
-//   2. policy: a folder is checked and compiled in memory, a snapshot is verified, and if signatures are required, its
-//      publication is, too (policy/open/); the policy is loaded in a thread
-//   3. addresses: found to be free before a store is made or migrated. A TCP address is opened once, when the gateway
-//      can answer; until then clients are refused
-//   4. store: opened, and an embedded one brought to this version's schema (cli/open-store.ts)
-//   5. services: what all requests share, once for the process (services.ts)
-//   6. listeners: any number on the same services (compose.ts); then one line on stdout says the address
-// A signal ends it in order.
+// `bailiwick serve`, and `local` for the unrestricted single user of this machine: whether the settings are those of such a
+// gateway. run-gateway.ts has the order of a start.
 import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
-import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from '../gateway-addresses.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import { type OpenAudit, openAudit, refusalsTo } from '../open-audit.js';
-import { awaitStore, openStore } from '../open-store.js';
-import { type PolicyAtStart, policyAtStart, startServing } from '../policy-at-start.js';
-import { localConflicts } from '../local-conflicts.js';
+import { type CliIo, write } from '../io.js';
 import { escapeText } from '../render/escape.js';
-import { onReload, onTermination } from '../signals.js';
-import type { AdminDoors, AuthenticationError, Gateway, GatewayMode } from '../../compose.js';
-import { auditFolderOf, type Config, storeOf, type SettingFlags } from '../../config/index.js';
+import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
-import { systemClock as clock } from '../../lib/ports.js';
-import { followSource } from '../../policy/active/follow-source.js';
-import { watchAge } from '../../policy/active/staleness.js';
-import { publicationRule } from '../publication.js';
 
 export function defineServe(command: Command, io: CliIo): void {
   command.addOption(formatOption()).action((options: ServeOptions) => serve(io, options));
@@ -90,9 +70,11 @@ async function serve(io: CliIo, options: ServeOptions): Promise<void> {
       { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
+  const { policyAtStart } = await import('../policy-at-start.js');
   const found = await policyAtStart(io, config, options.policy);
   await warnOfNetwork(io, config);
-  await run(io, { config, found, format: options.format });
+  const { runGateway } = await import('../run-gateway.js');
+  await runGateway(io, { config, found, format: options.format });
 }
 
 const OLDEST_SUPPORTED_NODE = 22;
@@ -132,191 +114,22 @@ async function local(io: CliIo, options: ServeOptions): Promise<void> {
     const help = 'use `bailiwick serve`, or other settings with --config';
     throw new CliFailure(EXIT.usage, { code: 'local.settings', message }, { help });
   }
-  await run(io, { config, found: null, format: options.format });
+  const { runGateway } = await import('../run-gateway.js');
+  await runGateway(io, { config, found: null, format: options.format });
 }
 
-interface RunOptions {
-  readonly config: Config;
-  /** The policy to serve; null in local mode. */
-  readonly found: PolicyAtStart | null;
-  readonly format: Format;
-}
-
-async function run(io: CliIo, options: RunOptions): Promise<void> {
-  const { config, found } = options;
-  const isLocal = found === null;
-  const [{ startGateway, watchTlsFiles, AuthenticationError }, { makeLogger }, { openTracing }] = await Promise.all([
-    import('../../compose.js'),
-    import('../../telemetry/log.js'),
-    import('../../telemetry/tracing.js'),
-  ]);
-  const tls = await openTls(io, config);
-  // From here on a signal causes an orderly end, even while the store is still opening.
-  const termination = onTermination();
-  // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
-  // request.
-  const log = makeLogger({
-    level: config.log.level,
-    ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
-  });
-  const reload = onReload(log);
-  const tracing = await openTracing(io.env, log);
-  try {
-    // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
-    const taken = isLocal ? { ...config, adminListen: null } : config;
-    const addresses = await takeAddresses(taken, tls);
-    const closeAddresses = async (error: unknown): Promise<never> => {
-      await addresses.close();
-      throw error;
-    };
-    const isAwaited = !isLocal && config.database.waitAtStart;
-    const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
-    const opening = isAwaited
-      ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
-      : openStore(io, config);
-    const db = await opening.catch(closeAddresses);
-    if (db === null) {
-      log.info({ signal: await termination.requested }, 'shutting down');
-      await addresses.close();
-      return;
-    }
-    const opened: { audit: OpenAudit | null } = { audit: null };
-    // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
-    // first swap.
-    const begin = async (): Promise<Gateway> => {
-      const rule = publicationRule(config);
-      const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
-      const mode: GatewayMode =
-        start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
-      const { rate, concurrency, idempotency } = config.limits;
-      opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
-      const { trail, keep } = opened.audit;
-      const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
-      const admin = { tcp: addresses.admin, socket };
-      const gatewayOptions = {
-        mode,
-        db,
-        listen: addresses.api,
-        admin,
-        rate,
-        concurrency,
-        changes: config.changes,
-        idempotency,
-        log,
-        audit: trail,
-        auditFolder: auditFolderOf(config),
-        console: config.console,
-        authzen: config.authzen,
-        authentication: config.authentication,
-        trustProxy: config.trustProxy,
-        requestLog: config.log,
-        // In local mode the guard of hosts refuses other origins.
-        origins: isLocal ? null : config.cors.origins,
-        ages: config.snapshot,
-        isPeer: !isLocal,
-        certificateExpires: tls === null ? null : tls.expires,
-        rule,
-        keep,
-        confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
-        ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
-      };
-      const hasWorkers = !isLocal && config.workers > 1;
-      const started = hasWorkers
-        ? (await import('../../workers/primary.js')).startPrimary({ ...gatewayOptions, config, env: io.env })
-        : startGateway(gatewayOptions);
-      const gateway = await started.catch((error: unknown) => {
-        throw error instanceof AuthenticationError ? authenticationFailure(error) : workerFailure(error);
-      });
-      await announce(io, gateway, { ...options, admin });
-      if (gateway.revocations !== null) reload.add(gateway.revocations);
-      if (gateway.workers !== null) reload.add(gateway.workers);
-      if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
-      const { policies, activator } = gateway;
-      if (gateway.activations !== null) reload.add(gateway.activations);
-      const source = found?.source ?? null;
-      if (source !== null) {
-        const onRefused = refusalsTo(trail);
-        const following = { source, rule, policies, activator, clock, log, onRefused };
-        reload.add(followSource({ ...following, interval: config.snapshot.poll }));
-      }
-      if (!isLocal) reload.add(watchAge({ policies, ages: config.snapshot, clock, log, facts: source?.facts ?? {} }));
-      const active = policies.current();
-      if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
-      return gateway;
-    };
-    try {
-      const gateway = await begin();
-      const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
-      log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
-      await gateway.close(config.shutdown);
-      if (typeof ended !== 'string') throw ended;
-    } finally {
-      // Reloading stops first, so that it never finds the store closed.
-      await reload.stop();
-      await opened.audit?.trail.close();
-      await db.close();
-    }
-  } finally {
-    await reload.stop();
-    await tracing?.close();
-    await log.flush();
-    termination.stop();
-  }
-}
-
-function authenticationFailure({ message, faults, cause }: AuthenticationError): CliFailure {
-  const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);
-  const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
-  const text = lines.map((line) => escapeText(line)).join('\n');
-  return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
-}
-
-/** A worker that cannot start ends the whole gateway. */
-function workerFailure(error: unknown): unknown {
-  if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
-  const { code, message } = error;
-  return new CliFailure(
-    EXIT.precondition,
-    { code: String(code), message: `the workers cannot be started: ${message}` },
-    { cause: error },
-  );
-}
-
-/** Says on stdout that the gateway answers. Scripts wait for it. */
-async function announce(
-  io: CliIo,
-  gateway: Gateway,
-  { config, found, format, admin }: RunOptions & { readonly admin: AdminDoors },
-): Promise<void> {
-  const { urlOf } = await import('../../compose.js');
-  const adminUrls = [admin.tcp, admin.socket].flatMap((bound) => (bound === null ? [] : [urlOf(bound.at)]));
-  const policy = gateway.policies.current().policy;
-  const mode: GatewayMode['kind'] = found === null ? 'local' : 'serve';
-  const store = storeOf(config);
-  if (format === 'json') {
-    await writeJson(io, {
-      url: gateway.url,
-      ...(found === null ? {} : { admin: adminUrls }),
-      mode,
-      policy: policy.name,
-      snapshot: policy.digest,
-      decisions: policy.decisions,
-      store: { kind: store.kind },
-      ...(mode === 'local' ? {} : { workers: config.workers }),
-    });
-    return;
-  }
-  const lines = [
-    `bailiwick ${mode}: listening on ${gateway.url}`,
-    `  policy    ${policy.name}`,
-    `  snapshot  ${policy.digest}`,
-    `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
-    ...(config.workers > 1 && mode === 'serve' ? [`  workers   ${String(config.workers)}`] : []),
-    ...adminUrls.map((url) => `  admin     ${url}`),
-    ...(config.console && admin.tcp !== null ? [`  console   ${urlOf(admin.tcp.at)}/console`] : []),
-    ...(found === null
-      ? ['  no credential is needed: every user of this machine is served and may see everything']
-      : []),
+/** Settings that promise what local mode does not do: it asks nobody for a credential and decides by no policy. */
+function localConflicts({ authentication, cors, snapshot, trustProxy }: Config): readonly string[] {
+  const { oidc, introspection, mtls, anonymous, revocationsFile } = authentication;
+  const expected: readonly (readonly [key: string, isSet: boolean])[] = [
+    ['authentication.oidc', oidc.length > 0],
+    ['authentication.introspection', introspection.length > 0],
+    ['authentication.mtls', mtls !== null],
+    ['authentication.anonymous', anonymous !== null],
+    ['authentication.revocationsFile', revocationsFile !== null],
+    ['cors.origins', cors.origins !== null],
+    ['snapshot.requireSignature', snapshot.requireSignature],
+    ['trustProxy', trustProxy !== null],
   ];
-  await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);
+  return expected.filter(([, isSet]) => isSet).map(([key]) => key);
 }

@@ -1,0 +1,217 @@
+// A gateway from its settings to its end. A start, in order; what a step opens is closed again if a later one fails:
+//   1. settings: every error is reported at once, with its place (config/load-config.ts)
+//   2. policy: a folder is checked and compiled in memory, a snapshot is verified, and if signatures are required, its
+//      publication is, too (policy/open/); the policy is loaded in a thread
+//   3. addresses: found to be free before a store is made or migrated. A TCP address is opened once, when the gateway
+//      can answer; until then clients are refused
+//   4. store: opened, and an embedded one brought to this version's schema (cli/open-store.ts)
+//   5. services: what all requests share, once for the process (services.ts)
+//   6. listeners: any number on the same services (compose.ts); then one line on stdout says the address
+// A signal ends it in order.
+import {
+  type AdminDoors,
+  AuthenticationError,
+  type Gateway,
+  type GatewayMode,
+  startGateway,
+  urlOf,
+  watchTlsFiles,
+} from '../compose.js';
+import { auditFolderOf, type Config, storeOf } from '../config/index.js';
+import { systemClock as clock } from '../lib/ports.js';
+import { followSource } from '../policy/active/follow-source.js';
+import { watchAge } from '../policy/active/staleness.js';
+import { makeLogger } from '../telemetry/log.js';
+import { openTracing } from '../telemetry/tracing.js';
+import { EXIT } from './exit-codes.js';
+import { CliFailure } from './failure.js';
+import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
+import { type CliIo, write, writeJson } from './io.js';
+import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
+import { awaitStore, openStore } from './open-store.js';
+import type { Format } from './options.js';
+import { type PolicyAtStart, startServing } from './policy-at-start.js';
+import { publicationRule } from './publication.js';
+import { escapeText } from './render/escape.js';
+import { onReload, onTermination } from './signals.js';
+
+export interface GatewayRun {
+  readonly config: Config;
+  /** The policy to serve; null in local mode. */
+  readonly found: PolicyAtStart | null;
+  readonly format: Format;
+}
+
+/** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
+export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> {
+  const { config, found } = options;
+  const isLocal = found === null;
+  const tls = await openTls(io, config);
+  // From here on a signal causes an orderly end, even while the store is still opening.
+  const termination = onTermination();
+  // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
+  // request.
+  const log = makeLogger({
+    level: config.log.level,
+    ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
+  });
+  const reload = onReload(log);
+  const tracing = await openTracing(io.env, log);
+  try {
+    // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
+    const taken = isLocal ? { ...config, adminListen: null } : config;
+    const addresses = await takeAddresses(taken, tls);
+    const closeAddresses = async (error: unknown): Promise<never> => {
+      await addresses.close();
+      throw error;
+    };
+    const isAwaited = !isLocal && config.database.waitAtStart;
+    const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
+    const opening = isAwaited
+      ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
+      : openStore(io, config);
+    const db = await opening.catch(closeAddresses);
+    if (db === null) {
+      log.info({ signal: await termination.requested }, 'shutting down');
+      await addresses.close();
+      return;
+    }
+    const opened: { audit: OpenAudit | null } = { audit: null };
+    // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
+    // first swap.
+    const begin = async (): Promise<Gateway> => {
+      const rule = publicationRule(config);
+      const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
+      const mode: GatewayMode =
+        start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
+      const { rate, concurrency, idempotency } = config.limits;
+      opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
+      const { trail, keep } = opened.audit;
+      const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
+      const admin = { tcp: addresses.admin, socket };
+      const gatewayOptions = {
+        mode,
+        db,
+        listen: addresses.api,
+        admin,
+        rate,
+        concurrency,
+        changes: config.changes,
+        idempotency,
+        log,
+        audit: trail,
+        auditFolder: auditFolderOf(config),
+        console: config.console,
+        authzen: config.authzen,
+        authentication: config.authentication,
+        trustProxy: config.trustProxy,
+        requestLog: config.log,
+        // In local mode the guard of hosts refuses other origins.
+        origins: isLocal ? null : config.cors.origins,
+        ages: config.snapshot,
+        isPeer: !isLocal,
+        certificateExpires: tls === null ? null : tls.expires,
+        rule,
+        keep,
+        confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
+        ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
+      };
+      const hasWorkers = !isLocal && config.workers > 1;
+      const started = hasWorkers
+        ? (await import('../workers/primary.js')).startPrimary({ ...gatewayOptions, config, env: io.env })
+        : startGateway(gatewayOptions);
+      const gateway = await started.catch((error: unknown) => {
+        throw error instanceof AuthenticationError ? authenticationFailure(error) : workerFailure(error);
+      });
+      await announce(io, gateway, { ...options, admin });
+      if (gateway.revocations !== null) reload.add(gateway.revocations);
+      if (gateway.workers !== null) reload.add(gateway.workers);
+      if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
+      const { policies, activator } = gateway;
+      if (gateway.activations !== null) reload.add(gateway.activations);
+      const source = found?.source ?? null;
+      if (source !== null) {
+        const onRefused = refusalsTo(trail);
+        const following = { source, rule, policies, activator, clock, log, onRefused };
+        reload.add(followSource({ ...following, interval: config.snapshot.poll }));
+      }
+      if (!isLocal) reload.add(watchAge({ policies, ages: config.snapshot, clock, log, facts: source?.facts ?? {} }));
+      const active = policies.current();
+      if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
+      return gateway;
+    };
+    try {
+      const gateway = await begin();
+      const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
+      log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
+      await gateway.close(config.shutdown);
+      if (typeof ended !== 'string') throw ended;
+    } finally {
+      // Reloading stops first, so that it never finds the store closed.
+      await reload.stop();
+      await opened.audit?.trail.close();
+      await db.close();
+    }
+  } finally {
+    await reload.stop();
+    await tracing?.close();
+    await log.flush();
+    termination.stop();
+  }
+}
+
+function authenticationFailure({ message, faults, cause }: AuthenticationError): CliFailure {
+  const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);
+  const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
+  const text = lines.map((line) => escapeText(line)).join('\n');
+  return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
+}
+
+/** A worker that cannot start ends the whole gateway. */
+function workerFailure(error: unknown): unknown {
+  if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
+  const { code, message } = error;
+  return new CliFailure(
+    EXIT.precondition,
+    { code: String(code), message: `the workers cannot be started: ${message}` },
+    { cause: error },
+  );
+}
+
+/** Says on stdout that the gateway answers. Scripts wait for it. */
+async function announce(
+  io: CliIo,
+  gateway: Gateway,
+  { config, found, format, admin }: GatewayRun & { readonly admin: AdminDoors },
+): Promise<void> {
+  const adminUrls = [admin.tcp, admin.socket].flatMap((bound) => (bound === null ? [] : [urlOf(bound.at)]));
+  const policy = gateway.policies.current().policy;
+  const mode: GatewayMode['kind'] = found === null ? 'local' : 'serve';
+  const store = storeOf(config);
+  if (format === 'json') {
+    await writeJson(io, {
+      url: gateway.url,
+      ...(found === null ? {} : { admin: adminUrls }),
+      mode,
+      policy: policy.name,
+      snapshot: policy.digest,
+      decisions: policy.decisions,
+      store: { kind: store.kind },
+      ...(mode === 'local' ? {} : { workers: config.workers }),
+    });
+    return;
+  }
+  const lines = [
+    `bailiwick ${mode}: listening on ${gateway.url}`,
+    `  policy    ${policy.name}`,
+    `  snapshot  ${policy.digest}`,
+    `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+    ...(config.workers > 1 && mode === 'serve' ? [`  workers   ${String(config.workers)}`] : []),
+    ...adminUrls.map((url) => `  admin     ${url}`),
+    ...(config.console && admin.tcp !== null ? [`  console   ${urlOf(admin.tcp.at)}/console`] : []),
+    ...(found === null
+      ? ['  no credential is needed: every user of this machine is served and may see everything']
+      : []),
+  ];
+  await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);
+}
