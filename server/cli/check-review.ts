@@ -10,7 +10,7 @@ import { readNamedFile } from '../signing/named-file.js';
 import { programVersion } from '../lib/version.js';
 import { EXIT, type ExitStatus } from './exit-codes.js';
 import { CliFailure } from './failure.js';
-import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
+import { type CliIo, namedFile, write, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { renderOutcome } from './render/review.js';
@@ -104,7 +104,7 @@ export async function openReview(io: CliIo, { file, path, decisions, at }: Revie
 }
 
 async function bytesOf(io: CliIo, shown: string): Promise<Buffer> {
-  return (await asFailure(readNamedFile({ path: pathOf(io, shown), shown }, REVIEW_LIMITS.fileBytes))).bytes;
+  return (await asFailure(readNamedFile(namedFile(io, shown), REVIEW_LIMITS.fileBytes))).bytes;
 }
 
 async function readText(io: CliIo, shown: string): Promise<{ readonly shown: string; readonly text: string }> {

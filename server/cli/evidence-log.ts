@@ -4,7 +4,7 @@ import { type Search, searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
 import { readPublicKey, readSigningKey } from '../signing/key-file.js';
-import { type CliIo, pathOf } from './io.js';
+import { type CliIo, namedFile, pathOf } from './io.js';
 import { configOf, type Format } from './options.js';
 import { proofsOf } from './prove-audit.js';
 import { malformedLines } from './audit-log.js';
@@ -130,5 +130,5 @@ async function keyOf(io: CliIo, flags: EvidenceFlags): Promise<Uint8Array | null
 async function keptKey(io: CliIo, { checkpoint, publicKey }: EvidenceFlags): Promise<Uint8Array | null> {
   if (checkpoint === undefined || publicKey === undefined) return null;
   await trusted(io, (await readNote(io, checkpoint)).text, publicKey);
-  return asFailure(readPublicKey({ path: pathOf(io, publicKey), shown: publicKey }));
+  return asFailure(readPublicKey(namedFile(io, publicKey)));
 }

@@ -32,7 +32,7 @@ import {
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { writeWhole } from './files.js';
-import { type CliIo, largeJson, pathOf, write, writeJson } from './io.js';
+import { type CliIo, largeJson, namedFile, pathOf, write, writeJson } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';
 import { folderOf } from './audit-log.js';
 import { diffJson, renderDiff } from './render/diff.js';
@@ -64,7 +64,7 @@ export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceF
   const facts: EvidenceFacts = { policy, version: programVersion(), names: [...files.keys()], missing, activations };
   bundle.add('README.md', evidenceReadme(facts));
   bundle.add('check.py', await readFile(new URL('../../../server/docs/check-evidence.py', import.meta.url)));
-  await writeWhole(pathOf(io, flags.output), pack(files), { shown: flags.output, protectedFiles: [], mode: 0o600 });
+  await writeWhole(pathOf(io, flags.output), pack(files), { shown: flags.output, mode: 0o600 });
   if (missing.length > 0) io.setStatus(EXIT.precondition);
   const listed = [...files].map(([name, bytes]) => ({ name, sha256: hash('sha256', bytes, 'hex') }));
   const found = count(activations.events.length, 'activation');
@@ -123,7 +123,7 @@ async function addStatement(
     return;
   }
   // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
-  const statement = requiredStatement({ path: pathOf(io, shown), shown });
+  const statement = requiredStatement(namedFile(io, shown));
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
   const { faults } = await asFailure(verifyPublication(policy, statement, asked));
   const [fault] = faults;
@@ -221,7 +221,7 @@ async function addDifference(
 }
 
 async function ringOf(io: CliIo, shown: string | undefined): Promise<Keyring | null> {
-  return shown === undefined ? null : asFailure(readKeyring({ path: pathOf(io, shown), shown }));
+  return shown === undefined ? null : asFailure(readKeyring(namedFile(io, shown)));
 }
 
 /** Null if it may be absent and is. */
@@ -230,7 +230,7 @@ async function bytesOf(
   shown: string,
   { optional }: { readonly optional: boolean },
 ): Promise<Uint8Array | null> {
-  const statement = requiredStatement({ path: pathOf(io, shown), shown });
+  const statement = requiredStatement(namedFile(io, shown));
   try {
     return await asFailure(statement.read());
   } catch (error) {

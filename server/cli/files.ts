@@ -1,7 +1,7 @@
 // Files that the user named: why one cannot be read; reading line by line, without ever holding more than a line; and
 // writing a whole file or nothing. A file is written beside its place, synced, then renamed over it. So neither a crash
 // nor a reader ever meets half a file, and the old one stays until then.
-import { open, realpath, stat, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { writeWholeFile } from '../lib/whole-file.js';
@@ -113,7 +113,7 @@ export interface WriteTarget {
   /** How the user named the file. */
   readonly shown: string;
   /** Absolute paths that must not be overwritten. */
-  readonly protectedFiles: readonly string[];
+  readonly protectedFiles?: readonly string[];
   /** Permissions, unless anybody may read the file. */
   readonly mode?: number;
 }
@@ -133,6 +133,19 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
   }
 }
 
+/** Writes one file of a folder that is made if it does not exist. Both are as the user named them. Throws `CliFailure`. */
+export async function writeInto(
+  io: CliIo,
+  { folder, path }: { readonly folder: string; readonly path: string },
+  bytes: Uint8Array,
+): Promise<void> {
+  const at = join(pathOf(io, folder), path);
+  await mkdir(dirname(at), { recursive: true }).catch((error: unknown) => {
+    throw fileFailure(error, folder);
+  });
+  await writeWhole(at, bytes, { shown: join(folder, path) });
+}
+
 /** The real path to replace. Refuses a device, pipe or folder: renaming over `/dev/null` would remove it. */
 async function placeOf(path: string, target: WriteTarget): Promise<string> {
   const facts = await stat(path).catch(() => null);
@@ -145,7 +158,7 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
     );
   }
   const place = await realpath(path);
-  const sources = await Promise.all(target.protectedFiles.map((file) => realpath(file).catch(() => file)));
+  const sources = await Promise.all((target.protectedFiles ?? []).map((file) => realpath(file).catch(() => file)));
   if (sources.includes(place)) {
     throw new CliFailure(EXIT.usage, {
       code: 'cli.unwritable',
@@ -176,5 +189,5 @@ export async function replaceFile(path: string, { from, to, shown }: Replacement
       { help: 'run the command again' },
     );
   }
-  await writeWhole(path, to, { shown, protectedFiles: [], mode: facts.mode & 0o777 });
+  await writeWhole(path, to, { shown, mode: facts.mode & 0o777 });
 }

@@ -1,7 +1,5 @@
 // What `unused` does: it reads the log, finds what no decision needed, makes a policy without that, and decides everything again by both.
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
 import { groupDigits, type Instant, instantOf, InvariantError, nearest, parseInstant } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
@@ -10,7 +8,7 @@ import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
-import { fileFailure, writeWhole } from './files.js';
+import { writeInto } from './files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
@@ -25,7 +23,7 @@ import {
 } from './past-uses.js';
 import { folderOf, malformedLines, unverifiedLines } from './audit-log.js';
 import { paintFor, startProgress } from './render/terminal.js';
-import { effectOf, type Folder, makeSmaller, type SmallerPolicy } from './smaller-policy.js';
+import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
 import type { UnusedReport } from './render/unused.js';
 
 export type UnusedFlags = SettingFlags & {
@@ -41,16 +39,17 @@ export type UnusedFlags = SettingFlags & {
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
 export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {
   const period = await periodOf(flags);
-  const output = flags.output === undefined ? null : pathOf(io, flags.output);
-  if (output !== null && existsSync(output))
-    throw usage(`\`${flags.output ?? ''}\` exists already`, 'name a new folder');
+  if (flags.output !== undefined && existsSync(pathOf(io, flags.output)))
+    throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
   const log = await folderOf(io, flags.log, { flags });
   const { policy, set, sources } = await openPolicy(io, path, 'study');
   if (set === null)
     throw usage(`\`${path}\` is a snapshot, which has no files to take anything out of`, 'name the policy folder');
   const folder = { set, policy, sources };
   const report = await findIn(io, { folder, log, period, keep: flags.keep ?? [] });
-  if (output !== null) await writeFolder(output, report.smaller, flags.output ?? '');
+  if (flags.output !== undefined)
+    for (const [path, text] of report.smaller.files)
+      await writeInto(io, { folder: flags.output, path }, Buffer.from(text));
   const { smaller } = report.unused;
   const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
   if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);
@@ -197,17 +196,4 @@ function newRights(rights: Rights, { past, until }: { readonly past: PastPolicie
   const grants = rights.grants.flatMap((grant, at) => (isLater(grant) || isUnseen(grant.id) ? [at] : []));
   const memberships = rights.memberships.flatMap(({ member }, at) => (isLater(member) ? [at] : []));
   return { grants: new Set(grants), memberships: new Set(memberships) };
-}
-
-async function writeFolder(folder: string, { files }: SmallerPolicy, shown: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-    for (const [path, text] of files) {
-      const at = join(folder, path);
-      await mkdir(dirname(at), { recursive: true });
-      await writeWhole(at, Buffer.from(text), { shown: join(shown, path), protectedFiles: [] });
-    }
-  } catch (error) {
-    throw fileFailure(error, shown);
-  }
 }

@@ -53,6 +53,11 @@ export function pathOf(io: CliIo, path: string): string {
   return resolve(io.cwd, path);
 }
 
+/** A file of the command line, as the user named it and as it is opened. */
+export function namedFile(io: CliIo, shown: string): { readonly path: string; readonly shown: string } {
+  return { path: pathOf(io, shown), shown };
+}
+
 /** How many characters are gathered before they are written. */
 const CHUNK = 64 * 1024;
 /** A value with at most this many lists and objects is written as a whole, which is much faster. */

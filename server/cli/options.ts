@@ -56,13 +56,9 @@ export async function instantOption(text: string | undefined, flag = '--at'): Pr
   const at = text === undefined ? instantOf(Date.now()) : parseInstant(text);
   if (at !== null) return at;
   const meant = `${text ?? ''}T00:00:00Z`;
-  throw new CliFailure(
-    EXIT.usage,
-    {
-      code: 'cli.usage',
-      message: `\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``,
-    },
-    parseInstant(meant) === null ? {} : { help: `did you mean \`${meant}\`?` },
+  throw usage(
+    `\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``,
+    parseInstant(meant) === null ? undefined : `did you mean \`${meant}\`?`,
   );
 }
 

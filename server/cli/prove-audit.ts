@@ -151,8 +151,7 @@ async function give(
   { output, format }: CheckpointFlags,
   { text, facts }: { readonly text: string; readonly facts: object },
 ): Promise<void> {
-  if (output !== undefined)
-    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles: [], mode: 0o600 });
+  if (output !== undefined) await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, mode: 0o600 });
   if (format === 'json') await writeJson(io, facts);
   else if (output === undefined) await write(io.stdout, text);
 }

@@ -7,7 +7,7 @@ import { parseNote } from '../signing/signed-note.js';
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { fileFailure } from './files.js';
-import { type CliIo, pathOf } from './io.js';
+import { type CliIo, namedFile, pathOf } from './io.js';
 import { asFailure } from './statement-flags.js';
 
 /** A checkpoint that was kept. Without a key its signature is not looked at. Throws `CliFailure` (2 or 8). */
@@ -21,7 +21,7 @@ export async function trusted(io: CliIo, text: string, publicKeyFile: string): P
   const note = parseNote(text);
   const checkpoint = note === null ? null : parseCheckpoint(note.text);
   if (note === null || checkpoint === null) throw integrity('audit.checkpoint', 'it holds no checkpoint of a log');
-  const publicKey = await asFailure(readPublicKey({ path: pathOf(io, publicKeyFile), shown: publicKeyFile }));
+  const publicKey = await asFailure(readPublicKey(namedFile(io, publicKeyFile)));
   const signed = note.isSignedBy({ name: originOf(checkpoint.log), publicKey });
   if (signed === true) return checkpoint;
   const how = signed === null ? 'is not signed by this key' : 'was changed after it was signed';

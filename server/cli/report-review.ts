@@ -32,7 +32,7 @@ import {
 import { EXIT } from './exit-codes.js';
 import { CliFailure, usage } from './failure.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, write, writeJson, writeLargeJson } from './io.js';
+import { type CliIo, namedFile, pathOf, write, writeJson, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { escapeText } from './render/escape.js';
@@ -53,7 +53,7 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const { output = flags.add, format, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
-  const key = await asFailure(readSigningKey({ path: pathOf(io, flags.key), shown: flags.key }));
+  const key = await asFailure(readSigningKey(namedFile(io, flags.key)));
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
   const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
@@ -124,7 +124,7 @@ interface OpenedReport {
 
 async function openEnvelope(io: CliIo, shown: string): Promise<Envelope> {
   const read = async (): Promise<Envelope> =>
-    parseEnvelope((await readNamedFile({ path: pathOf(io, shown), shown }, REVIEW_LIMITS.reportBytes)).bytes, shown);
+    parseEnvelope((await readNamedFile(namedFile(io, shown), REVIEW_LIMITS.reportBytes)).bytes, shown);
   return asFailure(read());
 }
 
@@ -153,7 +153,7 @@ export interface VerifyFlags {
 
 /** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
 export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags): Promise<void> {
-  const keyring = await asFailure(readKeyring({ path: pathOf(io, flags.keyring), shown: flags.keyring }));
+  const keyring = await asFailure(readKeyring(namedFile(io, flags.keyring)));
   const envelope = await openEnvelope(io, file);
   const { signatures, fault } = judgeEnvelope(envelope, { keyring, verify: verifyEd25519 });
   if (fault !== null)

@@ -18,7 +18,7 @@ import { compareOpened } from '../compare-policies.js';
 import { CliFailure, usage } from '../failure.js';
 import { EXIT } from '../exit-codes.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, largeJson, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, largeJson, namedFile, pathOf, write, writeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 import { exactJson } from '../../json/exact-json.js';
@@ -70,7 +70,7 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
   const at = await instantOption(options.at);
-  const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
+  const key = await asFailure(readSigningKey(namedFile(io, options.key)));
   const opened = await openStated(io, path);
   const { policy, set } = opened;
   if (set === null || policy.checks === null) {
@@ -155,8 +155,8 @@ async function signersOf(
   { statement, keyring, at }: Pick<AttestOptions, 'statement' | 'keyring'> & { readonly at: Instant },
 ): Promise<readonly Signer[] | null> {
   if (statement === undefined || keyring === undefined) return null;
-  const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));
-  const file = requiredStatement({ path: pathOf(io, statement), shown: statement });
+  const ring = await asFailure(readKeyring(namedFile(io, keyring)));
+  const file = requiredStatement(namedFile(io, statement));
   const expected = { keyring: ring, at, environment: null, minimumGeneration: null };
   const { faults, signatures } = await asFailure(verifyPublication(policy, file, expected));
   const [fault] = faults;

@@ -8,7 +8,7 @@ import { readKeyring } from '../../signing/keyring-file.js';
 import { readStatementFile } from '../../signing/statement-file.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { collect, type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -46,8 +46,8 @@ async function check(
   file: string,
   { keyring, snapshot, require = [], format }: CheckAttestationOptions,
 ): Promise<void> {
-  const ring = await asFailure(readKeyring({ path: pathOf(io, keyring), shown: keyring }));
-  const envelope = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
+  const ring = await asFailure(readKeyring(namedFile(io, keyring)));
+  const envelope = await asFailure(readStatementFile(namedFile(io, file)));
   const { signatures, fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
   if (fault !== null) throw refused(fault.code, `\`${file}\` does not count: ${fault.message}`, { signatures });
   const result = readVerificationResult(envelope.payload);

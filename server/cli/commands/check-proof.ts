@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readAccessProof } from '../../signing/access-proof.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { renderAccessProof } from '../render/answers.js';
@@ -35,7 +35,7 @@ async function check(io: CliIo, file: string, { root, format }: CheckProofOption
   if (!/^sha256:[0-9a-f]{64}$/.test(root)) {
     throw usage('`--root` must be `sha256:` and 64 hex digits', '`bailiwick verify` prints it as `access`');
   }
-  const { bytes } = await asFailure(readNamedFile({ path: pathOf(io, file), shown: file }, MOST_BYTES));
+  const { bytes } = await asFailure(readNamedFile(namedFile(io, file), MOST_BYTES));
   const read = readAccessProof(parsed(bytes.toString('utf8')), root);
   if ('fault' in read) {
     const message = `\`${file}\` proves nothing: ${read.fault}`;

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
-import { EXIT, statusOf } from '../exit-codes.js';
-import { addReport, CliFailure } from '../failure.js';
+import { statusOf } from '../exit-codes.js';
+import { addReport, usage } from '../failure.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import {
@@ -46,10 +46,7 @@ export function defineCompile(command: Command, io: CliIo): void {
 async function compile(io: CliIo, dir: string, options: CompileOptions): Promise<void> {
   const { output, format } = options;
   if (output === '-' && format !== 'text') {
-    throw new CliFailure(EXIT.usage, {
-      code: 'cli.usage',
-      message: `with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`,
-    });
+    throw usage(`with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`);
   }
   const { checkVisibly } = await import('../open-policy.js');
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });

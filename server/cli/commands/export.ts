@@ -1,6 +1,5 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts. Its subcommands
 // write a policy in the forms of others: `rego` and `cedar` into a folder, `rls` as a script of PostgreSQL on stdout.
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { PolicyRows } from '../../../engine/compiler.js';
@@ -9,8 +8,8 @@ import type { SettingFlags } from '../../config/index.js';
 import type { Exported } from '../../export/exported.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
-import { fileFailure, writeWhole } from '../files.js';
-import { type CliIo, isClosed, pathOf, write } from '../io.js';
+import { writeInto } from '../files.js';
+import { type CliIo, isClosed, write } from '../io.js';
 import { collect, configOf, requiredOption, withExamples, withSettings } from '../options.js';
 import { startProgress } from '../render/terminal.js';
 
@@ -114,17 +113,10 @@ async function exportPolicy(
   ]);
   const { policy } = await openPolicy(io, path);
   const { files, unsaid } = exporter(policyRows(policy), policy);
-  const folder = pathOf(io, output);
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    throw fileFailure(error, output);
-  }
   for (const [name, pieces] of files) {
-    const shown = join(output, name);
     const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
-    await writeWhole(join(folder, name), bytes, { shown, protectedFiles: [] });
-    await write(io.stdout, `wrote ${shown}\n`);
+    await writeInto(io, { folder: output, path: name }, bytes);
+    await write(io.stdout, `wrote ${join(output, name)}\n`);
   }
   await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
 }

@@ -1,8 +1,7 @@
 // `bailiwick import <kind> <files…> -o <folder>`: the rules of another tool as a policy. It reads the files, makes a
 // policy of their rules, proves that both decide alike, and only then writes it; it lists what was not imported.
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { formatIdentity, isName } from '../../../engine/index.js';
 import {
@@ -13,13 +12,12 @@ import {
   type Question,
 } from '../../import/imported-policy.js';
 import type { Proof } from '../../import/prove-import.js';
-import type { PolicyFiles } from '../../import/write-policy.js';
 import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
-import { fileFailure, writeWhole } from '../files.js';
-import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { writeInto } from '../files.js';
+import { type CliIo, namedFile, pathOf, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Paint, paintFor } from '../render/terminal.js';
@@ -97,7 +95,7 @@ async function importPolicy(
     throw new CliFailure(EXIT.policyInvalid, failure, { text, report: { diagnostics: proof.diagnostics } });
   }
   if (proof.disagreements > 0) throw disagreement(imported, proof);
-  await writeFolder(folder, written, flags.output);
+  for (const [path, text] of written) await writeInto(io, { folder: flags.output, path }, Buffer.from(text));
   if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
   if (flags.format === 'text') {
     await write(io.stdout, renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')));
@@ -122,8 +120,7 @@ async function readSources(io: CliIo, paths: readonly string[]): Promise<readonl
   const sources: ForeignFile[] = [];
   let bytes = 0;
   for (const path of paths) {
-    const named = { path: pathOf(io, path), shown: path };
-    const file = await asFailure(readNamedFile(named, IMPORT_LIMITS.bytes - bytes));
+    const file = await asFailure(readNamedFile(namedFile(io, path), IMPORT_LIMITS.bytes - bytes));
     bytes += file.bytes.length;
     sources.push({ path, text: decoded(file.bytes, path) });
   }
@@ -171,16 +168,6 @@ function disagreement(imported: ImportedPolicy, proof: Compared): CliFailure {
 function answersOf({ allowed, identities }: Question): object {
   const [source, policy] = allowed ? ['allow', 'deny'] : ['deny', 'allow'];
   return { text: undefined, allowed: undefined, identities: identities.map(formatIdentity), source, policy };
-}
-
-async function writeFolder(folder: string, files: PolicyFiles, shown: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    throw fileFailure(error, shown);
-  }
-  for (const [path, text] of files)
-    await writeWhole(join(folder, path), Buffer.from(text), { shown: join(shown, path), protectedFiles: [] });
 }
 
 function placeText({ file, line }: Place): string {

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
 import { escapeText } from '../render/escape.js';
 
@@ -34,7 +34,7 @@ async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<voi
     import('../statement-flags.js'),
   ]);
   const pair = makeKeyPair();
-  await asFailure(writeKeyPair({ path: pathOf(io, output), shown: output }, pair));
+  await asFailure(writeKeyPair(namedFile(io, output), pair));
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;

@@ -32,7 +32,7 @@ async function playground(io: CliIo, policy: string | undefined, { output, forma
     await write(io.stdout, page);
     return;
   }
-  await writeWhole(pathOf(io, output), page, { shown: output, protectedFiles: [] });
+  await writeWhole(pathOf(io, output), page, { shown: output });
   if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
   else {
     await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);

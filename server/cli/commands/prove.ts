@@ -54,7 +54,6 @@ async function prove(io: CliIo, path: string, options: ProveOptions): Promise<vo
   const text = `${JSON.stringify(proof)}\n`;
   const { output, format } = options;
   await write(io.stderr, notesOn(policy, [question.identity]) + noteOnPlace(policy, question.namespace));
-  if (output !== undefined)
-    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles: [] });
+  if (output !== undefined) await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output });
   await write(io.stdout, output === undefined || format === 'json' ? text : renderAccessProof(proof));
 }

@@ -10,7 +10,7 @@ import { storedSnapshots } from '../../policy/store/stored-snapshots.js';
 import { parseEnvelope, statementAt, statementPathOf } from '../../signing/statement-file.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { openNamedStore } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
@@ -88,10 +88,7 @@ async function readPublication(
     throw usage('a snapshot is published, not a folder', 'compile it first: bailiwick compile <dir> -o snapshot.json');
   }
   const shown = options.statement ?? statementPathOf(path);
-  const found =
-    path === '-' && options.statement === undefined
-      ? null
-      : await statementAt({ path: pathOf(io, shown), shown }).read();
+  const found = path === '-' && options.statement === undefined ? null : await statementAt(namedFile(io, shown)).read();
   if (found === null && options.statement !== undefined) {
     throw new CliFailure(EXIT.usage, { code: 'file.not_found', message: `\`${shown}\` does not exist` });
   }

@@ -22,7 +22,7 @@ import { readStatementFile, statementPathOf } from '../../signing/statement-file
 import { EXIT } from '../exit-codes.js';
 import { CliFailure, usage } from '../failure.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, pathOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -104,7 +104,7 @@ async function sign(io: CliIo, path: string, options: SignOptions): Promise<void
   const values = readStatementFlags(options);
   requireFields(options);
   const output = outputOf(path, options);
-  const key = await asFailure(readSigningKey({ path: pathOf(io, options.key), shown: options.key }));
+  const key = await asFailure(readSigningKey(namedFile(io, options.key)));
   const { policy, source } = await openStated(io, path);
   if (source === 'folder') {
     throw usage(
@@ -171,7 +171,7 @@ interface ToSign {
 
 /** The statement that somebody else has made, field by field. */
 async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
-  const existing = await asFailure(readStatementFile({ path: pathOf(io, file), shown: file }));
+  const existing = await asFailure(readStatementFile(namedFile(io, file)));
   const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
   if (statement === null) {
     const message = `\`${file}\` is not a publication statement of this version`;
@@ -260,7 +260,7 @@ function listed(differences: readonly Difference[]): { readonly text: string; re
 /** The existing statement, to sign it again or to replace it. A file with anything else is left alone. */
 async function readExisting(io: CliIo, output: string): Promise<Envelope | null> {
   try {
-    return await readStatementFile({ path: pathOf(io, output), shown: output });
+    return await readStatementFile(namedFile(io, output));
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code === 'file.not_found') return null;

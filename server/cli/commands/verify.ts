@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
 import { EXIT, type ExitStatus } from '../exit-codes.js';
 import { addReport, CliFailure, usage } from '../failure.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { formatOption, withExamples, withJson, type Format } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -66,10 +66,7 @@ async function verify(io: CliIo, path: string, options: VerifyOptions): Promise<
   const statement = statementOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
   try {
-    const keyring =
-      options.keyring === undefined
-        ? null
-        : await asFailure(readKeyring({ path: pathOf(io, options.keyring), shown: options.keyring }));
+    const keyring = options.keyring === undefined ? null : await asFailure(readKeyring(namedFile(io, options.keyring)));
     const { environment, minimumGeneration, at } = values;
     const asked = { environment, minimumGeneration, at: at ?? systemClock.now() };
     const signed =
@@ -117,7 +114,7 @@ function statementOf(io: CliIo, path: string, options: VerifyOptions): Statement
     throw usage(message);
   }
   const shown = options.statement ?? statementPathOf(path);
-  const file = { path: pathOf(io, shown), shown };
+  const file = namedFile(io, shown);
   return named ? requiredStatement(file) : statementAt(file);
 }
 
