@@ -1,6 +1,6 @@
 // How commands ask a running gateway one thing and wait for its answer. An answer that is not a gateway's is not trusted.
 import { type Command, Option } from 'commander';
-import type { Config } from '../config/index.js';
+import type { SettingFlags, SettingName } from '../config/index.js';
 import { parseStrictJson } from '../json/strict-json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { HTTP_LIMITS } from '../limits/http.js';
@@ -8,21 +8,20 @@ import { type AdminDoor, adminDoor, type AdminFlags, reasonOf, unreachable } fro
 import { EXIT } from './exit-codes.js';
 import { CliFailure } from './failure.js';
 import type { CliIo } from './io.js';
+import { configOf, type Format } from './options.js';
 
-export type { AdminFlags } from './admin-door.js';
+export type AdminOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
-export interface AdminAnswer {
+/** The settings that say where the socket is. */
+export const SOCKET_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'adminSocket'];
+
+interface AdminAnswer {
   readonly status: number;
   readonly body: ReadonlyMap<string, unknown>;
 }
 
 /** Sends one request; `path` begins with a slash, and `body` is sent as JSON. */
-export type AdminClient = (
-  method: 'GET' | 'POST',
-  path: string,
-  body?: object,
-  patience?: number,
-) => Promise<AdminAnswer>;
+type AdminClient = (method: 'GET' | 'POST', path: string, body?: object, patience?: number) => Promise<AdminAnswer>;
 
 /** For every verb that asks a running gateway. */
 export function withAdminFlags(command: Command): Command {
@@ -33,11 +32,18 @@ export function withAdminFlags(command: Command): Command {
     .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'));
 }
 
-/** Throws `CliFailure` 2 for flags that do not go together. The client's promises reject with `CliFailure` 6. */
-export async function adminClient(io: CliIo, flags: AdminFlags, config: Config): Promise<AdminClient> {
-  return clientOf(await adminDoor(io, flags, config));
+/** What the gateway answers. Throws `CliFailure`: 2 for flags that do not go together, 6 if it refuses or none answers. */
+export async function askGateway(
+  io: CliIo,
+  options: AdminOptions,
+  ...request: Parameters<AdminClient>
+): Promise<AdminAnswer['body']> {
+  const answer = await clientOf(await adminDoor(io, options, await configOf(io, options)))(...request);
+  if (answer.status !== 200) throw refusalOf(answer);
+  return answer.body;
 }
 
+/** Its promises reject with `CliFailure` 6. */
 export function clientOf({ shown, send, target }: AdminDoor): AdminClient {
   return (method, path, body, patience = CLI_LIMITS.adminPatience) => {
     const { headers, ...to } = target();

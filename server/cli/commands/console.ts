@@ -1,23 +1,20 @@
 // `bailiwick console`: the console of a running gateway in a browser on this machine, for one session.
 import type { Command } from 'commander';
-import type { SettingFlags } from '../../config/index.js';
 import { adminDoor } from '../admin-door.js';
-import { type AdminFlags, clientOf, refusalOf, withAdminFlags } from '../admin-client.js';
+import { type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { EXIT } from '../exit-codes.js';
 import { CliFailure } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { configOf, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { onTermination } from '../signals.js';
 import type { ConsoleEnd } from '../console-door.js';
 
-type ConsoleOptions = SettingFlags & AdminFlags & { readonly format: Format };
-
 export function defineConsole(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: ConsoleOptions) => openConsole(io, options));
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+    .action((options: AdminOptions) => openConsole(io, options));
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick console'],
     [
@@ -31,7 +28,7 @@ export function defineConsole(command: Command, io: CliIo): void {
   ]);
 }
 
-async function openConsole(io: CliIo, options: ConsoleOptions): Promise<void> {
+async function openConsole(io: CliIo, options: AdminOptions): Promise<void> {
   const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
     import('../console-door.js'),
     import('../../lib/console-page.js'),

@@ -1,16 +1,15 @@
 // `bailiwick shadow`: a candidate beside the policy in force of a running gateway: the exact differences, and the
 // differences in live requests.
 import type { Command } from 'commander';
-import { type AdminAnswer, adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
+import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { listOf, type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { usage } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import type { SettingFlags } from '../../config/index.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { count } from '../render/text.js';
 
-type ShadowOptions = SettingFlags & AdminFlags & { readonly format: Format; readonly off?: true };
+type ShadowOptions = AdminOptions & { readonly off?: true };
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 const PATH = '/admin/v1/shadow';
@@ -25,7 +24,7 @@ export function defineShadow(command: Command, io: CliIo): void {
     .option('--off', 'end the shadow')
     .addOption(formatOption())
     .action((digest: string | undefined, options: ShadowOptions) => shadow(io, digest, options));
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     ['what would differ, at once and in the requests to come', `bailiwick shadow ${DIGEST}`],
     ['what was found so far', 'bailiwick shadow'],
@@ -44,15 +43,12 @@ export function defineShadow(command: Command, io: CliIo): void {
 async function shadow(io: CliIo, digest: string | undefined, options: ShadowOptions): Promise<void> {
   const { off, format } = options;
   if (off === true && digest !== undefined) throw usage('`--off` takes no snapshot');
-  const ask = await adminClient(io, options, await configOf(io, options));
-  // A large candidate is opened, verified and compared first.
-  const answer: AdminAnswer =
-    off === undefined && digest === undefined
-      ? await ask('GET', PATH)
-      : await ask('POST', PATH, { snapshot: digest ?? null }, CLI_LIMITS.shadowPatience);
-  if (answer.status !== 200) throw refusalOf(answer);
-  if (format === 'json') await writeJson(io, Object.fromEntries(answer.body));
-  else await write(io.stdout, render(answer.body));
+  const shown = await (off === undefined && digest === undefined
+    ? askGateway(io, options, 'GET', PATH)
+    : // A large candidate is opened, verified and compared first.
+      askGateway(io, options, 'POST', PATH, { snapshot: digest ?? null }, CLI_LIMITS.shadowPatience));
+  if (format === 'json') await writeJson(io, Object.fromEntries(shown));
+  else await write(io.stdout, render(shown));
 }
 
 function render(body: Members): string {

@@ -1,30 +1,19 @@
 // `bailiwick snapshots`, `activate` and `rollback`: which snapshots the store of a running gateway has, and which one
 // is in force.
 import type { Command } from 'commander';
-import { type AdminAnswer, adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
+import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
+import { listOf, membersOf, textOf } from '../answer-members.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import type { SettingFlags } from '../../config/index.js';
-import {
-  configOf,
-  type Format,
-  formatOption,
-  requiredOption,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 import { renderTable } from '../render/text.js';
-import { escapeText } from '../render/escape.js';
-
-type SnapshotsOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 
 export function defineSnapshots(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: SnapshotsOptions) => listSnapshots(io, options));
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+    .action((options: AdminOptions) => listSnapshots(io, options));
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [['digests to go back to', 'bailiwick snapshots']]);
   withJson(command, [
     '{"snapshots":[{"snapshot","policy","decisions","bytes","labels","state":"active"|"stored"|"refused","isSigned","generation",',
@@ -36,12 +25,12 @@ export function defineActivate(command: Command, io: CliIo): void {
   withAdminFlags(command.argument('<digest>', 'snapshot that the store has, as `bailiwick snapshots` shows it'))
     .option('--reason <text>', 'why, for people: it is kept with the activation')
     .addOption(formatOption())
-    .action((digest: string, options: SnapshotsOptions & { readonly reason?: string }) => {
+    .action((digest: string, options: AdminOptions & { readonly reason?: string }) => {
       const { reason } = options;
       const path = `/admin/v1/snapshots/${encodeURIComponent(digest).replaceAll('%3A', ':')}/activate`;
       return change(io, options, { path, body: reason === undefined ? {} : { reason } });
     });
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     ['on every gateway of the store', `bailiwick activate ${DIGEST} --reason 'tested in staging'`],
   ]);
@@ -53,12 +42,12 @@ export function defineRollback(command: Command, io: CliIo): void {
     .option('--to <digest>', 'snapshot to return to (default: the one that was in force before)')
     .addOption(requiredOption('--reason <text>', 'why, for people: it is kept with the activation'))
     .addOption(formatOption())
-    .action((options: SnapshotsOptions & { readonly to?: string; readonly reason: string }) => {
+    .action((options: AdminOptions & { readonly to?: string; readonly reason: string }) => {
       const { to, reason } = options;
       const body = { ...(to === undefined ? {} : { to }), reason };
       return change(io, options, { path: '/admin/v1/rollback', body });
     });
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     [
       'the policy from before, on every gateway of the store',
@@ -69,40 +58,28 @@ export function defineRollback(command: Command, io: CliIo): void {
   withJson(command, ['{"snapshot","generation"}']);
 }
 
-async function listSnapshots(io: CliIo, options: SnapshotsOptions): Promise<void> {
-  const ask = await adminClient(io, options, await configOf(io, options));
-  const answer = await ask('GET', '/admin/v1/snapshots');
-  if (answer.status !== 200) throw refusalOf(answer);
+async function listSnapshots(io: CliIo, options: AdminOptions): Promise<void> {
+  const answer = await askGateway(io, options, 'GET', '/admin/v1/snapshots');
   if (options.format === 'json') {
-    await writeJson(io, Object.fromEntries(answer.body));
+    await writeJson(io, Object.fromEntries(answer));
     return;
   }
-  const listed: unknown = answer.body.get('snapshots');
-  const rows = (Array.isArray(listed) ? listed : []).map(rowOf);
+  const rows = listOf(answer.get('snapshots')).map((one) => FIELDS.map((name) => textOf(membersOf(one).get(name))));
   await write(io.stdout, rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows));
 }
 
 const HEADINGS = ['SNAPSHOT', 'STATE', 'ACTIVATION', 'STORED', 'REASON'];
 
-function rowOf(one: unknown): readonly string[] {
-  const members = new Map<string, unknown>(typeof one === 'object' && one !== null ? Object.entries(one) : []);
-  return ['snapshot', 'state', 'generation', 'loadedAt', 'reason'].map((name) => {
-    const value = members.get(name);
-    return escapeText(typeof value === 'string' || typeof value === 'number' ? String(value) : '-');
-  });
-}
+const FIELDS = ['snapshot', 'state', 'generation', 'loadedAt', 'reason'];
 
 /** Sends the request that changes the policy in force, and reports the result. */
 async function change(
   io: CliIo,
-  options: SnapshotsOptions,
+  options: AdminOptions,
   { path, body }: { readonly path: string; readonly body: object },
 ): Promise<void> {
-  const ask = await adminClient(io, options, await configOf(io, options));
-  const answer: AdminAnswer = await ask('POST', path, body);
-  if (answer.status !== 200) throw refusalOf(answer);
-  const [snapshot, generation] = [answer.body.get('snapshot'), answer.body.get('generation')];
+  const answer = await askGateway(io, options, 'POST', path, body);
+  const [snapshot, generation] = [answer.get('snapshot'), answer.get('generation')];
   if (options.format === 'json') await writeJson(io, { snapshot, generation });
-  else
-    await write(io.stdout, `in force  ${escapeText(String(snapshot))}, activation ${escapeText(String(generation))}\n`);
+  else await write(io.stdout, `in force  ${textOf(snapshot)}, activation ${textOf(generation)}\n`);
 }

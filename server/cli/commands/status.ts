@@ -1,20 +1,17 @@
 // `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
 import type { Command } from 'commander';
-import { adminClient, type AdminFlags, refusalOf, withAdminFlags } from '../admin-client.js';
+import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import type { SettingFlags } from '../../config/index.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { count } from '../render/text.js';
 import { differsText, liveText } from './shadow.js';
 
-type StatusOptions = SettingFlags & AdminFlags & { readonly format: Format };
-
 export function defineStatus(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .addOption(formatOption())
-    .action((options: StatusOptions) => showStatus(io, options));
-  withSettings(command, ['config', 'dataDir', 'adminSocket']);
+    .action((options: AdminOptions) => showStatus(io, options));
+  withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     ['the gateway of this folder', 'bailiwick status'],
     [
@@ -28,16 +25,10 @@ export function defineStatus(command: Command, io: CliIo): void {
   ]);
 }
 
-async function showStatus(io: CliIo, options: StatusOptions): Promise<void> {
-  const ask = await adminClient(io, options, await configOf(io, options));
-  const answer = await ask('GET', '/admin/v1/status');
-  if (answer.status !== 200) throw refusalOf(answer);
-  if (options.format === 'json') {
-    await writeJson(io, Object.fromEntries(answer.body));
-    return;
-  }
-  const lines = ROWS.map(([name, text]) => `${name.padEnd(12)}${text(answer.body)}\n`);
-  await write(io.stdout, lines.join(''));
+async function showStatus(io: CliIo, options: AdminOptions): Promise<void> {
+  const status = await askGateway(io, options, 'GET', '/admin/v1/status');
+  if (options.format === 'json') await writeJson(io, Object.fromEntries(status));
+  else await write(io.stdout, ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''));
 }
 
 /** A remark about a policy's age; none for a low age. */
