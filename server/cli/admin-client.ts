@@ -99,5 +99,5 @@ export function refusalOf({ status, body }: AdminAnswer): CliFailure {
   };
   const message = `the gateway refused with ${String(status)} \`${said('code')}\`: ${said('title')}`;
   const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : undefined;
-  return new CliFailure(EXIT.precondition, { code: 'admin.refused', message }, help === undefined ? {} : { help });
+  return new CliFailure(EXIT.precondition, 'admin.refused', message, help === undefined ? {} : { help });
 }

@@ -126,9 +126,7 @@ export function reasonOf(error: unknown): string {
 }
 
 export function unreachable(shown: string, reason: string): CliFailure {
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'admin.unreachable', message: `no gateway answers at \`${shown}\`: ${reason}` },
-    { help: 'start one with `bailiwick serve`, or name another with `--data-dir`, `--admin-socket` or `--admin-url`' },
-  );
+  return new CliFailure(EXIT.precondition, 'admin.unreachable', `no gateway answers at \`${shown}\`: ${reason}`, {
+    help: 'start one with `bailiwick serve`, or name another with `--data-dir`, `--admin-socket` or `--admin-url`',
+  });
 }

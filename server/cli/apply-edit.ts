@@ -55,19 +55,15 @@ function requireSame(files: readonly SourceFile[], { shown, sources }: Applicati
 }
 
 function changed(shown: string): CliFailure {
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile and was left alone` },
-    { help: 'run the command again, without `--apply` first: the numbers of changes may differ' },
-  );
+  return new CliFailure(EXIT.precondition, 'cli.changed', `\`${shown}\` was changed meanwhile and was left alone`, {
+    help: 'run the command again, without `--apply` first: the numbers of changes may differ',
+  });
 }
 
 function notWritten(reason: string): CliFailure {
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'explain.apply', message: `the change was not written: ${reason}` },
-    { help: 'make it by hand' },
-  );
+  return new CliFailure(EXIT.precondition, 'explain.apply', `the change was not written: ${reason}`, {
+    help: 'make it by hand',
+  });
 }
 
 function digestsOf(set: PolicySet): Pick<AppliedEdit, 'snapshot' | 'decisions'> {

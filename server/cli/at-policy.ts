@@ -34,11 +34,9 @@ export async function forkFrom(io: CliIo, base: string, reviewed: string): Promi
   const fork = await forkOf([before.revision, after.revision], standingOf(io));
   if (fork !== null && typeof fork !== 'string') throw unusable(reviewed, fork);
   if (fork === null)
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'revision.unrelated', message: `\`${base}\` and \`${reviewed}\` have no commit in common` },
-      { help: 'fetch the full history, for example with `fetch-depth: 0`' },
-    );
+    throw new CliFailure(EXIT.usage, 'revision.unrelated', `\`${base}\` and \`${reviewed}\` have no commit in common`, {
+      help: 'fetch the full history, for example with `fetch-depth: 0`',
+    });
   // A folder that was not there yet, or had another name, is compared with the base.
   return (await isAtRevision({ revision: fork, path: after.path }, standingOf(io))) ? `${fork}:${after.path}` : null;
 }
@@ -59,7 +57,7 @@ function unusable(shown: string, { code, message }: PolicyFault): CliFailure {
   const status = code === 'source.forged' ? EXIT.integrity : EXIT.usage;
   const help =
     'name a folder, a snapshot, or `<revision>:<folder>` of the git checkout that you are in, as in `main:policies`';
-  return new CliFailure(status, { code, message: `\`${shown}\` cannot be used: ${message}` }, { help });
+  return new CliFailure(status, code, `\`${shown}\` cannot be used: ${message}`, { help });
 }
 
 function exists(path: string): Promise<boolean> {

@@ -78,7 +78,7 @@ export async function folderOf(
   const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
   if (existsSync(folder)) return folder;
   const help = given === undefined ? 'name its folder, or the data folder with --data-dir' : 'check the path';
-  throw new CliFailure(absent, { code: 'audit.absent', message: `there is no audit log in \`${folder}\`` }, { help });
+  throw new CliFailure(absent, 'audit.absent', `there is no audit log in \`${folder}\``, { help });
 }
 
 function namespaceOf(text: string | undefined): NamespacePath | null {
@@ -105,16 +105,14 @@ export function silenceText({ log, queries, from, until }: Silence): string {
 
 export function unverifiedLines(unverified: number): CliFailure {
   const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
-  return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
+  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
 }
 
 export function malformedLines(malformed: number): CliFailure {
   return new CliFailure(
     EXIT.integrity,
-    {
-      code: 'audit.faults',
-      message: `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`,
-    },
+    'audit.faults',
+    `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`,
     { help: 'run `bailiwick audit verify`' },
   );
 }

@@ -91,7 +91,7 @@ export async function openReview(io: CliIo, { file, path, decisions, at }: Revie
   const population = readPopulation(await bytesOf(io, file));
   if (typeof population === 'string') {
     const message = `\`${file}\` is not an intact access review: ${population}`;
-    throw new CliFailure(EXIT.integrity, { code: 'review.damaged', message });
+    throw new CliFailure(EXIT.integrity, 'review.damaged', message);
   }
   const sheets = await Promise.all((decisions ?? [sheetOf(file)]).map((shown) => readText(io, shown)));
   const decided = readSheets(sheets, population);
@@ -112,11 +112,10 @@ async function readText(io: CliIo, shown: string): Promise<{ readonly shown: str
     return { shown, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await bytesOf(io, shown)) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'sheet.encoding', message: `\`${shown}\` is not UTF-8` },
-      { help: 'save it as "CSV UTF-8"', cause: error },
-    );
+    throw new CliFailure(EXIT.usage, 'sheet.encoding', `\`${shown}\` is not UTF-8`, {
+      help: 'save it as "CSV UTF-8"',
+      cause: error,
+    });
   }
 }
 

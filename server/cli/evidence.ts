@@ -93,7 +93,7 @@ async function pathOfPolicy(named: string, folder: string): Promise<string> {
   if (path === null) throw usage(`\`${named}\` is not a digest`, 'it is `sha256:` and 64 hex digits');
   if (await isKept(path)) return path;
   const message = `\`${folder}\` does not keep the snapshot ${named}`;
-  throw new CliFailure(EXIT.usage, { code: 'snapshot.absent', message }, { help: 'name its file instead' });
+  throw new CliFailure(EXIT.usage, 'snapshot.absent', message, { help: 'name its file instead' });
 }
 
 function checksText({ name, format, digest, decisions, counts, checks }: Policy): string {
@@ -127,8 +127,7 @@ async function addStatement(
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
   const { faults } = await asFailure(verifyPublication(policy, statement, asked));
   const [fault] = faults;
-  if (fault !== undefined)
-    throw new CliFailure(statusOfFaults(faults), { code: fault.code, message: `\`${shown}\`: ${fault.message}` });
+  if (fault !== undefined) throw new CliFailure(statusOfFaults(faults), fault.code, `\`${shown}\`: ${fault.message}`);
   bundle.add('statement.dsse.json', bytes);
   addKeys(bundle, 'statement-keys', ring);
 }
@@ -168,10 +167,7 @@ async function addAttestation(
         ? null
         : 'it is about another snapshot');
   if (message !== null)
-    throw new CliFailure(EXIT.integrity, {
-      code: fault?.code ?? 'attestation.subject',
-      message: `\`${shown}\`: ${message}`,
-    });
+    throw new CliFailure(EXIT.integrity, fault?.code ?? 'attestation.subject', `\`${shown}\`: ${message}`);
   bundle.add('attestation.dsse.json', bytes);
   addKeys(bundle, 'attestation-keys', ring);
   return result;

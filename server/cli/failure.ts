@@ -18,14 +18,10 @@ export class CliFailure extends Error {
   readonly code: string;
   readonly detail: FailureDetail;
 
-  constructor(
-    status: ExitStatus,
-    failure: { readonly code: string; readonly message: string },
-    detail: FailureDetail = {},
-  ) {
-    super(failure.message, detail.cause === undefined ? undefined : { cause: detail.cause });
+  constructor(status: ExitStatus, code: string, message: string, detail: FailureDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.status = status;
-    this.code = failure.code;
+    this.code = code;
     this.detail = detail;
   }
 }
@@ -33,10 +29,13 @@ export class CliFailure extends Error {
 /** Adds what was found out before the failure to its JSON object. Returns anything else unchanged. */
 export function addReport(error: unknown, found: object): unknown {
   if (!(error instanceof CliFailure)) return error;
-  return new CliFailure(error.status, error, { ...error.detail, report: { ...found, ...error.detail.report } });
+  return new CliFailure(error.status, error.code, error.message, {
+    ...error.detail,
+    report: { ...found, ...error.detail.report },
+  });
 }
 
 /** Wrong usage, and what to write instead. */
 export function usage(message: string, help?: string): CliFailure {
-  return new CliFailure(EXIT.usage, { code: 'cli.usage', message }, help === undefined ? {} : { help });
+  return new CliFailure(EXIT.usage, 'cli.usage', message, help === undefined ? {} : { help });
 }

@@ -17,7 +17,7 @@ export function fileFailure(error: unknown, shown: string): CliFailure {
 
 export function pathFailure(fault: PathFault, shown: string): CliFailure {
   const failure = (code: string, what: string, cause?: unknown): CliFailure =>
-    new CliFailure(EXIT.usage, { code, message: `\`${shown}\` ${what}` }, cause === undefined ? {} : { cause });
+    new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, cause === undefined ? {} : { cause });
   switch (fault.kind) {
     case 'missing':
       return failure('cli.not_found', 'does not exist');
@@ -93,7 +93,7 @@ export async function openInput(io: CliIo, path: string): Promise<Readable> {
   });
   if ((await handle.stat()).isDirectory()) {
     await handle.close();
-    throw new CliFailure(EXIT.usage, { code: 'cli.unreadable', message: `\`${path}\` is a folder` });
+    throw new CliFailure(EXIT.usage, 'cli.unreadable', `\`${path}\` is a folder`);
   }
   return handle.createReadStream({ highWaterMark: 64 * 1024 });
 }
@@ -125,11 +125,9 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
     await writeWholeFile(place, bytes, target.mode ?? MODE);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'cli.unwritable', message: `\`${target.shown}\` cannot be written (${codeOf(error)})` },
-      { cause: error },
-    );
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', `\`${target.shown}\` cannot be written (${codeOf(error)})`, {
+      cause: error,
+    });
   }
 }
 
@@ -151,19 +149,18 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
   const facts = await stat(path).catch(() => null);
   if (facts === null) return join(await realpath(dirname(path)), basename(path));
   if (!facts.isFile()) {
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'cli.unwritable', message: `\`${target.shown}\` is not a regular file` },
-      { help: 'name a file; `-o -` writes to stdout' },
-    );
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', `\`${target.shown}\` is not a regular file`, {
+      help: 'name a file; `-o -` writes to stdout',
+    });
   }
   const place = await realpath(path);
   const sources = await Promise.all((target.protectedFiles ?? []).map((file) => realpath(file).catch(() => file)));
   if (sources.includes(place)) {
-    throw new CliFailure(EXIT.usage, {
-      code: 'cli.unwritable',
-      message: `\`${target.shown}\` is a file of the policy and would be overwritten`,
-    });
+    throw new CliFailure(
+      EXIT.usage,
+      'cli.unwritable',
+      `\`${target.shown}\` is a file of the policy and would be overwritten`,
+    );
   }
   return place;
 }
@@ -183,11 +180,9 @@ export async function replaceFile(path: string, { from, to, shown }: Replacement
   // The file has the new content already: it was replaced under another name.
   if (now.equals(to)) return;
   if (!now.equals(from)) {
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'cli.changed', message: `\`${shown}\` was changed meanwhile and was left alone` },
-      { help: 'run the command again' },
-    );
+    throw new CliFailure(EXIT.precondition, 'cli.changed', `\`${shown}\` was changed meanwhile and was left alone`, {
+      help: 'run the command again',
+    });
   }
   await writeWhole(path, to, { shown, mode: facts.mode & 0o777 });
 }

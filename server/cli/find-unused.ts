@@ -152,11 +152,7 @@ async function readUses({ io, log, search, uses, present }: LogReading, after: R
 
 function tooMany(): CliFailure {
   const message = `the decisions of the log needed more than ${groupDigits(AUDIT_LIMITS.needs)} different accesses`;
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'unused.too_many', message },
-    { help: 'name a shorter time with `--since`' },
-  );
+  return new CliFailure(EXIT.precondition, 'unused.too_many', message, { help: 'name a shorter time with `--since`' });
 }
 
 /** The grants to keep, and every membership that leads to one of them. */

@@ -38,11 +38,10 @@ export async function openTls(
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'serve.tls', message: error.message },
-      { help: 'name a certificate and its key in PEM form with `tls.certFile` and `tls.keyFile`', cause: error },
-    );
+    throw new CliFailure(EXIT.usage, 'serve.tls', error.message, {
+      help: 'name a certificate and its key in PEM form with `tls.certFile` and `tls.keyFile`',
+      cause: error,
+    });
   }
 }
 
@@ -117,7 +116,8 @@ function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unk
     const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
     throw new CliFailure(
       systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
-      { code: 'serve.listen', message: `cannot listen on \`${where}\`: ${reason}` },
+      'serve.listen',
+      `cannot listen on \`${where}\`: ${reason}`,
       { help: HELP[flag], cause: error },
     );
   };
@@ -152,7 +152,7 @@ export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminD
     const message = `cannot listen on the socket \`${path}\`: ${reason}`;
     const help = 'choose another path with --admin-socket, or `none`';
     if (config.adminSocket !== null) {
-      throw new CliFailure(EXIT.precondition, { code: 'serve.admin_socket', message }, { help, cause: error });
+      throw new CliFailure(EXIT.precondition, 'serve.admin_socket', message, { help, cause: error });
     }
     await write(io.stderr, `warning: ${escapeText(message)}; the gateway continues without it. ${help}\n`);
     return null;

@@ -76,11 +76,7 @@ const NOTHING_ELSE = { anonymous: null, policy: null } as const;
 
 function notCreated(faults: readonly string[]): CliFailure {
   const text = faults.map((fault) => escapeText(fault)).join('\n');
-  return new CliFailure(
-    EXIT.usage,
-    { code: 'keys.invalid', message: 'the key was not created' },
-    { text, report: { faults } },
-  );
+  return new CliFailure(EXIT.usage, 'keys.invalid', 'the key was not created', { text, report: { faults } });
 }
 
 /** A key with a scope that the policy does not know would open nothing with it, and nobody would notice. */
@@ -127,7 +123,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   const { refusal, doubts: found } = judgeIdentities(fields.identities, asked ?? NOT_ASKED);
   const doubts = asked === null && fields.identities.length > 0 ? [notAsked(policy ?? ''), ...found] : found;
   if (refusal !== null)
-    throw new CliFailure(EXIT.precondition, { code: 'keys.identities', message: refusal.text }, { help: refusal.help });
+    throw new CliFailure(EXIT.precondition, 'keys.identities', refusal.text, { help: refusal.help });
   const record = makeOperatorRecorder(now);
   const { text, shown } = await withStore(io, { options }, async (db) => {
     const made = await db.write(async (writing) => {
@@ -215,11 +211,9 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
   const help = 'see `bailiwick keys list`';
   // A string that is not an id may be a whole key, so it is not repeated.
   if (!isKeyId(id))
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'keys.id', message: 'this is not the id of a key; give the id alone, never the key' },
-      { help },
-    );
+    throw new CliFailure(EXIT.usage, 'keys.id', 'this is not the id of a key; give the id alone, never the key', {
+      help,
+    });
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
   const revoked = await withStore(io, { options, asItIs: true }, (db) =>
@@ -232,8 +226,7 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
       },
     }),
   );
-  if (revoked === null)
-    throw new CliFailure(EXIT.usage, { code: 'keys.unknown', message: `there is no key \`${id}\`` }, { help });
+  if (revoked === null) throw new CliFailure(EXIT.usage, 'keys.unknown', `there is no key \`${id}\``, { help });
   if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revoked.at) });
   else await write(io.stdout, `revoked ${id}, ${formatInstant(revoked.at)}\n`);
 }

@@ -61,7 +61,7 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
     if (!(error instanceof AuditError)) throw error;
     const { code, message, help } = error;
     const status = code === 'audit.folder' ? EXIT.precondition : EXIT.integrity;
-    throw new CliFailure(status, { code, message }, { help, cause: error });
+    throw new CliFailure(status, code, message, { help, cause: error });
   }
 }
 

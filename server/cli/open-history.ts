@@ -75,7 +75,7 @@ export async function withHistory(
       const help =
         'name `<revision range>:<folder>` of the git checkout that you are in, as in `main:policies` or `v1..main:policies`';
       const status = code === 'source.forged' ? EXIT.integrity : EXIT.usage;
-      throw new CliFailure(status, { code, message: `\`${shown}\` cannot be used: ${message}` }, { help });
+      throw new CliFailure(status, code, `\`${shown}\` cannot be used: ${message}`, { help });
     }
     if (interrupt.signal.aborted) await write(io.stderr, INTERRUPTED);
   } finally {

@@ -107,15 +107,16 @@ async function refuse(
     case 'refused': {
       const { text, error, report } = await renderReport(io, failed.report);
       const message = `the policy \`${path}\` cannot be used: ${error.message}`;
-      throw new CliFailure(statusOf(failed.report), { code: error.code, message }, { text, report });
+      throw new CliFailure(statusOf(failed.report), error.code, message, { text, report });
     }
     case 'path':
       throw pathFailure(failed.fault, path);
     case 'too_large':
-      throw new CliFailure(EXIT.integrity, {
-        code: 'snapshot.too_large',
-        message: `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`,
-      });
+      throw new CliFailure(
+        EXIT.integrity,
+        'snapshot.too_large',
+        `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`,
+      );
     case 'corrupt':
       throw notWhole(path, failed.fault, failed.sha256);
   }
@@ -148,11 +149,10 @@ export async function openListed(
 }
 
 function notWhole(path: string, { code, message }: SnapshotFault, sha256: string): CliFailure {
-  return new CliFailure(
-    EXIT.integrity,
-    { code, message: `\`${path}\` is not an intact snapshot: ${message}` },
-    { report: { file: path, sha256 }, ...(/\.ya?ml$/i.test(path) && { help: folderHelp(path) }) },
-  );
+  return new CliFailure(EXIT.integrity, code, `\`${path}\` is not an intact snapshot: ${message}`, {
+    report: { file: path, sha256 },
+    ...(/\.ya?ml$/i.test(path) && { help: folderHelp(path) }),
+  });
 }
 
 function folderHelp(path: string): string {

@@ -77,13 +77,9 @@ export function announceStore(io: CliIo, config: Config): () => Promise<void> {
 
 function storeNotNamed({ key, place }: NonNullable<Config['otherSetting']>): CliFailure {
   const message = `settings of a gateway are given (\`${key}\` by ${place}), and none of them names its store`;
-  return new CliFailure(
-    EXIT.usage,
-    { code: 'store.not_named', message },
-    {
-      help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
-    },
-  );
+  return new CliFailure(EXIT.usage, 'store.not_named', message, {
+    help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
+  });
 }
 
 function hasStore({ dataDir }: { readonly dataDir: string }): boolean {
@@ -155,7 +151,7 @@ export async function storeFailure(error: unknown, next: string | null = null): 
   const after = next ?? (failure === error ? null : 'run the command again');
   const isToRepeat = status === EXIT.precondition || status === EXIT.away;
   const help = after === null || !isToRepeat ? failure.help : `${failure.help}; then ${after}`;
-  return new CliFailure(status, { code: failure.code, message: failure.message }, { help, cause: error });
+  return new CliFailure(status, failure.code, failure.message, { help, cause: error });
 }
 
 /** What mends itself, so that a supervisor may try again. */
@@ -169,20 +165,15 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
 ]);
 
 function noStore({ dataDir }: { readonly dataDir: string }): CliFailure {
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'store.absent', message: `there is no store in \`${dataDir}\`` },
-    {
-      help: 'name the store with `--data-dir` or `--database-url`; `bailiwick load` creates one',
-    },
-  );
+  return new CliFailure(EXIT.precondition, 'store.absent', `there is no store in \`${dataDir}\``, {
+    help: 'name the store with `--data-dir` or `--database-url`; `bailiwick load` creates one',
+  });
 }
 
 function migrationsPending(pending: readonly string[]): CliFailure {
   const message = `the store's schema is older than this version: ${String(pending.length)} migration${pending.length === 1 ? '' : 's'} pending`;
-  return new CliFailure(
-    EXIT.precondition,
-    { code: 'store.migrations_pending', message },
-    { help: 'run `bailiwick migrate`', report: { pending } },
-  );
+  return new CliFailure(EXIT.precondition, 'store.migrations_pending', message, {
+    help: 'run `bailiwick migrate`',
+    report: { pending },
+  });
 }

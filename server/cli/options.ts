@@ -122,8 +122,7 @@ export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> 
 /** All settings that cannot be used, each with its place. */
 export function configFailure(faults: readonly ConfigFault[]): CliFailure {
   const text = faults.map((one) => `  ${escapeText(lineOfFault(one))}`).join('\n');
-  const failure = { code: 'config.invalid', message: configFaultsText(faults) };
-  return new CliFailure(EXIT.usage, failure, { text, report: { faults } });
+  return new CliFailure(EXIT.usage, 'config.invalid', configFaultsText(faults), { text, report: { faults } });
 }
 
 export function lineOfFault({ place, message, fix }: ConfigFault): string {

@@ -13,11 +13,10 @@ const SLOT = '<!--data-->';
 export async function pageWith(name: PageName, data: unknown): Promise<string> {
   const page = await readFile(new URL(`../console/${name}.html`, import.meta.url), 'utf8').catch((error: unknown) => {
     const message = `the page \`${name}.html\` is missing from this installation`;
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'cli.page', message },
-      { help: 'in a checkout, run `make build`; else install the package again', cause: error },
-    );
+    throw new CliFailure(EXIT.usage, 'cli.page', message, {
+      help: 'in a checkout, run `make build`; else install the package again',
+      cause: error,
+    });
   });
   const json = escapeJson(JSON.stringify(data)).replaceAll('<', '\\u003c');
   return page.split(SLOT).join(json);

@@ -58,7 +58,7 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
     const { code, message } = error.fault;
-    throw new CliFailure(EXIT.precondition, { code, message });
+    throw new CliFailure(EXIT.precondition, code, message);
   });
   if (start === null) throw without ?? new TypeError('unreachable: neither a policy nor a reason for none');
   if (without !== null && !found.isInStore) {
@@ -84,11 +84,9 @@ function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
 }
 
 function noPolicy(): CliFailure {
-  return new CliFailure(
-    EXIT.usage,
-    { code: 'serve.policy', message: 'there is no policy to serve' },
-    { help: 'name a policy folder or a snapshot with --policy' },
-  );
+  return new CliFailure(EXIT.usage, 'serve.policy', 'there is no policy to serve', {
+    help: 'name a policy folder or a snapshot with --policy',
+  });
 }
 
 const MAIN = 'refs/heads/main';
@@ -154,11 +152,10 @@ async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtS
 function notServed({ facts }: Source, { code, message, problems }: PolicyFault): CliFailure {
   const text = problems.map((line) => escapeText(line)).join('\n');
   const place = Object.values(facts).join(' ');
-  return new CliFailure(
-    statusOf(code),
-    { code, message: `the policy of \`${place}\` is not served: ${message}` },
-    { ...(text === '' ? {} : { text }), report: { source: facts, problems } },
-  );
+  return new CliFailure(statusOf(code), code, `the policy of \`${place}\` is not served: ${message}`, {
+    ...(text === '' ? {} : { text }),
+    report: { source: facts, problems },
+  });
 }
 
 const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([

@@ -38,10 +38,8 @@ export async function requirePublication(opened: OpenedPublication, config: Conf
   if (source !== 'file') {
     throw new CliFailure(
       EXIT.usage,
-      {
-        code: 'serve.signature',
-        message: `a signature is required, and ${source === 'folder' ? `\`${shown}\` is a folder` : 'a snapshot on stdin has no statement beside it'}`,
-      },
+      'serve.signature',
+      `a signature is required, and ${source === 'folder' ? `\`${shown}\` is a folder` : 'a snapshot on stdin has no statement beside it'}`,
       { help: 'serve a snapshot file that was signed: `bailiwick compile`, then `bailiwick sign`' },
     );
   }
@@ -56,12 +54,8 @@ export async function requirePublication(opened: OpenedPublication, config: Conf
   );
   if (signed !== null) return signed;
   const [{ code, message } = { code: 'signature.missing', message: 'it has no statement' }] = faults;
-  throw new CliFailure(
-    statusOfFaults(faults),
-    { code, message: `\`${shown}\` is not served: ${message}` },
-    {
-      help: `see \`bailiwick verify ${shown} --keyring ${rule.keyring.shown}\``,
-      report: { snapshot: policy.digest, faults },
-    },
-  );
+  throw new CliFailure(statusOfFaults(faults), code, `\`${shown}\` is not served: ${message}`, {
+    help: `see \`bailiwick verify ${shown} --keyring ${rule.keyring.shown}\``,
+    report: { snapshot: policy.digest, faults },
+  });
 }

@@ -78,11 +78,9 @@ async function makeFolders(directory: string, shown: string): Promise<void> {
 async function currentOf(directory: string): Promise<Pointer | null> {
   return readPointer(directory).catch((error: unknown) => {
     const { code, message } = faultOfRefusal(error);
-    throw new CliFailure(
-      EXIT.precondition,
-      { code, message: `nothing is published to \`${directory}\`: ${message}` },
-      { help: 'is it a directory store? If so, remove `current.json` and publish again' },
-    );
+    throw new CliFailure(EXIT.precondition, code, `nothing is published to \`${directory}\`: ${message}`, {
+      help: 'is it a directory store? If so, remove `current.json` and publish again',
+    });
   });
 }
 
@@ -95,7 +93,7 @@ interface Following {
 /** Gateways would refuse it and keep what they have, so tell the publisher first. */
 async function refuseToFollow(before: Pointer, { directory, after, statement }: Following): Promise<void> {
   const refused = (code: string, message: string, help: string): CliFailure =>
-    new CliFailure(EXIT.precondition, { code, message: `nothing is published: ${message}` }, { help });
+    new CliFailure(EXIT.precondition, code, `nothing is published: ${message}`, { help });
   if (before.policy !== after.policy) {
     const message = `the directory is for the policy \`${before.policy}\`, and this is \`${after.policy}\``;
     throw refused('snapshot.policy', message, 'publish it to a directory of its own');
@@ -147,5 +145,5 @@ async function refuseLink(path: string, shown: string): Promise<void> {
   const facts = await lstat(path).catch(() => null);
   if (facts?.isSymbolicLink() !== true) return;
   const message = `\`${shown}\` cannot be written: \`${path}\` is a symbolic link`;
-  throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { help: 'remove it' });
+  throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { help: 'remove it' });
 }

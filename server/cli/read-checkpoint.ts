@@ -48,5 +48,5 @@ export async function readText(io: CliIo, file: string): Promise<string> {
 }
 
 export function integrity(code: string, message: string): CliFailure {
-  return new CliFailure(EXIT.integrity, { code, message }, { help: 'run `bailiwick audit verify`' });
+  return new CliFailure(EXIT.integrity, code, message, { help: 'run `bailiwick audit verify`' });
 }

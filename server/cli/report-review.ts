@@ -64,11 +64,7 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
       text: renderOutcome(checked).trimEnd(),
       report: { missing: checked.missing, faults: checked.faults },
     };
-    throw new CliFailure(
-      failure.status,
-      { code: failure.code, message: `the review cannot be reported: ${failure.message}` },
-      detail,
-    );
+    throw new CliFailure(failure.status, failure.code, `the review cannot be reported: ${failure.message}`, detail);
   }
   const { population, outcome, byRow } = checked;
   const decisions = population.rows.flatMap(({ id }) => {
@@ -78,13 +74,9 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const payload = encodeReport({ population, decisions, outcome });
   if (existing !== null && Buffer.compare(payload, existing.envelope.payload) !== 0) {
     const message = `\`${add ?? ''}\` reports something else than these files say`;
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'review.differs', message },
-      {
-        help: 'name the same review, sheets and policy; to report what they say now, name another file with `-o` alone',
-      },
-    );
+    throw new CliFailure(EXIT.precondition, 'review.differs', message, {
+      help: 'name the same review, sheets and policy; to report what they say now, name another file with `-o` alone',
+    });
   }
   const signed = signOnce(key, payload, existing?.envelope ?? null);
   if (signed === null) throw usage('the report already has as many signatures as one may have', 'no more are allowed');
@@ -136,7 +128,7 @@ async function openReport(io: CliIo, shown: string): Promise<OpenedReport> {
 function reportOf({ payload }: Envelope, shown: string): Report {
   const report = readReport(payload);
   if (typeof report !== 'string') return report;
-  throw new CliFailure(EXIT.integrity, { code: 'review.report', message: `\`${shown}\` cannot be used: ${report}` });
+  throw new CliFailure(EXIT.integrity, 'review.report', `\`${shown}\` cannot be used: ${report}`);
 }
 
 function instantOf({ outcome }: Report): Instant {
@@ -157,11 +149,9 @@ export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags):
   const envelope = await openEnvelope(io, file);
   const { signatures, fault } = judgeEnvelope(envelope, { keyring, verify: verifyEd25519 });
   if (fault !== null)
-    throw new CliFailure(
-      EXIT.integrity,
-      { code: fault.code, message: `\`${file}\` does not count: ${fault.message}` },
-      { report: { signatures } },
-    );
+    throw new CliFailure(EXIT.integrity, fault.code, `\`${file}\` does not count: ${fault.message}`, {
+      report: { signatures },
+    });
   const report = reportOf(envelope, file);
   const { population, decisions, outcome } = report;
   if (flags.policy !== undefined)
@@ -189,7 +179,7 @@ export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags):
 /** The rows are what the policy gives, no more and no fewer: an id is made of all that a row says. */
 function refuseIncomplete({ at, selection, snapshot, rows }: Population, policy: Policy, shown: string): void {
   const refuse = (message: string): never => {
-    throw new CliFailure(EXIT.integrity, { code: 'review.population', message });
+    throw new CliFailure(EXIT.integrity, 'review.population', message);
   };
   if (policy.digest !== snapshot) refuse(`the review is of ${snapshot}, and \`${shown}\` is ${policy.digest}`);
   const under = canonicalize(selection.under);

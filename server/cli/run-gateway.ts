@@ -164,18 +164,14 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);
   const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
   const text = lines.map((line) => escapeText(line)).join('\n');
-  return new CliFailure(EXIT.precondition, { code: 'serve.authentication', message }, { text, report, cause });
+  return new CliFailure(EXIT.precondition, 'serve.authentication', message, { text, report, cause });
 }
 
 /** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { code, message } = error;
-  return new CliFailure(
-    EXIT.precondition,
-    { code: String(code), message: `the workers cannot be started: ${message}` },
-    { cause: error },
-  );
+  return new CliFailure(EXIT.precondition, String(code), `the workers cannot be started: ${message}`, { cause: error });
 }
 
 /** Says on stdout that the gateway answers. Scripts wait for it. */

@@ -97,17 +97,10 @@ async function toFailure(error: unknown, verb: FailedCommand['verb']): Promise<C
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
   const told = await storeFailure(error);
   if (told instanceof CliFailure) return told;
-  return new CliFailure(
-    EXIT.unexpected,
-    {
-      code: 'cli.unexpected',
-      message: `unexpected failure: ${messageOf(error)}`,
-    },
-    {
-      help: 'this is a bug of bailiwick: please report it with the command line and the output of the same command with BAILIWICK_DEBUG=1 set',
-      cause: error,
-    },
-  );
+  return new CliFailure(EXIT.unexpected, 'cli.unexpected', `unexpected failure: ${messageOf(error)}`, {
+    help: 'this is a bug of bailiwick: please report it with the command line and the output of the same command with BAILIWICK_DEBUG=1 set',
+    cause: error,
+  });
 }
 
 /** Messages of the database that quote SQL or values are never shown. */

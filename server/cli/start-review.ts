@@ -49,11 +49,9 @@ export async function startReview(io: CliIo, path: string, flags: StartFlags): P
   const there = [output, sheet].filter((file) => existsSync(pathOf(io, file)));
   if (there.length > 0 && flags.replace !== true) {
     const message = `${there.map((file) => `\`${file}\``).join(' and ')} ${there.length === 1 ? 'is' : 'are'} there already, and may hold decisions`;
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'review.exists', message },
-      { help: 'name another file with `-o`; to start again, `--replace`' },
-    );
+    throw new CliFailure(EXIT.precondition, 'review.exists', message, {
+      help: 'name another file with `-o`; to start again, `--replace`',
+    });
   }
   const { policy, set } = await openStated(io, path, 'study');
   const people = flags.person?.flatMap((person) => identitiesOf(person, { set, shown: path }));
@@ -121,15 +119,11 @@ function scopesOf(texts: readonly string[], { scopes }: Policy): readonly ScopeN
 
 async function usesOf(io: CliIo, log: string, at: Parameters<typeof readLastUses>[1]): Promise<LastUses> {
   if (!existsSync(pathOf(io, log)))
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'audit.absent', message: `there is no audit log in \`${log}\`` },
-      { help: 'check the path' },
-    );
+    throw new CliFailure(EXIT.usage, 'audit.absent', `there is no audit log in \`${log}\``, { help: 'check the path' });
   const uses = await readLastUses(pathOf(io, log), at);
   if (uses.damaged === 0) return uses;
   const message = `${count(uses.damaged, 'line')} of the audit log in \`${log}\` ${uses.damaged === 1 ? 'does' : 'do'} not verify`;
-  throw new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
+  throw new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
 }
 
 function textOf(

@@ -48,7 +48,7 @@ export function readStatementFlags(flags: StatementFlags): StatementValues {
   const text = others.map((fault) => escapeText(fault)).join('\n');
   const code = 'cli.usage';
   const report = { faults: faults.map((message) => ({ code, message })) };
-  throw new CliFailure(EXIT.usage, { code, message: first }, { ...(others.length === 0 ? {} : { text }), report });
+  throw new CliFailure(EXIT.usage, code, first, { ...(others.length === 0 ? {} : { text }), report });
 }
 
 function readName(text: string | undefined, faults: string[]): string | null {
@@ -89,7 +89,7 @@ export async function asFailure<T>(work: Promise<T>): Promise<T> {
     const report = { faults: faults.map((fault) => ({ code, message: fault })) };
     const told = faults.length === 0 ? {} : { text: faults.map(escapeText).join('\n'), report };
     const detail = { cause: error, ...(help === undefined ? {} : { help }), ...told };
-    throw new CliFailure(STATUSES.get(code) ?? EXIT.usage, { code, message }, detail);
+    throw new CliFailure(STATUSES.get(code) ?? EXIT.usage, code, message, detail);
   }
 }
 

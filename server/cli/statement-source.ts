@@ -67,5 +67,5 @@ async function compilesTo(io: CliIo, { commit, folders }: Head, digest: string):
 }
 
 function failure(message: string, help: string): CliFailure {
-  return new CliFailure(EXIT.precondition, { code: 'statement.source', message }, { help });
+  return new CliFailure(EXIT.precondition, 'statement.source', message, { help });
 }

@@ -103,7 +103,7 @@ test('texts that could break a format: in names, descriptions, keys, files and c
       'raw.yaml': `grants:\n  - id: ${text}\n`,
     });
     all.push(await reportsOn(folder));
-    const failed = new CliFailure(EXIT.usage, { code: 'cli.not_found', message: `\`${text}\` does not exist` });
+    const failed = new CliFailure(EXIT.usage, 'cli.not_found', `\`${text}\` does not exist`);
     const shown = async (format: string): Promise<string> => {
       const { io, stdout } = makeIo();
       await showFailure(failed, io, ['check', '.', '--format', format]);

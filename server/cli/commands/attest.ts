@@ -105,7 +105,7 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
     ...(signers === null ? {} : { signers }),
   };
   const signed = signOnce(key, encodeAttestation(attestation), null);
-  if (signed === null) throw new CliFailure(EXIT.unexpected, { code: 'attestation', message: 'it cannot be signed' });
+  if (signed === null) throw new CliFailure(EXIT.unexpected, 'attestation', 'it cannot be signed');
   const text = encodeEnvelope(signed.envelope);
   if (output !== undefined) {
     const protectedFiles = [options.key, ...(options.statement === undefined ? [] : [options.statement])];
@@ -161,6 +161,6 @@ async function signersOf(
   const { faults, signatures } = await asFailure(verifyPublication(policy, file, expected));
   const [fault] = faults;
   if (fault !== undefined)
-    throw new CliFailure(statusOfFaults(faults), { code: fault.code, message: `\`${statement}\`: ${fault.message}` });
+    throw new CliFailure(statusOfFaults(faults), fault.code, `\`${statement}\`: ${fault.message}`);
   return signatures.flatMap(({ ok, keyId, name }) => (ok && keyId !== null ? [{ keyId, name: name ?? '' }] : []));
 }

@@ -82,7 +82,7 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
   if (!report.ok) {
     const message = `${count(report.count, 'fault')} in the audit log: nothing is moved`;
     const help = 'see `bailiwick audit verify`; what is wrong is easier to find while all files are in one folder';
-    throw new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help });
+    throw new CliFailure(EXIT.integrity, 'audit.faults', message, { help });
   }
   const moved: ArchivedFile[] = [];
   const show = flags.format === 'text';
@@ -106,7 +106,7 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
     const message = `\`${error.message}\` is there already, with other content`;
     const help =
       'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before';
-    throw new CliFailure(EXIT.precondition, { code: 'audit.archive', message }, { help, cause: error });
+    throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
   }
 }
 
@@ -149,7 +149,8 @@ async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags
     if (released === null) {
       throw new CliFailure(
         EXIT.precondition,
-        { code: 'audit.in_use', message: 'a gateway has this log, and takes what it has claimed by itself' },
+        'audit.in_use',
+        'a gateway has this log, and takes what it has claimed by itself',
         { help: 'stop it first, or name the folder that was moved away' },
       );
     }

@@ -136,7 +136,7 @@ function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
 
 function refused(message: string, help?: string, cause?: unknown): CliFailure {
   const detail = { ...(help === undefined ? {} : { help }), cause };
-  return new CliFailure(EXIT.precondition, { code: 'can-i.gateway', message }, detail);
+  return new CliFailure(EXIT.precondition, 'can-i.gateway', message, detail);
 }
 
 /** What a gateway takes a scope for that its policy does not know. */

@@ -61,11 +61,10 @@ async function check(
   const missing = require.filter((property) => !result.properties.includes(property));
   if (missing.length > 0) {
     const message = `\`${file}\` does not state ${missing.join(', ')}`;
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'attestation.property', message },
-      { help: `it states ${result.properties.join(', ')}`, report: { properties: result.properties } },
-    );
+    throw new CliFailure(EXIT.precondition, 'attestation.property', message, {
+      help: `it states ${result.properties.join(', ')}`,
+      report: { properties: result.properties },
+    });
   }
   const signers = signatures.flatMap(({ ok, keyId, name }) => (ok ? [{ keyId, name }] : []));
   if (format === 'json') await writeJson(io, { ok: true, ...result, at: formatInstant(result.at), signers });
@@ -86,7 +85,7 @@ async function digestOf(io: CliIo, snapshot: string): Promise<string> {
 }
 
 function refused(code: string, message: string, report: object = {}): CliFailure {
-  return new CliFailure(EXIT.integrity, { code, message }, { report });
+  return new CliFailure(EXIT.integrity, code, message, { report });
 }
 
 function textOf({ subjects, verifier, at, properties }: VerificationResult, signers: readonly string[]): string {

@@ -39,7 +39,7 @@ async function check(io: CliIo, file: string, { root, format }: CheckProofOption
   const read = readAccessProof(parsed(bytes.toString('utf8')), root);
   if ('fault' in read) {
     const message = `\`${file}\` proves nothing: ${read.fault}`;
-    throw new CliFailure(EXIT.integrity, { code: 'access.proof', message }, { help: 'ask for a proof of this policy' });
+    throw new CliFailure(EXIT.integrity, 'access.proof', message, { help: 'ask for a proof of this policy' });
   }
   if (format === 'json') await writeJson(io, { ok: true, ...read.proof });
   else await write(io.stdout, renderAccessProof(read.proof));

@@ -18,7 +18,7 @@ import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } fr
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
-import { CliFailure } from '../failure.js';
+import { addReport } from '../failure.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import {
   configFailure,
@@ -77,8 +77,7 @@ async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
     for (const one of warnings) await write(io.stderr, `warning: ${escapeText(lineOfFault(one))}\n`);
   }
   if (faults.length > 0) {
-    const failure = configFailure(faults);
-    throw new CliFailure(failure.status, failure, { ...failure.detail, report });
+    throw addReport(configFailure(faults), report);
   }
   if (options.format === 'json') {
     await writeJson(io, report);

@@ -62,11 +62,9 @@ async function openConsole(io: CliIo, options: AdminOptions): Promise<void> {
 
 async function atEnd(io: CliIo, how: ConsoleEnd): Promise<void> {
   if (how === 'unused')
-    throw new CliFailure(
-      EXIT.precondition,
-      { code: 'console.unused', message: 'the address was not opened within a minute' },
-      { help: 'run it again' },
-    );
+    throw new CliFailure(EXIT.precondition, 'console.unused', 'the address was not opened within a minute', {
+      help: 'run it again',
+    });
   const why = how === 'idle' ? 'its page has sent no request for five minutes' : 'it lasted an hour';
   await write(io.stderr, `the session has ended: ${why}; run \`bailiwick console\` again for another\n`);
 }

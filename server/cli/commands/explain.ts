@@ -125,11 +125,9 @@ function requireSnapshot({ apply, ifSnapshot }: ExplainOptions, digest: string, 
   if (ifSnapshot === undefined) return;
   if (apply === undefined) throw usage('`--if-snapshot` is for `--apply`');
   if (ifSnapshot === digest) return;
-  throw new CliFailure(
-    EXIT.precondition,
-    { code: 'cli.changed', message: `\`${path}\` is not that policy: its snapshot is ${digest}` },
-    { help: 'run the command without `--apply`: the numbers of changes may differ' },
-  );
+  throw new CliFailure(EXIT.precondition, 'cli.changed', `\`${path}\` is not that policy: its snapshot is ${digest}`, {
+    help: 'run the command without `--apply`: the numbers of changes may differ',
+  });
 }
 
 interface Chosen extends Pick<OpenedPolicy, 'set' | 'sources'> {

@@ -49,7 +49,8 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
     const more = tooLong.length === 1 ? '' : ` and ${groupDigits(tooLong.length - 1)} more`;
     throw new CliFailure(
       EXIT.precondition,
-      { code: 'export.too_long', message: `the record ${first}${more} takes more than 1 MiB as a line` },
+      'export.too_long',
+      `the record ${first}${more} takes more than 1 MiB as a line`,
       { help: 'all lines are written, but `load` refuses these: shorten the records first' },
     );
   } catch (error) {

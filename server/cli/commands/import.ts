@@ -85,14 +85,16 @@ async function importPolicy(
   const sources = await readSources(io, files);
   const imported = importedBy(importer, sources);
   if (imported.rules === 0)
-    throw new CliFailure(EXIT.usage, { code: 'import.empty', message: `the files have no rules of the kind ${kind}` });
+    throw new CliFailure(EXIT.usage, 'import.empty', `the files have no rules of the kind ${kind}`);
   if (imported.questionCount > IMPORT_LIMITS.questions) throw tooMany(imported.questionCount);
   const written = writePolicy(name, imported);
   const proof = proveImport(written, imported);
   if (proof.kind === 'invalid') {
     const text = proof.diagnostics.map(({ code, message }) => `  ${code} ${message}`).join('\n');
-    const failure = { code: 'policy.invalid', message: 'the rules make no valid policy' };
-    throw new CliFailure(EXIT.policyInvalid, failure, { text, report: { diagnostics: proof.diagnostics } });
+    throw new CliFailure(EXIT.policyInvalid, 'policy.invalid', 'the rules make no valid policy', {
+      text,
+      report: { diagnostics: proof.diagnostics },
+    });
   }
   if (proof.disagreements > 0) throw disagreement(imported, proof);
   for (const [path, text] of written) await writeInto(io, { folder: flags.output, path }, Buffer.from(text));
@@ -131,7 +133,7 @@ function decoded(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: `\`${path}\` is not UTF-8` }, { cause });
+    throw new CliFailure(EXIT.usage, 'import.unreadable', `\`${path}\` is not UTF-8`, { cause });
   }
 }
 
@@ -142,13 +144,13 @@ function importedBy(importer: Importer, sources: readonly ForeignFile[]): Import
     if (!(error instanceof ForeignFault)) throw error;
     const { place, message } = error;
     const text = place === null ? message : `${placeText(place)} ${message}`;
-    throw new CliFailure(EXIT.usage, { code: 'import.unreadable', message: text }, { report: { place } });
+    throw new CliFailure(EXIT.usage, 'import.unreadable', text, { report: { place } });
   }
 }
 
 function tooMany(questions: number): CliFailure {
   const message = `the proof would take ${count(questions, 'question')}, and ${count(IMPORT_LIMITS.questions, 'question')} is the limit`;
-  return new CliFailure(EXIT.usage, { code: 'import.too_large', message }, { help: 'import fewer files at a time' });
+  return new CliFailure(EXIT.usage, 'import.too_large', message, { help: 'import fewer files at a time' });
 }
 
 function disagreement(imported: ImportedPolicy, proof: Compared): CliFailure {
@@ -162,7 +164,7 @@ function disagreement(imported: ImportedPolicy, proof: Compared): CliFailure {
   };
   const help = 'a rule below that was not imported takes something away: change the source so that it does not need to';
   const text = renderDisagreements(imported, proof);
-  return new CliFailure(EXIT.differences, { code: 'import.disagrees', message }, { help, text, report });
+  return new CliFailure(EXIT.differences, 'import.disagrees', message, { help, text, report });
 }
 
 function answersOf({ allowed, identities }: Question): object {

@@ -29,7 +29,7 @@ const SCHEMAS = '.schema';
 async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const folder = pathOf(io, dir);
   const unusable = (code: string, message: string): CliFailure =>
-    new CliFailure(EXIT.usage, { code, message }, { help: 'name a folder that is empty or does not exist yet' });
+    new CliFailure(EXIT.usage, code, message, { help: 'name a folder that is empty or does not exist yet' });
   const present = await readdir(folder).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === 'ENOENT') return [];
@@ -47,7 +47,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
     }
   } catch (error) {
     const message = `\`${dir}\` cannot be written (${codeOf(error)})`;
-    throw new CliFailure(EXIT.usage, { code: 'cli.unwritable', message }, { cause: error });
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { cause: error });
   }
   const paths = [...files.keys()];
   if (format === 'json') await writeJson(io, { folder: dir, files: paths });

@@ -43,11 +43,9 @@ async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promis
   const at = await instantOption(text, '<instant>');
   const { logs, malformed } = await policiesInForce(await folderOf(io, flags.log, { flags }), at);
   if (logs.length === 0)
-    throw new CliFailure(
-      EXIT.integrity,
-      { code: 'audit.absent', message: 'the audit log has no event' },
-      { help: 'name its folder with `--log`' },
-    );
+    throw new CliFailure(EXIT.integrity, 'audit.absent', 'the audit log has no event', {
+      help: 'name its folder with `--log`',
+    });
   const report = { at: formatInstant(at), logs: logs.map(inForceJson) };
   const failure = malformed > 0 ? malformedLines(malformed) : notIntact(logs);
   if (flags.format === 'text') await write(io.stdout, logs.map((one) => inForceText(one, at)).join(''));
@@ -59,7 +57,7 @@ function notIntact(logs: readonly InForce[]): CliFailure | null {
   const damaged = logs.filter(({ fault }) => fault !== null).map(({ log }) => log);
   if (damaged.length === 0) return null;
   const message = `the event of ${damaged.join(', ')} that says this does not verify`;
-  return new CliFailure(EXIT.integrity, { code: 'audit.faults', message }, { help: 'run `bailiwick audit verify`' });
+  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
 }
 
 /** The snapshot that decided; null if there was none, or nothing is known. */

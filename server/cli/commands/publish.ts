@@ -90,7 +90,7 @@ async function readPublication(
   const shown = options.statement ?? statementPathOf(path);
   const found = path === '-' && options.statement === undefined ? null : await statementAt(namedFile(io, shown)).read();
   if (found === null && options.statement !== undefined) {
-    throw new CliFailure(EXIT.usage, { code: 'file.not_found', message: `\`${shown}\` does not exist` });
+    throw new CliFailure(EXIT.usage, 'file.not_found', `\`${shown}\` does not exist`);
   }
   return { policy, bytes, signed: found === null ? null : aboutThis(policy, found, shown) };
 }
@@ -101,19 +101,15 @@ function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): 
   const statement = envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
   if (statement === null) {
     const message = `\`${shown}\` is not a publication statement of this version`;
-    throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
+    throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
   }
   if (statement.snapshot !== digest || statement.policy !== name) {
     const message = `\`${shown}\` is a statement about another snapshot`;
-    throw new CliFailure(EXIT.precondition, { code: 'statement.subject', message }, { help: 'sign this one first' });
+    throw new CliFailure(EXIT.precondition, 'statement.subject', message, { help: 'sign this one first' });
   }
   if (statement.expires > systemClock.now()) return { bytes, statement };
   const message = `the statement \`${shown}\` expired at ${formatInstant(statement.expires)}`;
-  throw new CliFailure(
-    EXIT.stale,
-    { code: 'statement.expired', message },
-    { help: 'sign it again with a later expiry' },
-  );
+  throw new CliFailure(EXIT.stale, 'statement.expired', message, { help: 'sign it again with a later expiry' });
 }
 
 /** The place has the name that people know. */
@@ -163,11 +159,11 @@ async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, si
       case 'held': {
         const message = `the snapshot was published before, and generation ${String(recorded.newest.generation)} took its place since (${recorded.newest.reason})`;
         const help = `to put it in force again, run \`bailiwick activate ${policy.digest}\` on a gateway`;
-        throw new CliFailure(EXIT.precondition, { code: 'snapshot.held', message }, { help });
+        throw new CliFailure(EXIT.precondition, 'snapshot.held', message, { help });
       }
       case 'rollback': {
         const message = `the snapshot is not published: ${recorded.text}`;
-        throw new CliFailure(EXIT.precondition, { code: 'snapshot.rollback_refused', message });
+        throw new CliFailure(EXIT.precondition, 'snapshot.rollback_refused', message);
       }
       case 'superseded':
         throw new TypeError('a publication was superseded, although none can be');

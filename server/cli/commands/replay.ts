@@ -141,7 +141,7 @@ function makeTally(): Tally {
   };
   let [decisions, reproduced, flips] = [0, 0, 0];
   const failure = (code: string, message: string, help: string): CliFailure =>
-    new CliFailure(code === 'replay.snapshot' ? EXIT.precondition : EXIT.integrity, { code, message }, { help });
+    new CliFailure(code === 'replay.snapshot' ? EXIT.precondition : EXIT.integrity, code, message, { help });
   return {
     add: (replayed) => {
       if (replayed.reason !== undefined) not[replayed.reason] += 1;

@@ -63,10 +63,8 @@ async function serve(io: CliIo, options: ServeOptions): Promise<void> {
   if (!isOpen && oidc.length === 0 && introspection.length === 0) {
     throw new CliFailure(
       EXIT.usage,
-      {
-        code: 'serve.authentication',
-        message: 'no method of authentication is enabled, so every request would be refused',
-      },
+      'serve.authentication',
+      'no method of authentication is enabled, so every request would be refused',
       { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
     );
   }
@@ -101,10 +99,8 @@ async function local(io: CliIo, options: ServeOptions): Promise<void> {
   if (!isLoopbackName(config.listen.host)) {
     throw new CliFailure(
       EXIT.usage,
-      {
-        code: 'local.listen',
-        message: 'local mode needs no credential, so it listens on a loopback address only',
-      },
+      'local.listen',
+      'local mode needs no credential, so it listens on a loopback address only',
       { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
     );
   }
@@ -112,7 +108,7 @@ async function local(io: CliIo, options: ServeOptions): Promise<void> {
   if (conflicts.length > 0) {
     const message = `local mode needs no credential, but these settings require one: ${conflicts.join(', ')}`;
     const help = 'use `bailiwick serve`, or other settings with --config';
-    throw new CliFailure(EXIT.usage, { code: 'local.settings', message }, { help });
+    throw new CliFailure(EXIT.usage, 'local.settings', message, { help });
   }
   const { runGateway } = await import('../run-gateway.js');
   await runGateway(io, { config, found: null, format: options.format });

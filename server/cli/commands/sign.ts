@@ -175,15 +175,14 @@ async function taken(io: CliIo, facts: Facts, file: string): Promise<ToSign> {
   const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
   if (statement === null) {
     const message = `\`${file}\` is not a publication statement of this version`;
-    throw new CliFailure(EXIT.integrity, { code: 'statement.invalid', message });
+    throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
   }
   const differences = differencesOf(statement, asStatedBy(statement, { ...statement, ...facts }));
   if (differences.length === 0) return { statement, existing };
-  throw new CliFailure(
-    EXIT.precondition,
-    { code: 'statement.subject', message: `\`${file}\` is a statement about another snapshot` },
-    { help: 'name the snapshot that it is about', ...listed(differences) },
-  );
+  throw new CliFailure(EXIT.precondition, 'statement.subject', `\`${file}\` is a statement about another snapshot`, {
+    help: 'name the snapshot that it is about',
+    ...listed(differences),
+  });
 }
 
 /** The statement that the flags describe. An existing one must say the same, or be replaced explicitly. */
@@ -211,7 +210,8 @@ async function composed(
   const signatures = count(existing.signatures.length, 'signature');
   throw new CliFailure(
     EXIT.precondition,
-    { code: 'statement.differs', message: `\`${output}\` already states other values, and has ${signatures}` },
+    'statement.differs',
+    `\`${output}\` already states other values, and has ${signatures}`,
     {
       help: `${isAbout ? `to sign what it says, \`--add ${output}\`` : 'to keep it, name another file with `-o`'}; to replace it with yours, \`--replace\``,
       ...(there === null ? {} : listed(differences)),

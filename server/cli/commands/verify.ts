@@ -121,11 +121,9 @@ function statementOf(io: CliIo, path: string, options: VerifyOptions): Statement
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
   const { policy, source } = await openStated(io, path);
   if (source === 'folder' && statement === undefined) {
-    throw new CliFailure(
-      EXIT.usage,
-      { code: 'cli.usage', message: `\`${path}\` is a folder, not a snapshot` },
-      { help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`' },
-    );
+    throw new CliFailure(EXIT.usage, 'cli.usage', `\`${path}\` is a folder, not a snapshot`, {
+      help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
+    });
   }
   return policy;
 }
