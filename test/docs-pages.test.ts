@@ -17,7 +17,7 @@ import { WHERE_SCHEMA } from '../server/api/where-schema.js';
 import { checkDatasetLine } from '../server/api/dataset-schema.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { parseDecideLine } from '../server/cli/commands/decide.js';
-import { EXIT_MEANINGS } from '../server/cli/exit-codes.js';
+import { EXIT_MEANINGS } from '../server/cli/exit.js';
 import { QUERY_LIMITS } from '../server/limits/queries.js';
 import { PROBLEMS } from '../server/problem.js';
 import { parseQuery } from './support/parse-query.js';

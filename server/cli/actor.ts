@@ -16,7 +16,7 @@ import {
   type ScopeName,
   SCOPES,
 } from '../../engine/index.js';
-import { usage } from './failure.js';
+import { usage } from './exit.js';
 import { collect, requiredOption } from './options.js';
 import { identitiesOf, type NamedPolicy, personWith } from './people.js';
 import { escapeText } from './render/escape.js';

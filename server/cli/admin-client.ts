@@ -5,8 +5,7 @@ import { parseStrictJson } from '../json/strict-json.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { type AdminDoor, adminDoor, type AdminFlags, reasonOf, unreachable } from './admin-door.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import type { CliIo } from './io.js';
 import { configOf, type Format } from './options.js';
 

@@ -8,8 +8,7 @@ import { adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError, systemCodeOf } from '../lib/small-file.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
 import { pathOf } from './io.js';
 

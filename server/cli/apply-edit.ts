@@ -13,8 +13,7 @@ import {
 } from '../../engine/compiler.js';
 import { writeEdit } from '../authoring/write-edit.js';
 import { readFolder } from '../policy/open/read-folder.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { fileFailure, pathFailure, replaceFile } from './files.js';
 
 export interface AppliedEdit {

@@ -4,8 +4,7 @@ import { isAbsolute } from 'node:path';
 import type { PolicyFault } from '../policy/policy-fault.js';
 import type { RevisionPath, Standing } from '../policy/sources/revision.js';
 import type { Content } from '../policy/sources/source.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
 
 /** Uses what the user named. What was taken out of git is there only meanwhile. Throws `CliFailure`. */

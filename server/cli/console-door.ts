@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { ConsolePage } from '../lib/console-page.js';
 import { CONSOLE_LIMITS } from '../limits/command-line.js';
 import { type AdminDoor, reasonOf } from './admin-door.js';
-import { CliFailure } from './failure.js';
+import { CliFailure } from './exit.js';
 
 export type ConsoleEnd = 'unused' | 'idle' | 'over';
 

@@ -29,8 +29,7 @@ import {
   findActivations,
   proveActivations,
 } from './evidence-log.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, largeJson, namedFile, pathOf, write, writeJson } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';

@@ -5,8 +5,7 @@ import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { writeWholeFile } from '../lib/whole-file.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
 import { type PathFault, pathFaultOf, codeOf } from '../policy/policy-fault.js';
 

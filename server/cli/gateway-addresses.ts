@@ -15,8 +15,7 @@ import {
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { systemCodeOf } from '../lib/small-file.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 

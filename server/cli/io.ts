@@ -2,7 +2,7 @@
 // an argument and never use `process` themselves, so that anything can run them.
 import type { Readable, Writable } from 'node:stream';
 import { resolve } from 'node:path';
-import type { ExitStatus } from './exit-codes.js';
+import type { ExitStatus } from './exit.js';
 import { escapeJson } from './render/escape.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
-import { EXIT, type ExitStatus } from './exit-codes.js';
+import { EXIT, type ExitStatus } from './exit.js';
 import type { CliIo } from './io.js';
 import { makeProgram } from './program.js';
 

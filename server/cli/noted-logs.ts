@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { isFrom } from '../audit/missing-logs.js';
 import { type NotedHead, knownLogs } from '../audit/outbox.js';
 import { auditFolderOf, storeOf, type SettingFlags } from '../config/index.js';
-import { CliFailure } from './failure.js';
+import { CliFailure } from './exit.js';
 import type { CliIo } from './io.js';
 import { openStore } from './open-store.js';
 import { configOf } from './options.js';

@@ -9,8 +9,7 @@ import type { Database } from '../db/database.js';
 import { type Logger, makeIdSource, systemClock } from '../lib/ports.js';
 import type { FollowOptions } from '../policy/active/follow-source.js';
 import type { Started } from '../policy/active/start-policy.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import { escapeText } from './render/escape.js';
 import { asFailure } from './statement-flags.js';
 

@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
 import type { Logger } from '../lib/ports.js';
-import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 

@@ -14,8 +14,7 @@ import {
   type SettingName,
 } from '../config/index.js';
 import type { CheckReport, LintRequest } from '../policy/open/check-policy.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
 import { escapeText } from './render/escape.js';
 import type { Locator } from './render/problems.js';

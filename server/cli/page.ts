@@ -1,7 +1,6 @@
 // Pages that `make build` made: one file each, into which only data is put (docs/playground.md).
 import { readFile } from 'node:fs/promises';
-import { CliFailure } from './failure.js';
-import { EXIT } from './exit-codes.js';
+import { CliFailure, EXIT } from './exit.js';
 import { escapeJson } from './render/escape.js';
 
 export type PageName = 'playground' | 'report';

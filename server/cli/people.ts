@@ -1,8 +1,7 @@
 // People as a policy folder names them (`people`): whom `--person` means, and who has which identity.
 import type { PolicySet } from '../../engine/compiler.js';
 import { formatIdentity, type Identity, nearest } from '../../engine/index.js';
-import { usage } from './failure.js';
-import type { CliFailure } from './failure.js';
+import { type CliFailure, usage } from './exit.js';
 
 /** A policy that was opened, and how the user named it. */
 export interface NamedPolicy {

@@ -1,7 +1,6 @@
 // The command line as a tree: every verb in its group, the help for everything, and what all verbs have in common.
 import { Command } from 'commander';
-import { EXIT_MEANINGS } from './exit-codes.js';
-import { usage } from './failure.js';
+import { EXIT_MEANINGS, usage } from './exit.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../lib/version.js';

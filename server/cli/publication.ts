@@ -8,8 +8,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { statusOfFaults } from './commands/verify.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { asFailure } from './statement-flags.js';
 
 /** Null if no signature is required. */

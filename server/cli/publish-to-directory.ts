@@ -19,8 +19,7 @@ import { faultOfRefusal } from '../policy/policy-fault.js';
 import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
 import { parseEnvelope } from '../signing/statement-file.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT } from './exit.js';
 import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf } from './io.js';
 

@@ -29,8 +29,7 @@ import {
   type ReviewArguments,
   type TableFormat,
 } from './check-review.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, namedFile, pathOf, write, writeJson, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';

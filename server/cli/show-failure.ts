@@ -2,8 +2,7 @@
 // report was asked for. Mistakes that commander found are reported in our words.
 import { type Command, CommanderError } from 'commander';
 import { sqlStateOf, toldText } from '../db/failures.js';
-import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { REPORTERS } from './options.js';
 import { storeFailure } from './open-store.js';

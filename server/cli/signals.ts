@@ -2,7 +2,7 @@
 // SIGUSR1, which would make Node.js open a debugger to everybody on the machine, does nothing.
 import type { Logger } from '../lib/ports.js';
 import type { Poller } from '../lib/poller.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT } from './exit.js';
 
 export interface Termination {
   /** Resolves with the first signal's name. */

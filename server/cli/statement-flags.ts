@@ -9,8 +9,7 @@ import {
   STATEMENT_LIMITS,
   type StatementSource,
 } from '../../engine/index.js';
-import { EXIT, type ExitStatus } from './exit-codes.js';
-import { CliFailure } from './failure.js';
+import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { escapeText } from './render/escape.js';
 import { SigningError, type SigningErrorCode } from '../signing/signing-error.js';
 

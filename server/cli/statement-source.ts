@@ -2,8 +2,7 @@
 // proved: a policy folder of that commit compiles to this very snapshot.
 import type { StatementSource } from '../../engine/index.js';
 import type { Head } from '../policy/sources/revision.js';
-import { EXIT } from './exit-codes.js';
-import { CliFailure, usage } from './failure.js';
+import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
 
 export interface SourceFlags {

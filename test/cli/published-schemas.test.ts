@@ -3,8 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { checkPolicy } from '../../server/policy/open/check-policy.js';
-import { EXIT } from '../../server/cli/exit-codes.js';
-import { CliFailure } from '../../server/cli/failure.js';
+import { CliFailure, EXIT } from '../../server/cli/exit.js';
 import { showFailure } from '../../server/cli/show-failure.js';
 import { renderReport as renderGithub } from '../../server/cli/render/github.js';
 import { renderReport as renderJunit } from '../../server/cli/render/junit.js';

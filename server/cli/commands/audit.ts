@@ -7,8 +7,7 @@ import type { ArchivedFile } from '../../audit/archived-files.js';
 import type { RecordRelease } from '../../audit/release.js';
 import { parseDuration, type SettingFlags } from '../../config/index.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure, usage } from '../failure.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import {
   configOf,

@@ -1,6 +1,6 @@
 // `bailiwick calendar <policy>`: each instant at which anybody's access changes by itself.
 import { type Command, Option } from 'commander';
-import { usage } from '../failure.js';
+import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, instantOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';

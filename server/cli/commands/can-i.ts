@@ -2,8 +2,7 @@
 // decide. The credential is never printed, and goes only to the gateway.
 import { type Command, Option } from 'commander';
 import { parseStrictJson } from '../../json/strict-json.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure, usage } from '../failure.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';

@@ -6,8 +6,7 @@ import { readVerificationResult, type VerificationResult } from '../../signing/a
 import { verifyEd25519 } from '../../signing/ed25519.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { readStatementFile } from '../../signing/statement-file.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { collect, type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';

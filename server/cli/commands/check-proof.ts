@@ -1,8 +1,7 @@
 // `bailiwick check-proof <file>`: what a proof of access shows, without the policy.
 import type { Command } from 'commander';
 import { readAccessProof } from '../../signing/access-proof.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure, usage } from '../failure.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { readNamedFile } from '../../signing/named-file.js';

@@ -10,8 +10,7 @@ import {
   withLint,
   withSettings,
 } from '../options.js';
-import { statusOf } from '../exit-codes.js';
-import { usage } from '../failure.js';
+import { statusOf, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import type { SettingName, SettingFlags } from '../../config/index.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CodePage } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
-import { usage } from '../failure.js';
+import { usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { withExamples } from '../options.js';
 

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
-import { statusOf } from '../exit-codes.js';
-import { addReport, usage } from '../failure.js';
+import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import {

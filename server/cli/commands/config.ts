@@ -18,7 +18,7 @@ import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } fr
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
-import { addReport } from '../failure.js';
+import { addReport } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import {
   configFailure,

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { adminDoor } from '../admin-door.js';
 import { type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';

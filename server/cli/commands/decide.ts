@@ -16,8 +16,7 @@ import {
 import { fields, type Question, QuestionFault, readQuestion } from '../../asking/decide-question.js';
 import { isBlank, isObject, parseStrictJson } from '../../json/strict-json.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
-import { EXIT } from '../exit-codes.js';
-import { usage } from '../failure.js';
+import { EXIT, usage } from '../exit.js';
 import { openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';

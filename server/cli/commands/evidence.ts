@@ -1,7 +1,7 @@
 // `bailiwick evidence <digest> -o <file>`: one ZIP file with all that an auditor keeps of a snapshot (docs/evidence.md).
 import type { Command } from 'commander';
 import type { EvidenceFlags } from '../evidence-log.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
 

@@ -1,8 +1,7 @@
 // `bailiwick find <digest> <revision range>:<folder>`: the commits that compile to a snapshot, or to the same decisions.
 import type { Command } from 'commander';
 import { groupDigits } from '../../../engine/index.js';
-import { EXIT } from '../exit-codes.js';
-import { usage } from '../failure.js';
+import { EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';

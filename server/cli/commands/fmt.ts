@@ -3,10 +3,8 @@
 import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
-import { EXIT } from '../exit-codes.js';
-import { addReport } from '../failure.js';
+import { addReport, EXIT, usage } from '../exit.js';
 import { atPolicy } from '../at-policy.js';
-import { usage } from '../failure.js';
 import { pathFailure, replaceFile } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';

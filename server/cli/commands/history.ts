@@ -1,7 +1,7 @@
 // `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
 import type { Command } from 'commander';
 import type { History, Step } from '../../policy/history/history.js';
-import type { CliFailure } from '../failure.js';
+import type { CliFailure } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
 import { unknownPerson } from '../people.js';

@@ -14,8 +14,7 @@ import {
 import type { Proof } from '../../import/prove-import.js';
 import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure, usage } from '../failure.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, namedFile, pathOf, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';

@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { LineFault } from '../../load/record-line.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import type { OpenStoreOptions } from '../open-store.js';

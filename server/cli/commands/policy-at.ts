@@ -4,8 +4,7 @@ import { formatInstant, type Instant, parseInstant } from '../../../engine/index
 import type { InForce } from '../../audit/in-force.js';
 import { membersOf, textOf, textsOf } from '../answer-members.js';
 import { folderOf, LOG_SETTINGS, malformedLines } from '../audit-log.js';
-import { EXIT } from '../exit-codes.js';
-import { addReport, CliFailure } from '../failure.js';
+import { addReport, CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeText } from '../render/escape.js';

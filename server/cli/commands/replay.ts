@@ -14,8 +14,7 @@ import {
   searchOf,
   withSearch,
 } from '../audit-log.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure, usage } from '../failure.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';

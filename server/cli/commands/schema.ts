@@ -5,7 +5,7 @@ import { policySchema } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
 import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
-import { usage } from '../failure.js';
+import { usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { CONFIG_SCHEMA } from '../../config/config-schema.js';

@@ -2,8 +2,7 @@
 // gateway. run-gateway.ts has the order of a start.
 import type { Command } from 'commander';
 import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
-import { EXIT } from '../exit-codes.js';
-import { CliFailure } from '../failure.js';
+import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write } from '../io.js';
 import { escapeText } from '../render/escape.js';
 import type { Config, SettingFlags } from '../../config/index.js';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { listOf, type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
-import { usage } from '../failure.js';
+import { usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { formatOption, withExamples, withJson, withSettings } from '../options.js';

@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
-import { EXIT, statusOf } from '../exit-codes.js';
-import { usage } from '../failure.js';
+import { EXIT, statusOf, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';

@@ -1,6 +1,6 @@
 // `bailiwick unused <policy>`: the rights that no decision in the audit log needed, and a smaller policy without them.
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { collect, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import type { UnusedFlags } from '../find-unused.js';

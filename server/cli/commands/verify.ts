@@ -2,8 +2,7 @@
 // keyring nothing in a statement can be trusted, so the statement is not read.
 import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
-import { EXIT, type ExitStatus } from '../exit-codes.js';
-import { addReport, CliFailure, usage } from '../failure.js';
+import { addReport, CliFailure, EXIT, type ExitStatus, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { formatOption, withExamples, withJson, type Format } from '../options.js';

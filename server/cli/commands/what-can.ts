@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { notesOn, readIdentity } from '../actor.js';
 import { escapeText } from '../render/escape.js';
-import { usage } from '../failure.js';
+import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { identitiesOf, personWith } from '../people.js';

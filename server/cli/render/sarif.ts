@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { codePage, type ProblemCode, type Range, type Severity } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { programVersion } from '../../lib/version.js';
-import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit-codes.js';
+import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit.js';
 import { count } from './text.js';
 import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';
 
