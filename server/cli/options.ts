@@ -109,6 +109,13 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command;
 }
 
+/** The settings that say where the store is. */
+export const STORE_SETTINGS = ['config', 'dataDir', 'databaseUrl'] as const satisfies readonly SettingName[];
+
+export function withStore(command: Command): Command {
+  return withSettings(command, STORE_SETTINGS);
+}
+
 /** The configuration that a command runs with. Throws `CliFailure` with every fault. */
 export async function configOf(io: CliIo, flags: SettingFlags): Promise<Config> {
   try {

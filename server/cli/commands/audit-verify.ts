@@ -8,7 +8,7 @@ import { FOLDER, folderOf } from '../audit-log.js';
 import { EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import type { NotedLogs } from '../noted-logs.js';
-import { collect, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { collect, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -51,7 +51,7 @@ export function defineVerify(audit: Command, io: CliIo): void {
     .option('--lost <log>', 'a log of the store that is known to be gone; may be repeated', collect)
     .addOption(formatOption())
     .action((folder: string | undefined, options: VerifyFlags) => verify(io, folder, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     ['the log of the gateway on this machine', 'bailiwick audit verify'],
     ['a copy, against a head that was noted last week', 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…'],

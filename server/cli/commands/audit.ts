@@ -17,6 +17,7 @@ import {
   withExamples,
   withJson,
   withSettings,
+  withStore,
 } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
@@ -119,7 +120,7 @@ function defineRelease(audit: Command, io: CliIo): void {
     .option('--lost <log>', 'name of a log of which nothing is left: all that it has claimed is released')
     .addOption(formatOption())
     .action((folder: string | undefined, options: ReleaseFlags) => release(io, folder, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     ['after the folder of the log was moved away', 'bailiwick audit release ./audit.damaged'],
     ['after its disk was lost', 'bailiwick audit release --lost k3v9m2xqwe'],

@@ -6,17 +6,16 @@ import {
   lintRequest,
   type ReportFormat,
   reportFormatOption,
+  STORE_SETTINGS,
   withExamples,
   withLint,
-  withSettings,
+  withStore,
 } from '../options.js';
 import { statusOf, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import type { SettingName, SettingFlags } from '../../config/index.js';
+import type { SettingFlags } from '../../config/index.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
 import { type Paint, paintFor } from '../render/terminal.js';
-
-const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
 
 interface CheckOptions extends LintFlags, SettingFlags {
   readonly store?: true;
@@ -27,7 +26,7 @@ export function defineCheck(command: Command, io: CliIo): void {
   withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now')
     .option('--store', 'also warn about grants at namespaces that the store does not have')
     .action((dir: string, options: CheckOptions) => check(io, dir, options));
-  withSettings(command, STORE_SETTINGS);
+  withStore(command);
   withExamples(command, [
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],

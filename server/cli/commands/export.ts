@@ -9,14 +9,14 @@ import type { Exported } from '../../export/exported.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
-import { collect, configOf, requiredOption, withExamples, withSettings } from '../options.js';
+import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
 import { startProgress } from '../render/terminal.js';
 
 export function defineExport(command: Command, io: CliIo): void {
   defineRls(command, io);
   for (const [name, exporter] of Object.entries(EXPORTERS)) definePolicy(command.command(name), exporter, io);
   command.action((options: SettingFlags) => exportStore(io, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     ['a copy of the embedded store', 'bailiwick export | gzip > records.jsonl.gz'],
     [

@@ -1,11 +1,8 @@
 // `bailiwick keys create|list|revoke`: API keys in the store, also while the gateway runs (docs/credentials.md "API keys").
 import { type Command, Option } from 'commander';
-import type { SettingName } from '../../config/index.js';
 import type { CliIo } from '../io.js';
 import type { KeyFlags, KeysOptions } from '../manage-keys.js';
-import { collect, formatOption, requiredOption, RuledOption, withExamples, withSettings } from '../options.js';
-
-const STORE_SETTINGS: readonly SettingName[] = ['config', 'dataDir', 'databaseUrl'];
+import { collect, formatOption, requiredOption, RuledOption, withExamples, withStore } from '../options.js';
 
 export function defineKeys(command: Command, io: CliIo): void {
   defineCreate(command, io);
@@ -83,7 +80,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     .action(async (options: KeysOptions & KeyFlags) => {
       await (await import('../manage-keys.js')).createKeyCommand(io, options);
     });
-  withSettings(command, STORE_SETTINGS);
+  withStore(command);
   withExamples(command, [
     [
       'everything that the grants of one person allow',
@@ -113,7 +110,7 @@ function defineList(keys: Command, io: CliIo): void {
     .action(async (options: KeysOptions) => {
       await (await import('../manage-keys.js')).listKeysCommand(io, options);
     });
-  withSettings(command, STORE_SETTINGS);
+  withStore(command);
   withExamples(command, [
     ['keys that were never used', "bailiwick keys list --format json | jq '.keys[] | select(.lastUsedAt == null)'"],
   ]);
@@ -128,6 +125,6 @@ function defineRevoke(keys: Command, io: CliIo): void {
     .action(async (id: string, options: KeysOptions) => {
       await (await import('../manage-keys.js')).revokeKeyCommand(io, id, options);
     });
-  withSettings(command, STORE_SETTINGS);
+  withStore(command);
   withExamples(command, [['one key', 'bailiwick keys revoke 4h7t2m9xk3q8w5zc']]);
 }

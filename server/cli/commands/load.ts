@@ -10,7 +10,7 @@ import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import type { OpenStoreOptions } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
@@ -31,7 +31,7 @@ export function defineLoad(command: Command, io: CliIo): void {
     .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
     .addOption(formatOption())
     .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     ['a file into the embedded store', 'bailiwick load records.jsonl'],
     ['what is wrong with a file, before anything is stored', 'bailiwick load --dry-run records.jsonl'],

@@ -1,7 +1,7 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { count } from '../render/text.js';
 
@@ -9,7 +9,7 @@ type MigrateOptions = SettingFlags & { readonly format: Format };
 
 export function defineMigrate(command: Command, io: CliIo): void {
   command.addOption(formatOption()).action((options: MigrateOptions) => migrateStore(io, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],
     ['an external PostgreSQL', 'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick migrate'],

@@ -12,7 +12,7 @@ import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { openNamedStore } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
 import { type Publication, publishToDirectory } from '../publish-to-directory.js';
 import { accountName, makeOperatorRecorder } from '../record-operator.js';
 import { escapeText } from '../render/escape.js';
@@ -25,7 +25,7 @@ export function definePublish(command: Command, io: CliIo): void {
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
     .addOption(formatOption())
     .action((snapshot: string, options: PublishOptions) => publish(io, snapshot, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl']);
+  withStore(command);
   withExamples(command, [
     [
       'to every gateway on an external PostgreSQL, at once',
