@@ -4,7 +4,7 @@ import type { History, Step } from '../../policy/history/history.js';
 import type { CliFailure } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
-import { unknownPerson } from '../people.js';
+import { unknownPerson } from '../actor.js';
 import { paintFor } from '../render/terminal.js';
 
 interface HistoryOptions {

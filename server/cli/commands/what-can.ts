@@ -1,12 +1,11 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity, or for one person.
 import type { Command } from 'commander';
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
-import { notesOn, readIdentity } from '../actor.js';
+import { identitiesOf, notesOn, personWith, readIdentity } from '../actor.js';
 import { escapeText } from '../render/escape.js';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
-import { identitiesOf, personWith } from '../people.js';
 import { paintFor } from '../render/terminal.js';
 
 interface WhatCanOptions {

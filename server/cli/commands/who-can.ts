@@ -1,10 +1,9 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
 import { formatInstant } from '../../../engine/index.js';
-import { noteOnPlace, readNamespace, requireScope } from '../actor.js';
+import { noteOnPlace, personsOf, readNamespace, requireScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
-import { personsOf } from '../people.js';
 import { paintFor } from '../render/terminal.js';
 
 interface WhoCanOptions {
