@@ -1,14 +1,17 @@
 // `bailiwick audit verify`: whether the log is intact, and which logs the store knows beside it (docs/audit.md "Verifying").
+import { existsSync, realpathSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { groupDigits } from '../../../engine/index.js';
 import type { Head } from '../../audit/chain.js';
+import type { NotedHead } from '../../audit/outbox.js';
 import type { VerifyReport } from '../../audit/verify.js';
-import type { SettingFlags } from '../../config/index.js';
+import { auditFolderOf, type SettingFlags, storeOf } from '../../config/index.js';
 import { FOLDER, folderOf } from '../audit-log.js';
-import { EXIT, usage } from '../exit.js';
+import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import type { NotedLogs } from '../noted-logs.js';
-import { collect, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
+import { collect, configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -75,9 +78,8 @@ function headOf(flag: string, text: string): Head {
 }
 
 async function verify(io: CliIo, given: string | undefined, flags: VerifyFlags): Promise<void> {
-  const [{ verifyLogs }, { notedLogs }, { readCheckpoint }] = await Promise.all([
+  const [{ verifyLogs }, { readCheckpoint }] = await Promise.all([
     import('../../audit/verify.js'),
-    import('../noted-logs.js'),
     import('../read-checkpoint.js'),
   ]);
   const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
@@ -132,4 +134,54 @@ function storeLines(noted: NotedLogs): readonly string[] {
     ({ log, host, folder, seq }) =>
       `${log}: not here: the store knows it in ${host}:${folder}, up to event ${String(seq)}`,
   );
+}
+
+/** What the store knows of the logs in a folder, where the store is at hand. */
+type NotedLogs =
+  | {
+      readonly asked: true;
+      /** Logs that should be in the folder. */
+      readonly here: readonly NotedHead[];
+      /** Logs of other machines or folders. */
+      readonly elsewhere: readonly NotedHead[];
+    }
+  | { readonly asked: false; readonly why: string };
+
+/** The store is asked about the folder of the settings, and about any folder if a flag names the store. */
+async function notedLogs(io: CliIo, folder: string, flags: SettingFlags): Promise<NotedLogs> {
+  const config = await configOf(io, flags);
+  const own = auditFolderOf(config);
+  const isNamed = flags.databaseUrl !== undefined || flags.dataDir !== undefined || flags.config !== undefined;
+  if (!isNamed && !isSame(own, folder)) {
+    return {
+      asked: false,
+      why: 'this is not the folder of the settings; name the store with a flag to compare with it',
+    };
+  }
+  const store = storeOf(config);
+  if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) {
+    return { asked: false, why: `there is no store in ${store.dataDir}` };
+  }
+  const [{ isFrom }, { knownLogs }, { openStore }] = await Promise.all([
+    import('../../audit/missing-logs.js'),
+    import('../../audit/outbox.js'),
+    import('../open-store.js'),
+  ]);
+  try {
+    const db = await openStore(io, config, { asItIs: true });
+    try {
+      const known = await knownLogs(db);
+      const isHere = isFrom({ host: hostname(), folder: resolve(own) }, db.kind);
+      return { asked: true, here: known.filter(isHere), elsewhere: known.filter((log) => !isHere(log)) };
+    } finally {
+      await db.close();
+    }
+  } catch (error) {
+    if (!(error instanceof CliFailure)) throw error;
+    return { asked: false, why: error.message };
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  return existsSync(one) && existsSync(other) && realpathSync(one) === realpathSync(other);
 }
