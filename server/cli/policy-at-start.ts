@@ -2,23 +2,28 @@
 // A policy that cannot be served at the start is reported with its exit status.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Policy } from '../../engine/index.js';
 import { type Config, storeOf } from '../config/index.js';
+import { type Logger, systemClock } from '../lib/ports.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
+import type { Started, StartOffer, StartOptions } from '../policy/active/start-policy.js';
+import { type PublicationRule, verifyOffer } from '../policy/open/verify-offer.js';
+import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
-import type { StartOffer, Started, StartOptions } from '../policy/active/start-policy.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makeGitSource } from '../policy/sources/git-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
 import type { Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
-import { verifyOffer } from '../policy/open/verify-offer.js';
-import { type Logger, systemClock } from '../lib/ports.js';
+import { readKeyring } from '../signing/keyring-file.js';
+import { statementBeside } from '../signing/statement-file.js';
+import { statusOfFaults } from './commands/verify.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import type { CliIo } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { storeFailure } from './open-store.js';
-import { publicationRule, requirePublication } from './publication.js';
 import { escapeText } from './render/escape.js';
+import { asFailure } from './statement-flags.js';
 
 export interface PolicyAtStart {
   /** Hands the offer over and keeps nothing of it. Null if there is none, or none that could be served. */
@@ -174,4 +179,52 @@ function statusOf(code: string): ExitStatus {
   if (status !== undefined) return status;
   if (INTEGRITY.test(code)) return EXIT.integrity;
   return code.startsWith('source.') ? EXIT.precondition : EXIT.usage;
+}
+
+/** What is demanded of a snapshot, now and while the gateway runs: that it was published. Null if no signature is required. */
+export function publicationRule({ snapshot }: Config): PublicationRule | null {
+  const { requireSignature, keyringFile, environment } = snapshot;
+  if (!requireSignature || keyringFile === null) return null;
+  return { keyring: { path: keyringFile, shown: keyringFile }, environment };
+}
+
+interface OpenedPublication {
+  readonly policy: Policy;
+  readonly source: 'folder' | 'file' | 'stdin';
+  /** As it was typed, and absolute. */
+  readonly shown: string;
+  readonly path: string;
+}
+
+/**
+ * The statement under which it was published; null if none is required. Throws `CliFailure` 2, 6, 8 or 9, like
+ * `verify`.
+ */
+async function requirePublication(opened: OpenedPublication, config: Config): Promise<SignedStatement | null> {
+  const rule = publicationRule(config);
+  if (rule === null) return null;
+  const { policy, source, shown, path } = opened;
+  if (source !== 'file') {
+    throw new CliFailure(
+      EXIT.usage,
+      'serve.signature',
+      `a signature is required, and ${source === 'folder' ? `\`${shown}\` is a folder` : 'a snapshot on stdin has no statement beside it'}`,
+      { help: 'serve a snapshot file that was signed: `bailiwick compile`, then `bailiwick sign`' },
+    );
+  }
+  const keyring = await asFailure(readKeyring(rule.keyring));
+  const { faults, signed } = await asFailure(
+    verifyPublication(policy, statementBeside({ path, shown }), {
+      keyring,
+      at: systemClock.now(),
+      environment: rule.environment,
+      minimumGeneration: null,
+    }),
+  );
+  if (signed !== null) return signed;
+  const [{ code, message } = { code: 'signature.missing', message: 'it has no statement' }] = faults;
+  throw new CliFailure(statusOfFaults(faults), code, `\`${shown}\` is not served: ${message}`, {
+    help: `see \`bailiwick verify ${shown} --keyring ${rule.keyring.shown}\``,
+    report: { snapshot: policy.digest, faults },
+  });
 }

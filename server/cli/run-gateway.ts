@@ -29,8 +29,7 @@ import { type CliIo, write, writeJson } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
 import { awaitStore, openStore } from './open-store.js';
 import type { Format } from './options.js';
-import { type PolicyAtStart, startServing } from './policy-at-start.js';
-import { publicationRule } from './publication.js';
+import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
 import { onReload, onTermination } from './signals.js';
 

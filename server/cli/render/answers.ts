@@ -10,13 +10,12 @@ import {
   type Visibility,
 } from '../../../engine/index.js';
 import { count } from './text.js';
-import { citedText, placeText, roleText } from './citation.js';
+import { citedText, patternsOf, placeText, regionText, roleText, shortList } from './words.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import type { AccessProof } from '../../signing/access-proof.js';
 import type { AnyEdit, Proved } from '../../policy/explanation-json.js';
-import { patternsOf, regionText, shortList } from './region.js';
 
 /** With the name of the person who has the identity. */
 export type NamedHolder = Holder & { readonly person?: string };

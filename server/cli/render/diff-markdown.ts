@@ -22,7 +22,7 @@ import {
   shownRows,
 } from './diff.js';
 import { escapeText } from './escape.js';
-import { patternsOf, shortList, stretchText } from './region.js';
+import { patternsOf, shortList, stretchText } from './words.js';
 
 /** Rows that everybody sees; the others are folded. */
 const OPEN_ROWS = 20;

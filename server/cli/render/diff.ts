@@ -6,7 +6,7 @@ import { count } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../json/exact-json.js';
-import { patternsOf, regionText, shortList, stretchText } from './region.js';
+import { patternsOf, regionText, shortList, stretchText } from './words.js';
 
 /** The two policies. */
 export interface Compared {

@@ -12,11 +12,10 @@ import {
 } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
 import { count } from './text.js';
-import { citedText, grantText, roleText } from './citation.js';
+import { citedText, grantText, regionText, roleText, shortList, stretchText } from './words.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { instantJson } from '../../json/exact-json.js';
-import { regionText, shortList, stretchText } from './region.js';
 
 /** Entries that text shows. The others are counted; JSON lists all. */
 const SHOWN_WITNESSES = 20;

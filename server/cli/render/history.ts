@@ -7,7 +7,7 @@ import type { TreeFault } from '../../policy/history/tree-policy.js';
 import type { CommitLine, LoggedCommit } from '../../policy/sources/git-log.js';
 import { type AnyRow, exclusiveText, renderRows, rowJson } from './diff.js';
 import { escapeText } from './escape.js';
-import { stretchText } from './region.js';
+import { stretchText } from './words.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 

@@ -3,9 +3,8 @@ import { groupDigits, type ScopeName } from '../../../engine/index.js';
 import type { NamedRow, Outcome } from '../../review/outcome.js';
 import type { Counts, Population, Selection } from '../../review/population.js';
 import type { Decisions } from '../../review/sheet.js';
-import { grantText } from './citation.js';
+import { grantText, patternsOf, regionText } from './words.js';
 import { escapeText } from './escape.js';
-import { patternsOf, regionText } from './region.js';
 import { count } from './text.js';
 
 /** Lists in texts end here; JSON and CSV have all. */

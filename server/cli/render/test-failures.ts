@@ -7,10 +7,9 @@ import {
   type GrantCoverage,
 } from '../../../engine/compiler.js';
 import { formatInstant, type GrantRef, groupDigits } from '../../../engine/index.js';
-import { grantText, placeText } from './citation.js';
+import { grantText, placeText, shortList } from './words.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { shortList } from './region.js';
 import { count, countOf, percentText } from './text.js';
 
 /** More than these are counted in text; JSON lists all. A lineage has at most 33 namespaces. */

@@ -21,10 +21,9 @@ import type { SearchReport } from '../../audit/search.js';
 import type { PastPolicies, UseCounts } from '../past-uses.js';
 import type { Effect, Folder, SmallerPolicy } from '../smaller-policy.js';
 import { silenceText } from '../audit-log.js';
-import { citedText, placeText } from './citation.js';
+import { citedText, placeText, stretchText } from './words.js';
 import { certificate, type Compared, diffJson, renderRows } from './diff.js';
 import { escapeText } from './escape.js';
-import { stretchText } from './region.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 
