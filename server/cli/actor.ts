@@ -17,7 +17,7 @@ import {
   type ScopeName,
   SCOPES,
 } from '../../engine/index.js';
-import { type CliFailure, usage } from './exit.js';
+import { type CliFailure, meantOr, usage } from './exit.js';
 import { collect, requiredOption } from './options.js';
 import { escapeText } from './render/escape.js';
 
@@ -128,18 +128,16 @@ export function notAScope(text: string): string {
 /** What was meant, or what there is. Without a policy, only the ten are known. */
 export function scopeHelp(text: string, policy: PolicyScopes | null = null): string {
   const known = policy?.scopes ?? SCOPES;
-  const near = nearest(text, known);
-  if (near !== null) return `did you mean \`${near}\`?`;
-  return `scopes are ${known.join(', ')}${policy === null ? ', and those of the families that the policy declares' : ''}`;
+  const more = policy === null ? ', and those of the families that the policy declares' : '';
+  return meantOr(nearest(text, known), `scopes are ${known.join(', ')}${more}`);
 }
 
 export function readNamespace(text: string): NamespacePath {
   const result = canonicalize(text);
   if (result.ok) return result.path;
-  const meant = meantPath(text);
   throw usage(
     `\`${text}\` is not a namespace: ${pathFaultText(result.fault)}`,
-    meant === null ? 'write a path such as `/labs/optics`; the root is `/`' : `did you mean \`${meant}\`?`,
+    meantOr(meantPath(text), 'write a path such as `/labs/optics`; the root is `/`'),
   );
 }
 
@@ -190,8 +188,7 @@ export function identitiesOf(person: string, { set, shown }: NamedPolicy): reado
 }
 
 export function unknownPerson(person: string, known: readonly string[]): CliFailure {
-  const meant = nearest(person, known);
-  const help = meant === null ? 'people are named under `people` in the policy' : `did you mean \`${meant}\`?`;
+  const help = meantOr(nearest(person, known), 'people are named under `people` in the policy');
   return usage(`the policy names no person \`${person}\``, help);
 }
 

@@ -8,7 +8,7 @@ import { readPopulation } from '../review/read-population.js';
 import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { programVersion } from '../lib/version.js';
-import { CliFailure, EXIT, type ExitStatus } from './exit.js';
+import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, namedFile, write, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
@@ -124,36 +124,26 @@ function identitiesNow({ selection }: Population, set: PolicySet | null): readon
   return (set?.people ?? []).filter(({ name }) => persons.has(name)).flatMap(({ identities }) => identities);
 }
 
-interface Failure {
-  readonly status: ExitStatus;
-  readonly code: string;
-  readonly message: string;
-}
-
 /** Null if everything is decided and done. */
 export function failureOf(
-  { faults, missing, outcome }: CheckedReview,
+  { faults, missing, outcome: { stillHeld, appeared } }: CheckedReview,
   { mayAppear }: { readonly mayAppear: boolean },
-): Failure | null {
-  const { stillHeld, appeared } = outcome;
+): CliFailure | null {
+  const are = ({ length }: readonly unknown[]): string => (length === 1 ? 'is' : 'are');
   if (faults.length > 0)
-    return {
-      status: EXIT.integrity,
-      code: 'review.sheet',
-      message: `${count(faults.length, 'line')} of the sheets cannot be used`,
-    };
-  if (missing.length > 0)
-    return {
-      status: EXIT.precondition,
-      code: 'review.incomplete',
-      message: `${count(missing.length, 'row')} ${missing.length === 1 ? 'is' : 'are'} not decided`,
-    };
-  if (stillHeld.length > 0)
-    return {
-      status: EXIT.differences,
-      code: 'review.held',
-      message: `${count(stillHeld.length, 'revoked row')} ${stillHeld.length === 1 ? 'is' : 'are'} still held`,
-    };
+    return new CliFailure(
+      EXIT.integrity,
+      'review.sheet',
+      `${count(faults.length, 'line')} of the sheets cannot be used`,
+    );
+  if (missing.length > 0) {
+    const message = `${count(missing.length, 'row')} ${are(missing)} not decided`;
+    return new CliFailure(EXIT.precondition, 'review.incomplete', message);
+  }
+  if (stillHeld.length > 0) {
+    const message = `${count(stillHeld.length, 'revoked row')} ${are(stillHeld)} still held`;
+    return new CliFailure(EXIT.differences, 'review.held', message);
+  }
   if (mayAppear || appeared.length === 0) return null;
-  return { status: EXIT.differences, code: 'review.appeared', message: 'new access has not been reviewed' };
+  return new CliFailure(EXIT.differences, 'review.appeared', 'new access has not been reviewed');
 }

@@ -3,10 +3,10 @@ import type { StoredEvent } from '../audit/event-schema.js';
 import { type Search, searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
-import { readPublicKey, readSigningKey } from '../signing/key-file.js';
+import { readPublicKey } from '../signing/key-file.js';
 import { type CliIo, namedFile, pathOf } from './io.js';
-import { configOf, type Format } from './options.js';
-import { proofsOf } from './prove-audit.js';
+import type { Format } from './options.js';
+import { proofsOf, signingKeyOf } from './prove-audit.js';
 import { malformedLines } from './audit-log.js';
 import { readNote, trusted } from './read-checkpoint.js';
 import { asFailure } from './statement-flags.js';
@@ -89,7 +89,7 @@ export async function proveActivations(
     return;
   }
   bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
-  const key = await keyOf(io, flags);
+  const key = (await signingKeyOf(io, flags))?.publicKey ?? null;
   const kept = flags.checkpoint === undefined ? null : (await readNote(io, flags.checkpoint)).checkpoint;
   for (const log of new Set(events.map((event) => event.log))) {
     const seqs = events.filter((event) => event.log === log).map(({ seq }) => seq);
@@ -117,13 +117,6 @@ export async function proveActivations(
     );
     for (const [seq, text] of proved.proofs) bundle.add(`log/${log}-${String(seq)}.tlog-proof`, text);
   }
-}
-
-/** The public half of the key that signs a checkpoint of now; null if there is none. */
-async function keyOf(io: CliIo, flags: EvidenceFlags): Promise<Uint8Array | null> {
-  const path = flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
-  if (path === null) return null;
-  return (await asFailure(readSigningKey({ path, shown: flags.key ?? path }))).publicKey;
 }
 
 /** The key of the checkpoint that was kept, which must have signed it; null if it is not named. */

@@ -80,6 +80,11 @@ export function addReport(error: unknown, found: object): unknown {
   });
 }
 
+/** Help: what was probably meant, or something else if nothing is near. */
+export function meantOr(meant: string | null, otherwise: string): string {
+  return meant === null ? otherwise : `did you mean \`${meant}\`?`;
+}
+
 /** Wrong usage, and what to write instead. */
 export function usage(message: string, help?: string): CliFailure {
   return new CliFailure(EXIT.usage, 'cli.usage', message, help === undefined ? {} : { help });

@@ -6,7 +6,7 @@ import { makeReplay, type Replay } from '../audit/replay.js';
 import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
 import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { CliFailure, EXIT, usage } from './exit.js';
+import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import { writeInto } from './files.js';
 import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
@@ -159,11 +159,7 @@ function keptBy(rights: Rights, ids: readonly string[]): Kept {
   const known = rights.grants.map(({ id }) => id);
   for (const id of ids) {
     if (known.includes(id)) continue;
-    const near = nearest(id, known);
-    throw usage(
-      `the policy has no grant \`${id}\``,
-      near === null ? 'see the ids of its grants' : `did you mean \`${near}\`?`,
-    );
+    throw usage(`the policy has no grant \`${id}\``, meantOr(nearest(id, known), 'see the ids of its grants'));
   }
   const grants = new Set(rights.grants.flatMap(({ id }, at) => (ids.includes(id) ? [at] : [])));
   const roles = new Set(

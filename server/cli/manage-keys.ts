@@ -14,7 +14,7 @@ import { scopeHelp, unknownPerson } from './actor.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { type CliIo, write, writeJson } from './io.js';
-import { openNamedStore, type OpenStoreOptions } from './open-store.js';
+import { withNamedStore } from './open-store.js';
 import { configOf, type Format } from './options.js';
 import type { SettingFlags } from '../config/index.js';
 import { makeOperatorRecorder } from './record-operator.js';
@@ -123,7 +123,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   if (refusal !== null)
     throw new CliFailure(EXIT.precondition, 'keys.identities', refusal.text, { help: refusal.help });
   const record = makeOperatorRecorder(now);
-  const { text, shown } = await withStore(io, { options }, async (db) => {
+  const { text, shown } = await withNamedStore(io, config, {}, async (db) => {
     const made = await db.write(async (writing) => {
       const stored = await createKey(writing, fields, now);
       await record(writing, {
@@ -193,7 +193,7 @@ function warning({ text, help }: KeyDoubt): string {
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
   const now = systemClock.now();
-  const keys = await withStore(io, { options, asItIs: true }, async (db) => {
+  const keys = await withNamedStore(io, await configOf(io, options), { asItIs: true }, async (db) => {
     const fingerprint = await fingerprinterOf(db);
     return (await listKeys(db)).map((key) => showKey(key, now, fingerprint));
   });
@@ -214,7 +214,7 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
     });
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
-  const revoked = await withStore(io, { options, asItIs: true }, (db) =>
+  const revoked = await withNamedStore(io, await configOf(io, options), { asItIs: true }, (db) =>
     revokeKey(db, {
       id,
       now,
@@ -231,23 +231,6 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
 
 async function fingerprinterOf(db: Database): Promise<Fingerprinter> {
   return makeFingerprinter((await readSecrets(db)).fingerprint);
-}
-
-interface Opening extends OpenStoreOptions {
-  readonly options: KeysOptions;
-}
-
-async function withStore<T>(
-  io: CliIo,
-  { options, ...opening }: Opening,
-  work: (db: Database) => Promise<T>,
-): Promise<T> {
-  const db = await openNamedStore(io, await configOf(io, options), opening);
-  try {
-    return await work(db);
-  } finally {
-    await db.close();
-  }
 }
 
 const HEADINGS = ['ID', 'ACTOR', 'IDENTITIES', 'SCOPES', 'NAMESPACES', 'EXPIRES', 'LAST USED', 'STATUS', 'FINGERPRINT'];

@@ -57,6 +57,21 @@ export async function openNamedStore(io: CliIo, config: Config, options: OpenSto
   return db;
 }
 
+/** Uses the store that `openNamedStore` opens, and closes it. */
+export async function withNamedStore<T>(
+  io: CliIo,
+  config: Config,
+  options: OpenStoreOptions,
+  use: (db: Database) => Promise<T>,
+): Promise<T> {
+  const db = await openNamedStore(io, config, options);
+  try {
+    return await use(db);
+  } finally {
+    await db.close();
+  }
+}
+
 /**
  * Throws `CliFailure` 2 if nothing names the store of a gateway. Call it before the store is opened, and what it
  * returns after that.

@@ -14,7 +14,7 @@ import {
   type SettingName,
 } from '../config/index.js';
 import type { CheckReport, LintRequest } from '../policy/open/check-policy.js';
-import { CliFailure, EXIT, usage } from './exit.js';
+import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import type { CliIo } from './io.js';
 import { escapeText } from './render/escape.js';
 import type { Locator } from './render/problems.js';
@@ -189,11 +189,7 @@ async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]>
   if (cut < 0 || level === undefined)
     throw usage(`\`--level ${text}\` must be a rule, \`=\`, and one of ${LEVELS.join(', ')}`);
   if (!isLintCode(code)) {
-    const near = nearest(code, LINT_CODES);
-    throw usage(
-      `\`${code}\` is not a lint rule`,
-      near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`,
-    );
+    throw usage(`\`${code}\` is not a lint rule`, meantOr(nearest(code, LINT_CODES), 'see `bailiwick codes`'));
   }
   if (level === 'error' && CLOCK_RULES.has(code))
     throw usage(`\`${code}\` depends on the clock, so it never makes a policy invalid`);

@@ -139,10 +139,18 @@ async function measure(folder: string, log: string, options: Parameters<typeof m
 }
 
 async function keyOf(io: CliIo, flags: CheckpointFlags): Promise<SigningKey> {
-  const { signingKey } = (await configOf(io, flags)).audit;
-  const path = flags.key === undefined ? signingKey : pathOf(io, flags.key);
-  if (path === null) throw usage('a key is needed to sign', 'set `audit.signingKey`, or name the file with `--key`');
-  return asFailure(readSigningKey({ path, shown: flags.key ?? path }));
+  const key = await signingKeyOf(io, flags);
+  if (key !== null) return key;
+  throw usage('a key is needed to sign', 'set `audit.signingKey`, or name the file with `--key`');
+}
+
+/** The key for checkpoints of now; null if there is none. */
+export async function signingKeyOf(
+  io: CliIo,
+  flags: SettingFlags & { readonly key?: string },
+): Promise<SigningKey | null> {
+  const path = flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
+  return path === null ? null : asFailure(readSigningKey({ path, shown: flags.key ?? path }));
 }
 
 async function give(

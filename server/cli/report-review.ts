@@ -58,13 +58,11 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
   const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
   const failure = failureOf(checked, { mayAppear: true });
-  if (failure !== null && failure.status !== EXIT.differences) {
-    const detail = {
+  if (failure !== null && failure.status !== EXIT.differences)
+    throw new CliFailure(failure.status, failure.code, `the review cannot be reported: ${failure.message}`, {
       text: renderOutcome(checked).trimEnd(),
       report: { missing: checked.missing, faults: checked.faults },
-    };
-    throw new CliFailure(failure.status, failure.code, `the review cannot be reported: ${failure.message}`, detail);
-  }
+    });
   const { population, outcome, byRow } = checked;
   const decisions = population.rows.flatMap(({ id }) => {
     const decided = byRow.get(id);

@@ -130,7 +130,7 @@ function defineRelease(audit: Command, io: CliIo): void {
 
 /** Throws `CliFailure`: 6 where a gateway has the log. */
 async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags): Promise<void> {
-  const [{ releaseFolder, releaseLost }, { openNamedStore }, { makeOperatorRecorder }] = await Promise.all([
+  const [{ releaseFolder, releaseLost }, { withNamedStore }, { makeOperatorRecorder }] = await Promise.all([
     import('../../audit/release.js'),
     import('../open-store.js'),
     import('../record-operator.js'),
@@ -140,8 +140,7 @@ async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags
     throw usage('name either the folder of the log or `--lost <log>`');
   if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
   const folder = given === undefined ? null : await folderOf(io, given, { flags });
-  const db = await openNamedStore(io, await configOf(io, flags), { asItIs: true });
-  try {
+  await withNamedStore(io, await configOf(io, flags), { asItIs: true }, async (db) => {
     const recorder = makeOperatorRecorder(instantOf(Date.now()));
     const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });
     const released =
@@ -160,7 +159,5 @@ async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags
         io.stdout,
         released.map(({ log, events }) => escapeText(`${log}: ${count(events, 'event')} released\n`)).join(''),
       );
-  } finally {
-    await db.close();
-  }
+  });
 }

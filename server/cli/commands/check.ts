@@ -12,10 +12,10 @@ import {
   withStore,
 } from '../options.js';
 import { statusOf, usage } from '../exit.js';
-import { type CliIo, write, writeLargeJson } from '../io.js';
+import type { CliIo } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
-import { type Paint, paintFor } from '../render/terminal.js';
+import type { Paint } from '../render/terminal.js';
 
 interface CheckOptions extends LintFlags, SettingFlags {
   readonly store?: true;
@@ -90,7 +90,7 @@ interface CheckOutput {
 }
 
 async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutput, lint: LintRequest): Promise<void> {
-  const [{ checkVisibly }, { renderCheck, renderFor, toJson }] = await Promise.all([
+  const [{ checkVisibly }, { printReport }] = await Promise.all([
     import('../open-policy.js'),
     import('../render/report.js'),
   ]);
@@ -98,13 +98,12 @@ async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutp
   const found = await checkVisibly(io, dir, { lint, digests: isSoonAsked && format === 'json' });
   io.setStatus(statusOf(found));
   const soon = isSoonAsked && (format === 'json' || format === 'text') ? await soonOf(found, lint) : null;
-  if (format === 'json') {
-    const calendar = soon === null ? [] : [['calendar', Object.fromEntries(soon.json)] as const];
-    await writeLargeJson(io, [...Object.entries(toJson(found)), ...calendar]);
-  } else if (format === 'text') {
-    const paint = paintFor(io, 'stdout');
-    await write(io.stdout, `${soon === null ? '' : `${soon.text(paint)}\n`}${renderCheck(found, paint)}`);
-  } else await write(io.stdout, await renderFor(format, found, { io, dir }));
+  await printReport(io, found, {
+    dir,
+    format,
+    json: soon === null ? [] : [['calendar', Object.fromEntries(soon.json)]],
+    text: (text, paint) => `${soon === null ? '' : `${soon.text(paint)}\n`}${text}`,
+  });
 }
 
 interface Soon {

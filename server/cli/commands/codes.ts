@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CodePage } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
-import { usage } from '../exit.js';
+import { meantOr, usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { withExamples } from '../options.js';
 
@@ -25,8 +25,7 @@ async function codes(io: CliIo, code: string | undefined, format: CodesFormat): 
   const { codePage, PROBLEM_CODES } = await import('../../../engine/compiler.js');
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
-    const near = nearest(code.toUpperCase(), PROBLEM_CODES);
-    const help = near === null ? 'see `bailiwick codes`' : `did you mean \`${near}\`?`;
+    const help = meantOr(nearest(code.toUpperCase(), PROBLEM_CODES), 'see `bailiwick codes`');
     throw usage(`there is no code \`${code}\``, help);
   }
   const pages = wanted.map((known) => ({ code: known, ...codePage(known) }));

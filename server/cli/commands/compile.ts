@@ -4,7 +4,7 @@ import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { type CliIo, pathOf, write } from '../io.js';
 import {
   type LintFlags,
   lintRequest,
@@ -14,7 +14,6 @@ import {
   withExamples,
   withLint,
 } from '../options.js';
-import { paintFor } from '../render/terminal.js';
 import { renderCounts } from '../render/text.js';
 
 interface CompileOptions extends LintFlags {
@@ -84,21 +83,17 @@ async function print(
   report: CheckReport,
   { output, format, dir }: { readonly output: string; readonly format: ReportFormat; readonly dir: string },
 ): Promise<void> {
-  const { renderCheck, renderFor, toJson } = await import('../render/report.js');
+  const { printReport } = await import('../render/report.js');
   const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
-  if (format === 'json') {
-    const facts = snapshot === null ? {} : { file: output, ...factsOf(snapshot) };
-    await writeLargeJson(io, Object.entries({ ...toJson(report), ...facts }));
-    return;
-  }
-  if (format !== 'text') {
-    await write(io.stdout, await renderFor(format, report, { io, dir }));
-    return;
-  }
-  const stream = output === '-' ? 'stderr' : 'stdout';
   const facts =
     snapshot === null
       ? `nothing written to ${output}\n`
       : `wrote     ${output}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
-  await write(io[stream], renderCheck(report, paintFor(io, stream)) + facts);
+  await printReport(io, report, {
+    dir,
+    format,
+    json: snapshot === null ? [] : Object.entries({ file: output, ...factsOf(snapshot) }),
+    text: (text) => text + facts,
+    stream: output === '-' ? 'stderr' : 'stdout',
+  });
 }

@@ -6,7 +6,7 @@ import type { PolicyRows } from '../../../engine/compiler.js';
 import { groupDigits, nearest, type Policy, vocabularyOf } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
 import type { Exported } from '../../export/exported.js';
-import { CliFailure, EXIT, usage } from '../exit.js';
+import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
@@ -171,14 +171,13 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Export
         'write them like `sales.invoice:place=invoice`',
       );
     if (!families.includes(family))
-      throw usage(`the policy knows no family \`${family}\``, meantFamily(nearest(family, families), families));
+      throw usage(
+        `the policy knows no family \`${family}\``,
+        meantOr(nearest(family, families), `it knows ${families.join(', ')}`),
+      );
     return { table: name, column, family };
   });
   const about = `Row-level security of the policy ${policy.name}, ${policy.digest}. Made by \`bailiwick export rls\`; run it again for another policy.`;
   for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
     if (!isClosed(io.stdout)) await write(io.stdout, text);
-}
-
-function meantFamily(meant: string | null, families: readonly string[]): string {
-  return meant === null ? `it knows ${families.join(', ')}` : `did you mean \`${meant}\`?`;
 }

@@ -11,7 +11,7 @@ import { parseEnvelope, statementAt, statementPathOf } from '../../signing/state
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { openNamedStore } from '../open-store.js';
+import { withNamedStore } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
 import { type Publication, publishToDirectory } from '../publish-to-directory.js';
 import { accountName, makeOperatorRecorder } from '../record-operator.js';
@@ -135,8 +135,7 @@ async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, si
   });
   const at = systemClock.now();
   const record = makeOperatorRecorder(at);
-  const db = await openNamedStore(io, config, { asItIs: true });
-  try {
+  return withNamedStore(io, config, { asItIs: true }, async (db) => {
     const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
     // Its labels were checked when it was opened.
     await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });
@@ -167,7 +166,5 @@ async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, si
       case 'superseded':
         throw new TypeError('a publication was superseded, although none can be');
     }
-  } finally {
-    await db.close();
-  }
+  });
 }

@@ -5,7 +5,7 @@ import { policySchema } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
 import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
-import { usage } from '../exit.js';
+import { meantOr, usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { CONFIG_SCHEMA } from '../../config/config-schema.js';
@@ -28,8 +28,7 @@ export function defineSchema(command: Command, io: CliIo): void {
 async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
   const kind = KINDS.find((known) => known === asked);
   if (kind === undefined) {
-    const near = nearest(asked, KINDS);
-    const help = near === null ? `write one of ${KINDS.join(', ')}` : `did you mean \`${near}\`?`;
+    const help = meantOr(nearest(asked, KINDS), `write one of ${KINDS.join(', ')}`);
     throw usage(`there is no schema of \`${asked}\``, help);
   }
   // The code that describes the routes takes long to load.

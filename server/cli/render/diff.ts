@@ -113,15 +113,22 @@ export interface ShownRow extends AnyRow {
  */
 export function shownRows(rows: readonly AnyRow[]): readonly ShownRow[] {
   const causeText = makeCauseText();
-  const groups = new Map<string, AnyRow[]>();
+  const groups = grouped(rows, ({ namespace, extent, scopes, from, until, causes }) =>
+    JSON.stringify([namespace, extent, scopes, from, until, causes.map(causeText)]),
+  );
+  return groups.flatMap((alike) => (alike.length > SHOWN_ALIKE ? [asOne(alike)] : alike));
+}
+
+/** In the order of the first of each group. */
+function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
   for (const row of rows) {
-    const { namespace, extent, scopes, from, until } = row;
-    const key = JSON.stringify([namespace, extent, scopes, from, until, row.causes.map(causeText)]);
+    const key = keyOf(row);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [row]);
     else group.push(row);
   }
-  return [...groups.values()].flatMap((alike) => (alike.length > SHOWN_ALIKE ? [asOne(alike)] : alike));
+  return [...groups.values()];
 }
 
 function asOne(alike: readonly AnyRow[]): ShownRow {
@@ -149,18 +156,6 @@ export function leftOutText({ rows, most }: ShownRow): string | null {
   return `without ${subtrees} by identity (${groupDigits(rows)} rows in JSON)`;
 }
 
-/** Rows of the same identities and causes, in the order of the first of each. */
-function groupRows(rows: readonly ShownRow[]): readonly (readonly ShownRow[])[] {
-  const groups = new Map<string, ShownRow[]>();
-  for (const row of rows) {
-    const key = JSON.stringify([row.identities, row.causes]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return [...groups.values()];
-}
-
 interface RowStyle {
   /** Before those concerned. */
   readonly sign: string;
@@ -170,7 +165,8 @@ interface RowStyle {
 
 /** Each text is some lines: those concerned, what, and why. */
 export function renderRows(rows: readonly AnyRow[], style: RowStyle, paint: Paint): readonly string[] {
-  return groupRows(shownRows(rows)).map((alike) => renderAlike(alike, style, paint));
+  const alike = grouped(shownRows(rows), ({ identities, causes }) => JSON.stringify([identities, causes]));
+  return alike.map((group) => renderAlike(group, style, paint));
 }
 
 function renderAlike(rows: readonly ShownRow[], { sign, timeOf }: RowStyle, paint: Paint): string {

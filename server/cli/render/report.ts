@@ -1,10 +1,10 @@
 // What `check` and `compile` found, in every format.
 import type { Diagnostic } from '../../../engine/compiler.js';
-import { type CliIo, pathOf } from '../io.js';
-import { REPORTERS } from '../options.js';
+import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { type ReportFormat, REPORTERS } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderReliances, renderViolations } from './guardrails.js';
-import type { Paint } from './terminal.js';
+import { type Paint, paintFor } from './terminal.js';
 import { renderTestFailures, testsJson } from './test-failures.js';
 import { count, countOf } from './text.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
@@ -42,15 +42,28 @@ export function renderCheck(report: CheckReport, paint: Paint): string {
   ].join('');
 }
 
-/** The report for another program; `dir` is the folder as the user named it. */
-export async function renderFor(
-  format: keyof typeof REPORTERS,
-  report: CheckReport,
-  { io, dir }: { readonly io: CliIo; readonly dir: string },
-): Promise<string> {
-  const { makeLocator } = await import('./problems.js');
-  const locator = makeLocator(io.cwd, pathOf(io, dir));
-  return (await REPORTERS[format]()).renderReport(report, locator);
+interface PrintedReport {
+  /** The folder as the user named it. */
+  readonly dir: string;
+  readonly format: ReportFormat;
+  /** More fields of the JSON. */
+  readonly json: readonly (readonly [string, unknown])[];
+  /** What people read, around the report, and where. */
+  readonly text: (report: string, paint: Paint) => string;
+  readonly stream?: 'stdout' | 'stderr';
+}
+
+export async function printReport(io: CliIo, report: CheckReport, printed: PrintedReport): Promise<void> {
+  const { dir, format, json, text, stream = 'stdout' } = printed;
+  if (format === 'json') await writeLargeJson(io, [...Object.entries(toJson(report)), ...json]);
+  else if (format === 'text') {
+    const paint = paintFor(io, stream);
+    await write(io[stream], text(renderCheck(report, paint), paint));
+  } else {
+    const { makeLocator } = await import('./problems.js');
+    const locator = makeLocator(io.cwd, pathOf(io, dir));
+    await write(io.stdout, (await REPORTERS[format]()).renderReport(report, locator));
+  }
 }
 
 /** Why a report is not ok, as failures everywhere say it; null if it is. */
