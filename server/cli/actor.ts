@@ -1,7 +1,7 @@
 // The options for who asks, what and where, and the meaning of their strings; people as a policy folder names them
 // (`people`). Anything else is wrong usage.
 import type { Command } from 'commander';
-import { type PolicySet, unknownPart, unknownPlace } from '../../engine/compiler.js';
+import type { PolicySet } from '../../engine/compiler.js';
 import {
   canonicalize,
   formatIdentity,
@@ -19,7 +19,6 @@ import {
 } from '../../engine/index.js';
 import { type CliFailure, meantOr, usage } from './exit.js';
 import { collect, requiredOption } from './options.js';
-import { escapeText } from './render/escape.js';
 
 /** The values that commander gives: repeated flags in their order. */
 export interface ActorOptions {
@@ -139,30 +138,6 @@ export function readNamespace(text: string): NamespacePath {
     `\`${text}\` is not a namespace: ${pathFaultText(result.fault)}`,
     meantOr(meantPath(text), 'write a path such as `/labs/optics`; the root is `/`'),
   );
-}
-
-/** Notes for people about identities that the policy does not know. Answers about them are exact all the same. */
-export function notesOn(policy: Policy, identities: readonly Identity[]): string {
-  return identities
-    .map((identity) => {
-      const unknown = unknownPart(policy, identity);
-      if (unknown === null) return '';
-      const what =
-        unknown.part === 'provider'
-          ? `declares no provider \`${identity.provider}\``
-          : `names \`${formatIdentity(identity)}\` nowhere`;
-      const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
-      return `note: the policy ${escapeText(what + help)}\n`;
-    })
-    .join('');
-}
-
-/** The same for a namespace. */
-export function noteOnPlace(policy: Policy, path: NamespacePath): string {
-  const unknown = unknownPlace(policy, path);
-  if (unknown === null) return '';
-  const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
-  return `note: no grant names \`${path}\` or a namespace below it${help}\n`;
 }
 
 /** A policy that was opened, and how the user named it. */

@@ -123,7 +123,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   if (refusal !== null)
     throw new CliFailure(EXIT.precondition, 'keys.identities', refusal.text, { help: refusal.help });
   const record = makeOperatorRecorder(now);
-  const { text, shown } = await withNamedStore(io, config, {}, async (db) => {
+  const { text, shown } = await withNamedStore(io, { config }, async (db) => {
     const made = await db.write(async (writing) => {
       const stored = await createKey(writing, fields, now);
       await record(writing, {
@@ -193,7 +193,7 @@ function warning({ text, help }: KeyDoubt): string {
 
 export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
   const now = systemClock.now();
-  const keys = await withNamedStore(io, await configOf(io, options), { asItIs: true }, async (db) => {
+  const keys = await withNamedStore(io, { config: await configOf(io, options), asItIs: true }, async (db) => {
     const fingerprint = await fingerprinterOf(db);
     return (await listKeys(db)).map((key) => showKey(key, now, fingerprint));
   });
@@ -214,7 +214,7 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
     });
   const now = systemClock.now();
   const record = makeOperatorRecorder(now);
-  const revoked = await withNamedStore(io, await configOf(io, options), { asItIs: true }, (db) =>
+  const revoked = await withNamedStore(io, { config: await configOf(io, options), asItIs: true }, (db) =>
     revokeKey(db, {
       id,
       now,

@@ -60,8 +60,7 @@ export async function openNamedStore(io: CliIo, config: Config, options: OpenSto
 /** Uses the store that `openNamedStore` opens, and closes it. */
 export async function withNamedStore<T>(
   io: CliIo,
-  config: Config,
-  options: OpenStoreOptions,
+  { config, ...options }: OpenStoreOptions & { readonly config: Config },
   use: (db: Database) => Promise<T>,
 ): Promise<T> {
   const db = await openNamedStore(io, config, options);

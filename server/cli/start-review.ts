@@ -15,12 +15,13 @@ import { makePopulation, type Population, populationText, type Selection } from 
 import { type LastUses, readLastUses } from '../review/last-uses.js';
 import { sheetText } from '../review/sheet.js';
 import { programVersion } from '../lib/version.js';
-import { identitiesOf, noteOnPlace, notesOn, personsOf, readIdentity, readNamespace } from './actor.js';
+import { identitiesOf, personsOf, readIdentity, readNamespace } from './actor.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, write, writeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
+import { noteOnPlace, notesOn } from './render/answers.js';
 import { countsText, selectionText } from './render/review.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';

@@ -140,7 +140,7 @@ async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags
     throw usage('name either the folder of the log or `--lost <log>`');
   if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
   const folder = given === undefined ? null : await folderOf(io, given, { flags });
-  await withNamedStore(io, await configOf(io, flags), { asItIs: true }, async (db) => {
+  await withNamedStore(io, { config: await configOf(io, flags), asItIs: true }, async (db) => {
     const recorder = makeOperatorRecorder(instantOf(Date.now()));
     const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });
     const released =

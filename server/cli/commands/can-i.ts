@@ -2,6 +2,7 @@
 // decide. The credential is never printed, and goes only to the gateway.
 import { type Command, Option } from 'commander';
 import { parseStrictJson } from '../../json/strict-json.js';
+import { notAScope } from '../actor.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
@@ -109,7 +110,6 @@ async function askGateway(base: string, { scope, namespace }: Question, credenti
   const code = read.ok ? codeOf(read.value) : null;
   if (code === 'request.schema') {
     const meant = meantScope(read.ok ? read.value : null);
-    const { notAScope } = await import('../actor.js');
     throw usage(notAScope(scope), meant === null ? undefined : `did you mean \`${meant}\`?`);
   }
   if (code === 'namespace.invalid') throw usage(`\`${namespace}\` is not the path of a namespace`);

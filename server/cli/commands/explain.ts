@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { ClosingEdit, Edit } from '../../../engine/compiler.js';
 import type { AnyEdit } from '../../policy/explanation-json.js';
-import { type ActorOptions, completeActor, notesOn, readActor, withActorOptions } from '../actor.js';
+import { type ActorOptions, completeActor, readActor, withActorOptions } from '../actor.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
@@ -103,7 +103,10 @@ async function explain(io: CliIo, path: string, options: ExplainOptions): Promis
     return;
   }
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
-  await write(io.stderr, notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source));
+  await write(
+    io.stderr,
+    render.notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source),
+  );
   const paint = paintFor(io, 'stdout');
   const chosen = explanation.edits[(options.apply ?? 0) - 1];
   if (applied === null || chosen === undefined) await write(io.stdout, render.renderExplanation(explanation, paint));

@@ -1,10 +1,10 @@
 // `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
 import type { Command } from 'commander';
+import { formatIdentity, SCOPES } from '../../../engine/index.js';
 import type { History, Step } from '../../policy/history/history.js';
-import type { CliFailure } from '../exit.js';
+import { readIdentity, readNamespace, readScope, unknownPerson } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
-import { unknownPerson } from '../actor.js';
 import { paintFor } from '../render/terminal.js';
 
 interface HistoryOptions {
@@ -47,23 +47,14 @@ export function defineHistory(command: Command, io: CliIo): void {
 }
 
 async function history(io: CliIo, range: string, options: HistoryOptions): Promise<void> {
-  const [
-    { withHistory },
-    { readIdentity, readNamespace, readScope },
-    { selectChanges, NO_CHANGES, countChanges },
-    { creditsOf },
-    render,
-    engine,
-  ] = await Promise.all([
+  const [{ withHistory }, { selectChanges, NO_CHANGES, countChanges }, { creditsOf }, render] = await Promise.all([
     import('../open-history.js'),
-    import('../actor.js'),
     import('../../policy/history/select-changes.js'),
     import('../../policy/history/credit.js'),
     import('../render/history.js'),
-    import('../../../engine/index.js'),
   ]);
   const { identity: named, namespace, scope, person, format } = options;
-  const asked = named?.map((text) => engine.formatIdentity(readIdentity(text))) ?? [];
+  const asked = named?.map((text) => formatIdentity(readIdentity(text))) ?? [];
   const scopes = scope === undefined ? null : new Set(scope.flatMap((text) => text.split(',')).map(readScope));
   const place = namespace === undefined ? null : readNamespace(namespace);
   await withHistory(io, { range, flags: options }, async (opened) => {
@@ -72,7 +63,7 @@ async function history(io: CliIo, range: string, options: HistoryOptions): Promi
       person === undefined ? { steps: opened.steps(), theirs: [] } : await stepsOf(opened, person);
     const identities = named === undefined && person === undefined ? null : new Set([...asked, ...theirs]);
     const unseen = new Set<string>(scopes);
-    for (const one of engine.SCOPES) unseen.delete(one);
+    for (const one of SCOPES) unseen.delete(one);
     const tally = render.makeTally();
     const paint = paintFor(io, 'stdout');
     for await (const step of steps) {
@@ -120,10 +111,6 @@ async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Th
     for (const name of Object.keys(people)) names.add(name);
     for (const one of people[person] ?? []) theirs.add(one);
   }
-  if (theirs.size === 0) throw await noPerson(person, [...names]);
+  if (theirs.size === 0) throw unknownPerson(person, [...names]);
   return { steps: all, theirs: [...theirs] };
-}
-
-async function noPerson(person: string, names: readonly string[]): Promise<CliFailure> {
-  return unknownPerson(person, names);
 }

@@ -1,6 +1,6 @@
 // `bailiwick prove <policy>`: a proof that one identity holds a scope, or does not, that needs no policy to be checked.
 import type { Command } from 'commander';
-import { noteOnPlace, notesOn, readIdentity, readNamespace, requireScope } from '../actor.js';
+import { readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
@@ -38,7 +38,7 @@ export function defineProve(command: Command, io: CliIo): void {
 }
 
 async function prove(io: CliIo, path: string, options: ProveOptions): Promise<void> {
-  const [{ proveAccess }, { openPolicy }, { renderAccessProof }] = await Promise.all([
+  const [{ proveAccess }, { openPolicy }, { noteOnPlace, notesOn, renderAccessProof }] = await Promise.all([
     import('../../signing/access-proof.js'),
     import('../open-policy.js'),
     import('../render/answers.js'),

@@ -135,7 +135,7 @@ async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, si
   });
   const at = systemClock.now();
   const record = makeOperatorRecorder(at);
-  return withNamedStore(io, config, { asItIs: true }, async (db) => {
+  return withNamedStore(io, { config, asItIs: true }, async (db) => {
     const envelope = signed === null ? null : Buffer.from(signed.bytes).toString('utf8');
     // Its labels were checked when it was opened.
     await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: envelope, at });

@@ -16,7 +16,6 @@ import {
   type ActorOptions,
   type AskingActor,
   completeActor,
-  notesOn,
   readActor,
   requireScope,
   withActorOptions,
@@ -97,7 +96,7 @@ async function visible(io: CliIo, path: string, options: VisibleOptions): Promis
     });
     return;
   }
-  const { renderVisible } = await import('../render/answers.js');
+  const { notesOn, renderVisible } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: options.at !== undefined, at });
   await write(io.stderr, notesOn(policy, actor.identities) + time);
   const texts = [namespace, ...(actor.namespaceRestrictions ?? [])];

@@ -1,7 +1,7 @@
 // `bailiwick what-can <policy> <provider:subject>`: the whole tree for one identity, or for one person.
 import type { Command } from 'commander';
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
-import { identitiesOf, notesOn, personWith, readIdentity } from '../actor.js';
+import { identitiesOf, personWith, readIdentity } from '../actor.js';
 import { escapeText } from '../render/escape.js';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
@@ -74,7 +74,7 @@ async function whatCan(io: CliIo, asked: WhatCanRequest, { person, at, format }:
     ]);
     return;
   }
-  const { renderWhatCan } = await import('../render/answers.js');
+  const { notesOn, renderWhatCan } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: at !== undefined, at: instant });
   const note =
     apart === null

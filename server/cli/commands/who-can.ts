@@ -1,7 +1,7 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import type { Command } from 'commander';
 import { formatInstant } from '../../../engine/index.js';
-import { noteOnPlace, personsOf, readNamespace, requireScope } from '../actor.js';
+import { personsOf, readNamespace, requireScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';
@@ -67,7 +67,7 @@ async function whoCan(
     ]);
     return;
   }
-  const { renderWhoCan } = await import('../render/answers.js');
+  const { noteOnPlace, renderWhoCan } = await import('../render/answers.js');
   const time = noteOnTime(source, { asked: at !== undefined, at: request.at });
   await write(io.stderr, noteOnPlace(policy, request.namespace) + time);
   await write(io.stdout, renderWhoCan(holders, request, paintFor(io, 'stdout')));

@@ -1,12 +1,24 @@
-// `who-can`, `what-can`, `visible` and `explain` for people.
-import { type ChainLink, type Closes, type HeldGrant, type HeldRegion, type Holder } from '../../../engine/compiler.js';
+// `who-can`, `what-can`, `visible` and `explain` for people, with notes on what the policy does not know.
+import {
+  type ChainLink,
+  type Closes,
+  type HeldGrant,
+  type HeldRegion,
+  type Holder,
+  unknownPart,
+  unknownPlace,
+} from '../../../engine/compiler.js';
 import {
   canonicalize,
+  formatIdentity,
   formatInstant,
   groupDigits,
+  type Identity,
   type Instant,
   meantPath,
+  type NamespacePath,
   pathFaultText,
+  type Policy,
   type Visibility,
 } from '../../../engine/index.js';
 import { count } from './text.js';
@@ -172,4 +184,28 @@ export function noteOnUnproved(edits: readonly AnyEdit[], source: 'folder' | 'fi
   const which = unproved === edits.length ? 'these changes' : `${groupDigits(unproved)} of these changes`;
   const help = source === 'folder' ? 'make the change and run `bailiwick check`' : 'name the policy folder';
   return `note: which guardrails and tests ${which} would break was not computed, since ${why}: ${help}\n`;
+}
+
+/** Notes for people about identities that the policy does not know. Answers about them are exact all the same. */
+export function notesOn(policy: Policy, identities: readonly Identity[]): string {
+  return identities
+    .map((identity) => {
+      const unknown = unknownPart(policy, identity);
+      if (unknown === null) return '';
+      const what =
+        unknown.part === 'provider'
+          ? `declares no provider \`${identity.provider}\``
+          : `names \`${formatIdentity(identity)}\` nowhere`;
+      const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
+      return `note: the policy ${escapeText(what + help)}\n`;
+    })
+    .join('');
+}
+
+/** The same for a namespace. */
+export function noteOnPlace(policy: Policy, path: NamespacePath): string {
+  const unknown = unknownPlace(policy, path);
+  if (unknown === null) return '';
+  const help = unknown.meant === null ? '' : `; did you mean \`${unknown.meant}\`?`;
+  return `note: no grant names \`${path}\` or a namespace below it${help}\n`;
 }
