@@ -2,6 +2,7 @@
 // proved: a policy folder of that commit compiles to this very snapshot.
 import type { StatementSource } from '../../engine/index.js';
 import type { Head } from '../policy/sources/revision.js';
+import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
 
@@ -52,10 +53,7 @@ async function headOf(io: CliIo): Promise<Head> {
 }
 
 async function compilesTo(io: CliIo, { commit, folders }: Head, digest: string): Promise<boolean> {
-  const [{ atPolicy }, { openPolicy }] = await Promise.all([
-    import('./at-policy.js'),
-    import('../policy/open/open-policy.js'),
-  ]);
+  const { openPolicy } = await import('../policy/open/open-policy.js');
   for (const folder of folders) {
     const opened = await atPolicy(io, `${commit}:${folder === '.' ? '' : folder}`, async (content) =>
       content.kind === 'parts' ? null : openPolicy(content.path, 'study'),

@@ -11,6 +11,7 @@ import { auditFolderOf, type SettingFlags, storeOf } from '../../config/index.js
 import { FOLDER, folderOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { openStore } from '../open-store.js';
 import { collect, configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
@@ -162,10 +163,9 @@ async function notedLogs(io: CliIo, folder: string, flags: SettingFlags): Promis
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) {
     return { asked: false, why: `there is no store in ${store.dataDir}` };
   }
-  const [{ isFrom }, { knownLogs }, { openStore }] = await Promise.all([
+  const [{ isFrom }, { knownLogs }] = await Promise.all([
     import('../../audit/missing-logs.js'),
     import('../../audit/outbox.js'),
-    import('../open-store.js'),
   ]);
   try {
     const db = await openStore(io, config, { asItIs: true });

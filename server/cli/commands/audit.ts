@@ -9,6 +9,7 @@ import { parseDuration, type SettingFlags } from '../../config/index.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { withNamedStore } from '../open-store.js';
 import {
   configOf,
   type Format,
@@ -130,9 +131,8 @@ function defineRelease(audit: Command, io: CliIo): void {
 
 /** Throws `CliFailure`: 6 where a gateway has the log. */
 async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags): Promise<void> {
-  const [{ releaseFolder, releaseLost }, { withNamedStore }, { makeOperatorRecorder }] = await Promise.all([
+  const [{ releaseFolder, releaseLost }, { makeOperatorRecorder }] = await Promise.all([
     import('../../audit/release.js'),
-    import('../open-store.js'),
     import('../record-operator.js'),
   ]);
   const { lost } = flags;

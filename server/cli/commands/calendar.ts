@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
+import { openPolicy } from '../open-policy.js';
 import { type Format, instantOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';
 
@@ -47,9 +48,8 @@ export function defineCalendar(command: Command, io: CliIo): void {
 }
 
 async function calendar(io: CliIo, path: string, { from, until, format }: CalendarOptions): Promise<void> {
-  const [{ calendarOf }, { openPolicy }, render] = await Promise.all([
+  const [{ calendarOf }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../open-policy.js'),
     import('../render/calendar.js'),
   ]);
   const first = await instantOption(from, '--from');

@@ -1,5 +1,7 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import type { Command } from 'commander';
+import { checkVisibly } from '../open-policy.js';
+import { openStore, storeFailure } from '../open-store.js';
 import {
   configOf,
   type LintFlags,
@@ -65,10 +67,7 @@ async function storeAsked(io: CliIo, { store, ...options }: CheckOptions): Promi
     if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
     return null;
   }
-  const [{ openStore, storeFailure }, { meantNamespaces, storedNamespaces }] = await Promise.all([
-    import('../open-store.js'),
-    import('../../load/stored-namespaces.js'),
-  ]);
+  const { meantNamespaces, storedNamespaces } = await import('../../load/stored-namespaces.js');
   const db = await openStore(io, await configOf(io, options), { asItIs: true });
   return {
     has: async (namespaces) => {
@@ -90,10 +89,7 @@ interface CheckOutput {
 }
 
 async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutput, lint: LintRequest): Promise<void> {
-  const [{ checkVisibly }, { printReport }] = await Promise.all([
-    import('../open-policy.js'),
-    import('../render/report.js'),
-  ]);
+  const { printReport } = await import('../render/report.js');
   // Only the calendar in JSON names the snapshot.
   const found = await checkVisibly(io, dir, { lint, digests: isSoonAsked && format === 'json' });
   io.setStatus(statusOf(found));

@@ -5,6 +5,7 @@ import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
+import { checkVisibly } from '../open-policy.js';
 import {
   type LintFlags,
   lintRequest,
@@ -46,7 +47,6 @@ async function compile(io: CliIo, dir: string, options: CompileOptions): Promise
   if (output === '-' && format !== 'text') {
     throw usage(`with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`);
   }
-  const { checkVisibly } = await import('../open-policy.js');
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
   io.setStatus(statusOf(report));
   const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;

@@ -19,6 +19,7 @@ import { CLI_LIMITS } from '../../limits/command-line.js';
 import { EXIT, usage } from '../exit.js';
 import { openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
+import { openToAsk } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 
@@ -56,7 +57,6 @@ async function decide(io: CliIo, policyPath: string, options: DecideOptions): Pr
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
   const at = await instantOption(options.at);
-  const { openToAsk } = await import('../open-policy.js');
   const { policy } = await openToAsk(io, policyPath);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)

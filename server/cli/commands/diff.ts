@@ -3,10 +3,11 @@ import { type Command, Option } from 'commander';
 import type { DiffReport } from '../../../engine/compiler.js';
 import { formatInstant, instantOf } from '../../../engine/index.js';
 import { programVersion } from '../../lib/version.js';
+import { forkFrom } from '../at-policy.js';
 import type { OpenedChange } from '../compare-policies.js';
 import { addReport, EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
-import type { OpenedPolicy } from '../open-policy.js';
+import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { collect, withExamples, withJson } from '../options.js';
 import type { Compared } from '../render/diff.js';
 import { paintFor } from '../render/terminal.js';
@@ -78,10 +79,8 @@ async function diff(
   if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
     throw usage('only one of the policies can come from stdin');
   }
-  const [{ openStated }, { compareOpened, mergeOf }, { forkFrom }, { diffJson, renderDiff }] = await Promise.all([
-    import('../open-policy.js'),
+  const [{ compareOpened, mergeOf }, { diffJson, renderDiff }] = await Promise.all([
     import('../compare-policies.js'),
-    import('../at-policy.js'),
     import('../render/diff.js'),
   ]);
   const old = await openStated(io, paths.old, 'study');

@@ -7,7 +7,7 @@ import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import type { OpenedPolicy } from '../open-policy.js';
+import { noteOnTime, type OpenedPolicy, openPolicy, openToAsk } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
 
@@ -71,11 +71,7 @@ export function defineExplain(command: Command, io: CliIo): void {
 }
 
 async function explain(io: CliIo, path: string, options: ExplainOptions): Promise<void> {
-  const [engine, { noteOnTime, openPolicy, openToAsk }, render] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../open-policy.js'),
-    import('../render/answers.js'),
-  ]);
+  const [engine, render] = await Promise.all([import('../../../engine/compiler.js'), import('../render/answers.js')]);
   const typed = readActor(options);
   const at = await instantOption(options.at);
   const { scope, namespace: target, context = target } = options;

@@ -9,6 +9,8 @@ import type { Exported } from '../../export/exported.js';
 import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
+import { openPolicy } from '../open-policy.js';
+import { openNamedStore, storeFailure } from '../open-store.js';
 import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
 import { startProgress } from '../render/terminal.js';
 
@@ -27,10 +29,7 @@ export function defineExport(command: Command, io: CliIo): void {
 }
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
-  const [{ openNamedStore, storeFailure }, { exportDataset }] = await Promise.all([
-    import('../open-store.js'),
-    import('../../load/export-dataset.js'),
-  ]);
+  const { exportDataset } = await import('../../load/export-dataset.js');
   const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
   try {
@@ -106,11 +105,7 @@ async function exportPolicy(
   { policy: path, load }: Pick<Exporter, 'load'> & { readonly policy: string },
   { output }: ExportPolicyOptions,
 ): Promise<void> {
-  const [{ openPolicy }, { policyRows }, exporter] = await Promise.all([
-    import('../open-policy.js'),
-    import('../../../engine/compiler.js'),
-    load(),
-  ]);
+  const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
   const { policy } = await openPolicy(io, path);
   const { files, unsaid } = exporter(policyRows(policy), policy);
   for (const [name, pieces] of files) {
@@ -151,8 +146,7 @@ function defineRls(parent: Command, io: CliIo): void {
 }
 
 async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
-  const [{ openPolicy }, { rlsScript }, { policyRows }] = await Promise.all([
-    import('../open-policy.js'),
+  const [{ rlsScript }, { policyRows }] = await Promise.all([
     import('../../export/rls-script.js'),
     import('../../../engine/compiler.js'),
   ]);

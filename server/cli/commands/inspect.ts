@@ -1,6 +1,7 @@
 // `bailiwick inspect <snapshot>`: facts and digests of a snapshot, or of what a folder compiles to.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
+import { openListed, openStated } from '../open-policy.js';
 import { type Format, formatOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderChecks, renderCounts } from '../render/text.js';
@@ -34,7 +35,6 @@ export function defineInspect(command: Command, io: CliIo): void {
 }
 
 async function inspect(io: CliIo, path: string, { namespaces, format }: InspectOptions): Promise<void> {
-  const { openListed, openStated } = await import('../open-policy.js');
   const { policy, namespaces: listed } =
     namespaces === undefined ? { ...(await openStated(io, path)), namespaces: null } : await openListed(io, path);
   const { name, digest, decisions, counts, checks } = policy;

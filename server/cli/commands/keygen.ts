@@ -5,6 +5,7 @@ import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
 import { escapeText } from '../render/escape.js';
+import { asFailure } from '../statement-flags.js';
 
 interface KeygenOptions {
   readonly output: string;
@@ -28,10 +29,9 @@ export function defineKeygen(command: Command, io: CliIo): void {
 }
 
 async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<void> {
-  const [{ makeKeyPair }, { writeKeyPair }, { asFailure }] = await Promise.all([
+  const [{ makeKeyPair }, { writeKeyPair }] = await Promise.all([
     import('../../signing/ed25519.js'),
     import('../../signing/key-file.js'),
-    import('../statement-flags.js'),
   ]);
   const pair = makeKeyPair();
   await asFailure(writeKeyPair(namedFile(io, output), pair));

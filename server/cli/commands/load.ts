@@ -9,7 +9,7 @@ import type { LineFault } from '../../load/record-line.js';
 import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
-import type { OpenStoreOptions } from '../open-store.js';
+import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
@@ -44,8 +44,7 @@ export function defineLoad(command: Command, io: CliIo): void {
 }
 
 async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<void> {
-  const [{ openNamedStore, storeFailure }, { loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
-    import('../open-store.js'),
+  const [{ loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
     import('../../load/load-dataset.js'),
     import('../../limits/records.js'),
     import('../record-operator.js'),

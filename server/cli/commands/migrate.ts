@@ -1,6 +1,7 @@
 // `bailiwick migrate`: brings the store's schema up to this version.
 import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
+import { announceStore, sayWait } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { count } from '../render/text.js';
@@ -17,10 +18,9 @@ export function defineMigrate(command: Command, io: CliIo): void {
 }
 
 async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
-  const [{ openDatabase }, { migrate }, { announceStore, sayWait }] = await Promise.all([
+  const [{ openDatabase }, { migrate }] = await Promise.all([
     import('../../db/database.js'),
     import('../../db/migrate.js'),
-    import('../open-store.js'),
   ]);
   const config = await configOf(io, options);
   const say = announceStore(io, config);

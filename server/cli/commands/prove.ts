@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, write } from '../io.js';
+import { openPolicy } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 
 interface ProveOptions {
@@ -38,9 +39,8 @@ export function defineProve(command: Command, io: CliIo): void {
 }
 
 async function prove(io: CliIo, path: string, options: ProveOptions): Promise<void> {
-  const [{ proveAccess }, { openPolicy }, { noteOnPlace, notesOn, renderAccessProof }] = await Promise.all([
+  const [{ proveAccess }, { noteOnPlace, notesOn, renderAccessProof }] = await Promise.all([
     import('../../signing/access-proof.js'),
-    import('../open-policy.js'),
     import('../render/answers.js'),
   ]);
   const asked = {

@@ -16,6 +16,7 @@ import {
 } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, isClosed, write } from '../io.js';
+import { openPolicy } from '../open-policy.js';
 import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
@@ -55,10 +56,7 @@ export function defineReplay(command: Command, io: CliIo): void {
  */
 async function replay(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
-  const [{ searchLogs }, { openPolicy }] = await Promise.all([
-    import('../../audit/search.js'),
-    import('../open-policy.js'),
-  ]);
+  const { searchLogs } = await import('../../audit/search.js');
   const search = await searchOf(flags);
   const folder = await folderOf(io, given, { flags });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;

@@ -4,6 +4,7 @@ import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { checkVisibly } from '../open-policy.js';
 import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
 import { paintFor } from '../render/terminal.js';
@@ -40,8 +41,7 @@ export function defineTest(command: Command, io: CliIo): void {
 async function test(io: CliIo, dir: string, options: TestOptions): Promise<void> {
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
-  const [{ checkVisibly }, { coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
-    import('../open-policy.js'),
+  const [{ coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../render/report.js'),
   ]);

@@ -21,6 +21,7 @@ import {
   withActorOptions,
 } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
+import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
 
@@ -73,7 +74,6 @@ export function defineVisible(command: Command, io: CliIo): void {
 async function visible(io: CliIo, path: string, options: VisibleOptions): Promise<void> {
   const { family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  const { noteOnTime, openPolicy, openToAsk } = await import('../open-policy.js');
   const at = await instantOption(options.at);
   const typed = readActor(options);
   // Only JSON names the snapshot.

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { identitiesOf, personWith, readIdentity } from '../actor.js';
+import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { escapeText } from '../render/escape.js';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
@@ -47,9 +48,8 @@ interface WhatCanRequest {
 async function whatCan(io: CliIo, asked: WhatCanRequest, { person, at, format }: WhatCanOptions): Promise<void> {
   if ((asked.identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { noteOnTime, openPolicy, openToAsk }, { pairKeptApart }] = await Promise.all([
+  const [engine, { pairKeptApart }] = await Promise.all([
     import('../../../engine/compiler.js'),
-    import('../open-policy.js'),
     import('../../policy/open/one-person.js'),
   ]);
   const typed = asked.identity === undefined ? [] : [readIdentity(asked.identity)];

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { formatInstant } from '../../../engine/index.js';
 import { personsOf, readNamespace, requireScope } from '../actor.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
+import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';
 
@@ -42,10 +43,7 @@ async function whoCan(
   asked: { readonly policy: string; readonly scope: string; readonly namespace: string },
   { at, format }: WhoCanOptions,
 ): Promise<void> {
-  const [engine, { noteOnTime, openPolicy, openToAsk }] = await Promise.all([
-    import('../../../engine/compiler.js'),
-    import('../open-policy.js'),
-  ]);
+  const engine = await import('../../../engine/compiler.js');
   const place = { namespace: readNamespace(asked.namespace), at: await instantOption(at) };
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;
