@@ -75,7 +75,7 @@ export async function takeAddresses(
 }
 
 /** No TLS on loopback: nobody can listen on the way, and no certificate would name it. */
-export function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentity | null {
+function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentity | null {
   return isLoopbackName(host) ? null : tls;
 }
 

@@ -47,7 +47,7 @@ export interface KeyFlags {
 }
 
 /** Throws `CliFailure` 2 with every fault. The policy, if it is known, has words for what was meant. */
-export function readKeyFlags(
+function readKeyFlags(
   flags: KeyFlags,
   now: Instant,
   {

@@ -23,9 +23,11 @@ export type Format = 'text' | 'json';
 
 const FORMATS: readonly Format[] = ['text', 'json'];
 
-/** `--format text|json`. */
-export function formatOption(): Option {
-  return new Option('--format <format>', 'how results are printed').choices(FORMATS).default('text');
+/** `--format text|json`, and more that a verb has, with a note on what they are. */
+export function formatOption(more: readonly string[] = [], note = ''): Option {
+  return new Option('--format <format>', `how results are printed${note}`)
+    .choices([...FORMATS, ...more])
+    .default('text');
 }
 
 interface Reporter {
@@ -44,9 +46,7 @@ export const REPORTERS = {
 export type ReportFormat = Format | keyof typeof REPORTERS;
 
 export function reportFormatOption(): Option {
-  return new Option('--format <format>', 'how results are printed')
-    .choices([...FORMATS, ...Object.keys(REPORTERS)])
-    .default('text');
+  return formatOption(Object.keys(REPORTERS));
 }
 
 /** The instant that `--at` or another flag names, or the present one, taken once for the whole run. */

@@ -1,18 +1,15 @@
 // `bailiwick calendar <policy>`: each instant at which anybody's access changes by itself.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
-import { type Format, instantOption, withExamples, withJson } from '../options.js';
+import { type Format, formatOption, instantOption, withExamples, withJson } from '../options.js';
 import { paintFor } from '../render/terminal.js';
-
-type CalendarFormat = Format | 'ics';
-const FORMATS: readonly CalendarFormat[] = ['text', 'json', 'ics'];
 
 interface CalendarOptions {
   readonly from?: string;
   readonly until?: string;
-  readonly format: CalendarFormat;
+  readonly format: Format | 'ics';
 }
 
 export function defineCalendar(command: Command, io: CliIo): void {
@@ -20,11 +17,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--from <instant>', 'the first instant to look at, as RFC 3339 (default: now)')
     .option('--until <instant>', 'where to end; the instant itself is excluded (default: a year after the first)')
-    .addOption(
-      new Option('--format <format>', 'how results are printed; ics is iCalendar, for calendar programs')
-        .choices(FORMATS)
-        .default('text'),
-    )
+    .addOption(formatOption(['ics'], '; ics is iCalendar, for calendar programs'))
     .action((policy: string, options: CalendarOptions) => calendar(io, policy, options));
   withExamples(command, [
     ['who gains and loses what within a year', 'bailiwick calendar policies'],

@@ -1,19 +1,17 @@
 // `bailiwick codes [code]`: the page of a diagnostic code, or all of them, for a terminal and as the document that ships.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { CodePage } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { meantOr, usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { withExamples } from '../options.js';
+import { type Format, formatOption, withExamples } from '../options.js';
 
-type CodesFormat = 'text' | 'json' | 'markdown';
+type CodesFormat = Format | 'markdown';
 
 export function defineCodes(command: Command, io: CliIo): void {
   command
     .argument('[code]', 'such as GRANT_DUPLICATE')
-    .addOption(
-      new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'markdown']).default('text'),
-    )
+    .addOption(formatOption(['markdown']))
     .action((code: string | undefined, options: { readonly format: CodesFormat }) => codes(io, code, options.format));
   withExamples(command, [
     ['what a code of `check` means', 'bailiwick codes LINT_WRITE_AT_ROOT'],
@@ -34,14 +32,14 @@ async function codes(io: CliIo, code: string | undefined, format: CodesFormat): 
   else await write(io.stdout, code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
 }
 
-export type NamedPage = CodePage & { readonly code: string };
+type NamedPage = CodePage & { readonly code: string };
 
-export function renderList(pages: readonly NamedPage[]): string {
+function renderList(pages: readonly NamedPage[]): string {
   const width = Math.max(...pages.map(({ code }) => code.length));
   return pages.map(({ code, severity, title }) => `${code.padEnd(width)}  ${severity.padEnd(7)}  ${title}\n`).join('');
 }
 
-export function renderPage({ code, severity, title, explanation, wrong, right }: NamedPage): string {
+function renderPage({ code, severity, title, explanation, wrong, right }: NamedPage): string {
   return `${code} (${severity}): ${title}\n\n${explanation}\n\nWrong:\n${indented(wrong)}\nRight:\n${indented(right)}`;
 }
 
@@ -62,7 +60,7 @@ function shown(example: string): readonly string[] {
 }
 
 /** All pages in one document, a heading for each code. */
-export function renderMarkdown(pages: readonly NamedPage[]): string {
+function renderMarkdown(pages: readonly NamedPage[]): string {
   const rows = pages.map(
     ({ code, severity, title }) => `| [\`${code}\`](#${code.toLowerCase()}) | ${severity} | ${title} |\n`,
   );

@@ -102,7 +102,7 @@ function toAnswer(
   return decision;
 }
 
-export function renderAnswer(answer: LineAnswer, format: Format): string {
+function renderAnswer(answer: LineAnswer, format: Format): string {
   return format === 'json'
     ? `${escapeJson(JSON.stringify(answer))}\n`
     : `${escapeText(String(answer.id ?? '-'))} ${textOf(answer)}\n`;

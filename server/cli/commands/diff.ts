@@ -1,5 +1,5 @@
 // `bailiwick diff <old> <new>`: who gains and loses what, exactly, and that nothing else changes.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { DiffReport } from '../../../engine/compiler.js';
 import { formatInstant, instantOf } from '../../../engine/index.js';
 import { programVersion } from '../../lib/version.js';
@@ -8,12 +8,9 @@ import type { OpenedChange } from '../compare-policies.js';
 import { addReport, EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
-import { collect, withExamples, withJson } from '../options.js';
+import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
 import type { Compared } from '../render/diff.js';
 import { paintFor } from '../render/terminal.js';
-
-type DiffFormat = 'text' | 'json' | 'markdown' | 'html';
-const FORMATS: readonly DiffFormat[] = ['text', 'json', 'markdown', 'html'];
 
 interface DiffOptions {
   readonly exitCode?: true;
@@ -21,7 +18,7 @@ interface DiffOptions {
   readonly newAccess: boolean;
   readonly weakerChecks: boolean;
   readonly reviewed?: readonly string[];
-  readonly format: DiffFormat;
+  readonly format: Format | 'markdown' | 'html';
 }
 
 export function defineDiff(command: Command, io: CliIo): void {
@@ -40,12 +37,10 @@ export function defineDiff(command: Command, io: CliIo): void {
       collect,
     )
     .addOption(
-      new Option(
-        '--format <format>',
-        'how results are printed; markdown is made for a pull request, html is one page that needs nothing else',
-      )
-        .choices(FORMATS)
-        .default('text'),
+      formatOption(
+        ['markdown', 'html'],
+        '; markdown is made for a pull request, html is one page that needs nothing else',
+      ),
     )
     .action((old: string, changed: string, options: DiffOptions) => diff(io, { old, changed }, options));
   withExamples(command, [

@@ -55,7 +55,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
 }
 
 /** The texts by path. `name` is the name of the folder. */
-export function starterFiles(name: string): ReadonlyMap<string, string> {
+function starterFiles(name: string): ReadonlyMap<string, string> {
   const policyName = nameFor(name);
   const policies = new Map<string, string>([
     ['policy.yaml', `bailiwick: 1\nname: ${policyName}\nproviders:\n  orcid: { description: ORCID sign-in }\n`],

@@ -1,6 +1,6 @@
 // `bailiwick review start|check|report|verify`: who holds what, decided row by row, and what has come of it (docs/access-review.md).
-import { type Command, Option } from 'commander';
-import type { CheckFlags, TableFormat } from '../check-review.js';
+import type { Command } from 'commander';
+import type { CheckFlags } from '../check-review.js';
 import type { CliIo } from '../io.js';
 import { collect, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import type { ReportFlags, VerifyFlags } from '../report-review.js';
@@ -10,7 +10,7 @@ const POLICY = 'policy folder, snapshot file, or `<revision>:<path>` in git';
 const NOW = 'the policy now: folder, snapshot file, or `<revision>:<path>` in git';
 const FILE = 'file of `bailiwick review start`';
 const SHEETS = 'sheet with decisions, a CSV file (default: beside the file); may be repeated';
-const TABLES: readonly TableFormat[] = ['text', 'json', 'csv'];
+const CSV = '; csv has a line for each row';
 
 export function defineReview(command: Command, io: CliIo): void {
   defineStart(command, io);
@@ -22,12 +22,6 @@ export function defineReview(command: Command, io: CliIo): void {
     ['what is missing, and which revoked access is still held', 'bailiwick review check q4.json policies'],
     ['one signed file', 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json'],
   ]);
-}
-
-function tableOption(): Option {
-  return new Option('--format <format>', 'how results are printed; csv has a line for each row')
-    .choices(TABLES)
-    .default('text');
 }
 
 function defineStart(review: Command, io: CliIo): void {
@@ -74,7 +68,7 @@ function defineCheck(review: Command, io: CliIo): void {
     .option('--decisions <sheet>', SHEETS, collect)
     .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now)')
     .option('--no-new-access', 'exit with 7 also if access appeared that is in no row')
-    .addOption(tableOption())
+    .addOption(formatOption(['csv'], CSV))
     .action(async (file: string, policy: string, options: CheckFlags) => {
       await (await import('../check-review.js')).checkReview(io, { file, path: policy }, options);
     });
@@ -128,7 +122,7 @@ function defineVerify(review: Command, io: CliIo): void {
     .argument('<report>', 'file of `bailiwick review report`')
     .addOption(requiredOption('--keyring <file>', 'file with the trusted public keys and how many of them are needed'))
     .option('--policy <policy>', 'the policy that was reviewed: its rows are worked out again and compared')
-    .addOption(tableOption())
+    .addOption(formatOption(['csv'], CSV))
     .action(async (file: string, options: VerifyFlags) => {
       await (await import('../report-review.js')).verifyReport(io, file, options);
     });

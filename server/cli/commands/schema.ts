@@ -38,7 +38,7 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
   else await write(io.stdout, toText(shown));
 }
 
-export type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';
+type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';
 
 /** The kinds with a schema in the `.schema/` of a policy folder. */
 const FOLDER_KINDS = ['policy', 'sections'] as const;
@@ -65,7 +65,7 @@ export function schemaOf(kind: Exclude<SchemaKind, 'openapi'>): object {
 }
 
 /** The text of the schema's file. */
-export function schemaText(kind: (typeof FOLDER_KINDS)[number]): string {
+function schemaText(kind: (typeof FOLDER_KINDS)[number]): string {
   return toText(schemaOf(kind));
 }
 

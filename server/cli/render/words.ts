@@ -33,7 +33,7 @@ export function placeText(place: Omit<GrantRef, 'id'>): string {
 }
 
 /** `: "text"`; nothing where the policy gives none. */
-export function whyText(text: string | undefined): string {
+function whyText(text: string | undefined): string {
   return escapeText(rawWhy(text));
 }
 
