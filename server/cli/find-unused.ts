@@ -23,7 +23,7 @@ import {
 import { folderOf, malformedLines, unverifiedLines } from './audit-log.js';
 import { paintFor, startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
-import type { UnusedReport } from './render/unused.js';
+import { renderUnused, unusedJson, type UnusedReport } from './render/unused.js';
 
 export type UnusedFlags = SettingFlags & {
   readonly log?: string;
@@ -52,11 +52,8 @@ export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags)
   const { smaller } = report.unused;
   const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
   if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);
-  const render = await import('./render/unused.js');
-  if (flags.format === 'json') await writeLargeJson(io, render.unusedJson(report));
-  else {
-    await write(io.stdout, render.renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
-  }
+  if (flags.format === 'json') await writeLargeJson(io, unusedJson(report));
+  else await write(io.stdout, renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
   if (report.search.malformed > 0) throw malformedLines(report.search.malformed);
   if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
 }

@@ -1,14 +1,18 @@
 // Opens the audit log for a gateway: the snapshot that decides is kept beside it, and failures are reported with an
 // exit status.
+import { AuditError } from '../audit/audit-error.js';
 import type { CheckpointSettings } from '../audit/keep-checkpoints.js';
 import type { Witness } from '../audit/witness.js';
 import { eventPolicy } from '../audit/provenance.js';
-import type { AuditTrail } from '../audit/trail.js';
+import { keepSnapshot } from '../audit/snapshots.js';
+import { type AuditTrail, openTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
 import { type Logger, makeIdSource, systemClock } from '../lib/ports.js';
 import type { FollowOptions } from '../policy/active/follow-source.js';
 import type { Started } from '../policy/active/start-policy.js';
+import { readSigningKey } from '../signing/key-file.js';
+import { parseWitnessKey } from '../signing/signed-note.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { escapeText } from './render/escape.js';
 import { asFailure } from './statement-flags.js';
@@ -36,11 +40,6 @@ export function refusalsTo(trail: Pick<AuditTrail, 'recordOwn'>): NonNullable<Fo
 
 /** Throws `CliFailure`: 6 if the folder cannot be used, 8 if the log is damaged or has lost its end. */
 export async function openAudit({ config, db, log, start }: Opening): Promise<OpenAudit> {
-  const [{ openTrail }, { keepSnapshot }, { AuditError }] = await Promise.all([
-    import('../audit/trail.js'),
-    import('../audit/snapshots.js'),
-    import('../audit/audit-error.js'),
-  ]);
   const { queries, records, onFailure } = config.audit;
   const folder = auditFolderOf(config);
   const keep: OpenAudit['keep'] = (digest, kept) => keepSnapshot(folder, digest, kept);
@@ -68,13 +67,11 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
 async function checkpointsOf({ audit }: Config): Promise<CheckpointSettings | null> {
   const { signingKey, witnesses } = audit;
   if (signingKey === null) return null;
-  const { readSigningKey } = await import('../signing/key-file.js');
   const key = await asFailure(readSigningKey({ path: signingKey, shown: signingKey }));
-  return { key, witnesses: await Promise.all(witnesses.map(readWitness)) };
+  return { key, witnesses: witnesses.map(readWitness) };
 }
 
-async function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): Promise<Witness> {
-  const { parseWitnessKey } = await import('../signing/signed-note.js');
+function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): Witness {
   const key = parseWitnessKey(text);
   if (key !== null) return { url, key };
   throw usage(

@@ -1,4 +1,5 @@
-// A gateway from its settings to its end. A start, in order; what a step opens is closed again if a later one fails:
+// A gateway from its settings to its end. A start, in order; what a step opens is closed again if a later one fails.
+// commands/serve.ts has done the first two:
 //   1. settings: every error is reported at once, with its place (config/load-config.ts)
 //   2. policy: a folder is checked and compiled in memory, a snapshot is verified, and if signatures are required, its
 //      publication is, too (policy/open/); the policy is loaded in a thread
