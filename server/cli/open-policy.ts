@@ -14,7 +14,7 @@ import {
 } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CheckReport, CheckRequest, Phase } from '../policy/open/check-policy.js';
-import type { AskedResult, OpenResult, Purpose } from '../policy/open/open-policy.js';
+import type { AskedResult, OpenResult, OpenWatcher, Purpose } from '../policy/open/open-policy.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, statusOf } from './exit.js';
 import { type CliIo, write } from './io.js';
@@ -69,7 +69,8 @@ export async function checkVisibly(
  * Throws `CliFailure`: 2 missing or unreadable, 3, and for use 4 and 5, as `check`, 8 a snapshot that is not intact.
  */
 export async function openPolicy(io: CliIo, path: string, purpose: Purpose = 'use'): Promise<OpenedPolicy> {
-  const opened = await openVisibly(io, path, { purpose, open: 'openPolicy' });
+  const { openPolicy: open } = await import('../policy/open/open-policy.js');
+  const opened = await openVisibly(io, { path, purpose }, (at, watcher) => open(at, purpose, watcher));
   return opened.kind === 'opened' ? { ...opened, ...(await reported(io, opened.report)) } : refuse(io, path, opened);
 }
 
@@ -79,7 +80,8 @@ export async function openToAsk(
   path: string,
   purpose: Exclude<Purpose, 'serve'> = 'use',
 ): Promise<AskedPolicy> {
-  const opened = await openVisibly(io, path, { purpose, open: 'openToAsk' });
+  const { openToAsk: open } = await import('../policy/open/open-policy.js');
+  const opened = await openVisibly(io, { path, purpose }, (at, watcher) => open(at, purpose, watcher));
   return opened.kind === 'opened' ? { ...opened, ...(await reported(io, opened.report)) } : refuse(io, path, opened);
 }
 
@@ -164,19 +166,12 @@ export function noteOnTime(source: OpenedPolicy['source'], { asked, at }: { aske
   return `note: \`--at\` changes the time, not the policy: this is the folder as it is today; for a past policy, name its snapshot or \`<revision>:<folder>\`\n`;
 }
 
-type Opening =
-  | { readonly purpose: Purpose; readonly open: 'openPolicy' }
-  | { readonly purpose: Exclude<Purpose, 'serve'>; readonly open: 'openToAsk' };
-
-async function openVisibly(
+async function openVisibly<T extends AskedResult>(
   io: CliIo,
-  path: string,
-  opening: Opening & { readonly open: 'openPolicy' },
-): Promise<OpenResult>;
-async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<AskedResult>;
-async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<AskedResult> {
-  const { purpose } = opening;
-  const policies = await import('../policy/open/open-policy.js');
+  { path, purpose }: { readonly path: string; readonly purpose: Purpose },
+  openAt: (path: string, watcher: OpenWatcher) => Promise<T>,
+): Promise<T | OpenResult> {
+  const { openSnapshot } = await import('../policy/open/open-policy.js');
   const progress = startProgress(io);
   const watcher = {
     onPhase: (phase: Phase): void => {
@@ -189,18 +184,12 @@ async function openVisibly(io: CliIo, path: string, opening: Opening): Promise<A
     },
   };
   try {
-    if (path === '-') return await policies.openSnapshot(io.stdin, { source: 'stdin', purpose }, watcher);
-    return await atPolicy(io, path, (content) =>
-      content.kind === 'parts'
-        ? policies.openSnapshot(
-            Readable.from(content.parts.map((part) => Buffer.from(part.buffer))),
-            { source: 'file', purpose },
-            watcher,
-          )
-        : opening.open === 'openToAsk'
-          ? policies.openToAsk(content.path, opening.purpose, watcher)
-          : policies.openPolicy(content.path, purpose, watcher),
-    );
+    if (path === '-') return await openSnapshot(io.stdin, { source: 'stdin', purpose }, watcher);
+    return await atPolicy<T | OpenResult>(io, path, (content) => {
+      if (content.kind !== 'parts') return openAt(content.path, watcher);
+      const bytes = content.parts.map((part) => Buffer.from(part.buffer));
+      return openSnapshot(Readable.from(bytes), { source: 'file', purpose }, watcher);
+    });
   } finally {
     progress.done();
   }
