@@ -1,13 +1,25 @@
-// How commands ask a running gateway one thing and wait for its answer. An answer that is not a gateway's is not trusted.
+// How commands ask a running gateway: through its Unix socket, which only this user's gateway can own, or by the URL of an
+// admin listener with an admin key. A key is never sent over a network in clear text, and an answer that is not a
+// gateway's is not trusted.
+import { lstatSync, type Stats } from 'node:fs';
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { type Command, Option } from 'commander';
-import type { SettingFlags, SettingName } from '../config/index.js';
+import { parseKey } from '../auth/key-text.js';
+import { adminSocketOf, type Config, type SettingFlags, type SettingName } from '../config/index.js';
+import { isLoopbackName } from '../http/host-guard.js';
 import { parseStrictJson } from '../json/strict-json.js';
+import { readSmallFile, SmallFileError, systemCodeOf } from '../lib/small-file.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { HTTP_LIMITS } from '../limits/http.js';
-import { type AdminDoor, adminDoor, type AdminFlags, reasonOf, unreachable } from './admin-door.js';
-import { CliFailure, EXIT } from './exit.js';
-import type { CliIo } from './io.js';
+import { CliFailure, EXIT, usage } from './exit.js';
+import { type CliIo, pathOf } from './io.js';
 import { configOf, type Format } from './options.js';
+
+interface AdminFlags {
+  readonly adminUrl?: string;
+  readonly adminKeyFile?: string;
+}
 
 export type AdminOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
@@ -99,4 +111,117 @@ export function refusalOf({ status, body }: AdminAnswer): CliFailure {
   const message = `the gateway refused with ${String(status)} \`${said('code')}\`: ${said('title')}`;
   const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : undefined;
   return new CliFailure(EXIT.precondition, 'admin.refused', message, help === undefined ? {} : { help });
+}
+
+/** Where requests go, with the headers that prove who asks. */
+type AdminTarget = Pick<RequestOptions, 'socketPath' | 'host' | 'port'> & {
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export interface AdminDoor {
+  /** The gateway's name in messages. */
+  readonly shown: string;
+  readonly send: typeof httpRequest;
+  /** Looked at for each request: the socket may be another one by now. Throws `CliFailure` 6. */
+  readonly target: () => AdminTarget;
+}
+
+/** Throws `CliFailure` 2 for flags that do not go together. */
+export async function adminDoor(io: CliIo, flags: AdminFlags, config: Config): Promise<AdminDoor> {
+  const { adminUrl, adminKeyFile } = flags;
+  if (adminUrl === undefined) {
+    if (adminKeyFile !== undefined)
+      throw usage('`--admin-key-file` needs `--admin-url`', 'the Unix socket needs no key');
+    return overSocket(config);
+  }
+  const url = readUrl(adminUrl);
+  const key = adminKeyFile === undefined ? null : await readKeyFile(io, adminKeyFile);
+  return overTcp(url, key);
+}
+
+function overSocket(config: Config): AdminDoor {
+  const path = adminSocketOf(config);
+  if (path === null) throw usage('the settings turn the admin socket off', 'name a listener with `--admin-url`');
+  const target = (): AdminTarget => {
+    const facts = factsOf(path);
+    const own = process.getuid?.() ?? 0;
+    // Root may ask the gateway of any user.
+    if (!facts.isSocket() || (facts.uid !== own && own !== 0))
+      throw unreachable(path, 'it is not a socket of this user');
+    return { socketPath: path, headers: { host: 'localhost' } };
+  };
+  return { shown: path, send: httpRequest, target };
+}
+
+function factsOf(path: string): Stats {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    throw unreachable(path, reasonOf(error));
+  }
+}
+
+function overTcp(url: URL, key: string | null): AdminDoor {
+  const headers: AdminTarget['headers'] = key === null ? {} : { authorization: `Bearer ${key}` };
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return {
+    shown: url.origin,
+    send: url.protocol === 'https:' ? httpsRequest : httpRequest,
+    target: () => ({ host, port: url.port, headers }),
+  };
+}
+
+function readUrl(text: string): URL {
+  const example = 'as in `--admin-url https://gateway.example.org:8081`';
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isWhole = url !== null && ['http:', 'https:'].includes(url.protocol);
+  if (
+    !isWhole ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.pathname !== '/'
+  ) {
+    throw usage('`--admin-url` must be the address of an admin listener', example);
+  }
+  if (url.protocol === 'http:' && !isLoopbackName(url.hostname.replace(/^\[|\]$/g, ''))) {
+    throw usage('`--admin-url` must begin with `https:`: a key would travel in clear text', example);
+  }
+  return url;
+}
+
+async function readKeyFile(io: CliIo, file: string): Promise<string> {
+  try {
+    const { bytes } = await readSmallFile(pathOf(io, file), CLI_LIMITS.keyFileBytes);
+    const key = bytes.toString('latin1').trim();
+    if (parseKey(key) === null)
+      throw usage(`\`${file}\` does not hold an API key`, 'make one with `bailiwick keys create --admin`');
+    return key;
+  } catch (error) {
+    if (error instanceof SmallFileError) throw usage(`\`${file}\` ${error.message}`);
+    throw error;
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'nothing listens there'],
+  ['ENOENT', 'there is no such socket'],
+  ['ENOTDIR', 'there is no such socket'],
+  ['ENAMETOOLONG', 'its path is too long for a socket'],
+  ['EACCES', 'this user may not connect'],
+  ['ENOTFOUND', 'there is no host with this name'],
+  ['ECONNRESET', 'the connection was closed'],
+]);
+
+/** Why no answer came, in words where we have some. */
+export function reasonOf(error: unknown): string {
+  const code = systemCodeOf(error);
+  return REASONS.get(code) ?? code;
+}
+
+function unreachable(shown: string, reason: string): CliFailure {
+  return new CliFailure(EXIT.precondition, 'admin.unreachable', `no gateway answers at \`${shown}\`: ${reason}`, {
+    help: 'start one with `bailiwick serve`, or name another with `--data-dir`, `--admin-socket` or `--admin-url`',
+  });
 }

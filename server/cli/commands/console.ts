@@ -1,7 +1,6 @@
 // `bailiwick console`: the console of a running gateway in a browser on this machine, for one session.
 import type { Command } from 'commander';
-import { adminDoor } from '../admin-door.js';
-import { type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
+import { adminDoor, type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, formatOption, withExamples, withJson, withSettings } from '../options.js';
