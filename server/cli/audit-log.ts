@@ -108,10 +108,6 @@ export function unverifiedLines(unverified: number): CliFailure {
 }
 
 export function malformedLines(malformed: number): CliFailure {
-  return new CliFailure(
-    EXIT.integrity,
-    'audit.faults',
-    `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`,
-    { help: 'run `bailiwick audit verify`' },
-  );
+  const message = `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`;
+  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
 }

@@ -155,11 +155,8 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
   const place = await realpath(path);
   const sources = await Promise.all((target.protectedFiles ?? []).map((file) => realpath(file).catch(() => file)));
   if (sources.includes(place)) {
-    throw new CliFailure(
-      EXIT.usage,
-      'cli.unwritable',
-      `\`${target.shown}\` is a file of the policy and would be overwritten`,
-    );
+    const message = `\`${target.shown}\` is a file of the policy and would be overwritten`;
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', message);
   }
   return place;
 }

@@ -90,8 +90,10 @@ async function reported(
   io: CliIo,
   report: CheckReport | null,
 ): Promise<Pick<OpenedPolicy, 'set' | 'guardrails' | 'sources'>> {
-  if (report !== null && (report.verdict !== 'ok' || report.diagnostics.length > 0))
-    await write(io.stderr, (await renderReport(io, report)).text);
+  if (report !== null && (report.verdict !== 'ok' || report.diagnostics.length > 0)) {
+    const { renderCheck } = await import('./render/report.js');
+    await write(io.stderr, renderCheck(report, paintFor(io, 'stderr')));
+  }
   return {
     set: report?.compiled?.set ?? null,
     guardrails: report?.guardrails ?? null,
@@ -106,18 +108,18 @@ async function refuse(
 ): Promise<never> {
   switch (failed.kind) {
     case 'refused': {
-      const { text, error, report } = await renderReport(io, failed.report);
-      const message = `the policy \`${path}\` cannot be used: ${error.message}`;
-      throw new CliFailure(statusOf(failed.report), error.code, message, { text, report });
+      const { errorOf, renderCheck, toJson } = await import('./render/report.js');
+      const { report } = failed;
+      const { code, message: why } = errorOf(report) ?? { code: 'policy.invalid', message: 'the policy is invalid' };
+      const detail = { text: renderCheck(report, paintFor(io, 'stderr')), report: toJson(report) };
+      throw new CliFailure(statusOf(report), code, `the policy \`${path}\` cannot be used: ${why}`, detail);
     }
     case 'path':
       throw pathFailure(failed.fault, path);
-    case 'too_large':
-      throw new CliFailure(
-        EXIT.integrity,
-        'snapshot.too_large',
-        `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`,
-      );
+    case 'too_large': {
+      const message = `\`${path}\` is larger than any snapshot may be (${groupDigits(POLICY_LIMITS.snapshotBytes)} bytes)`;
+      throw new CliFailure(EXIT.integrity, 'snapshot.too_large', message);
+    }
     case 'corrupt':
       throw notWhole(path, failed.fault, failed.sha256);
   }
@@ -193,18 +195,6 @@ async function openVisibly<T extends AskedResult>(
   } finally {
     progress.done();
   }
-}
-
-interface PolicyFailureReport {
-  readonly text: string;
-  readonly error: { readonly code: string; readonly message: string };
-  readonly report: object;
-}
-
-async function renderReport(io: CliIo, report: CheckReport): Promise<PolicyFailureReport> {
-  const { errorOf, renderCheck, toJson } = await import('./render/report.js');
-  const error = errorOf(report) ?? { code: 'policy.invalid', message: 'the policy is invalid' };
-  return { text: renderCheck(report, paintFor(io, 'stderr')), error, report: toJson(report) };
 }
 
 function phaseText({ kind, count: number }: Phase): string {

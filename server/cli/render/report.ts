@@ -1,5 +1,4 @@
 // What `check` and `compile` found, in every format.
-import type { Diagnostic } from '../../../engine/compiler.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { type ReportFormat, REPORTERS } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
@@ -10,16 +9,7 @@ import { count, countOf } from './text.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 
 /** The JSON of `check`; `compile` adds to it. */
-export interface CheckJson {
-  readonly ok: boolean;
-  readonly policy: string | null;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly tests: { readonly passed: number; readonly failed: number; readonly failures: readonly object[] };
-  readonly guardrails: object;
-  readonly error?: { readonly code: string; readonly message: string };
-}
-
-export function toJson(report: CheckReport): CheckJson {
+export function toJson(report: CheckReport): Readonly<Record<string, unknown>> {
   const error = errorOf(report);
   return {
     ok: error === null,
