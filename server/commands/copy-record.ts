@@ -8,12 +8,21 @@ import { sql } from '../db/sql.js';
 import { ApiProblem } from '../problem.js';
 import { contentOf, type Reference, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
+import {
+  type Command,
+  type Creatable,
+  type Done,
+  type Found,
+  Moved,
+  type NewRecord,
+  type Perform,
+  type Session,
+} from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, DESTINATION, holdReferences, judgeByTemplate } from './references.js';
 import { locate, mustCopy, notFound, nothingThere } from './rules.js';
 import { byId, type Ground, readGround } from './stored.js';
-import { asksForUniqueNames, assertFree, holdClaim } from './unique-names.js';
+import { asksForUniqueNames, assertFree, type Claim, holdClaim } from './unique-names.js';
 
 export interface Copying {
   /** The id of the copy. */
@@ -41,15 +50,16 @@ export function copyRecord(copying: Copying): Command {
           readSource(within, copying),
           readGround(within, { namespaces: lineageOf(destination), ids: [] }),
         ]);
-        return () => copy(within, { ...copying, namespace }, { found, ground });
+        return () => copy(within, { ...copying, namespace }, found, ground);
       };
-      return { asked, rule, look };
+      return { asked, rule, look, atOnce: (alone) => copyAtOnce(alone, { ...copying, namespace }) };
     },
   };
 }
 
 interface Source {
   readonly path: string;
+  readonly revision: number;
   readonly archived: boolean;
   readonly name: string | null;
   readonly description: string | null;
@@ -61,26 +71,58 @@ interface Source {
 
 function readSource(session: Session, { family, source }: Copying): Promise<readonly Source[]> {
   return session.rows<Source>(
-    sql`SELECT x.path, x.archived_at IS NOT NULL AS archived, x.name, x.description, x.properties, x.template, x.parameters, x.resources
+    sql`SELECT x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.name, x.description, x.properties, x.template, x.parameters, x.resources
       FROM records AS x WHERE ${byId(family, source)}`,
   );
 }
 
-interface Looked {
-  readonly found: Source | undefined;
-  /** Only the namespaces. */
-  readonly ground: Ground;
+/** `namespace` is where the source was found. */
+type CopyingFrom = Copying & { readonly namespace: NamespacePath };
+
+/** What a copy is to be. */
+interface Drawn {
+  readonly fields: Omit<Source, 'path' | 'revision' | 'archived' | 'parameters' | 'resources'> & {
+    readonly parameters: Json;
+    readonly resources: Readonly<Record<string, string>>;
+  };
+  readonly references: readonly Reference[];
+  /** What it refers to. */
+  readonly records: Ground['records'];
+  readonly template: Found | undefined;
+  readonly claim: Claim;
+  readonly isUnique: boolean;
 }
 
-/** `namespace` is where the source was found. */
-async function copy(
+/** `ground` has only the namespaces. */
+async function copy(session: Session, copying: CopyingFrom, found: Source | undefined, ground: Ground): Promise<Done> {
+  const { source, drawn } = await draw(session, copying, found);
+  if (drawn.isUnique) holdClaim(session, drawn.claim);
+  assertOpen(ground, copying.destination);
+  if (source.archived) throw new ApiProblem('record.archived');
+  if (drawn.isUnique) await assertFree(session, drawn.claim);
+  await judge(session, copying, drawn);
+  return insertNew(session, recordOf(copying, drawn));
+}
+
+/** The statement looks whether the source has become another, or is archived. */
+async function copyAtOnce(session: Session, copying: CopyingFrom): Promise<Creatable | null> {
+  const [found] = await readSource(session, copying);
+  const { source, drawn } = await draw(session, copying, found);
+  if (drawn.isUnique) return null;
+  await judge(session, copying, drawn);
+  const { namespace, source: id } = copying;
+  const refersTo = [{ id, namespace, revision: source.revision }, ...drawn.records.values()];
+  return { record: recordOf(copying, drawn), refersTo };
+}
+
+/** Throws if the source is not where it was found. */
+async function draw(
   session: Session,
-  copying: Copying & { readonly namespace: NamespacePath },
-  { found: source, ground }: Looked,
-): Promise<Done> {
-  const { family, destination: namespace } = copying;
+  { family, namespace, destination, ...copying }: CopyingFrom,
+  source: Source | undefined,
+): Promise<{ readonly source: Source; readonly drawn: Drawn }> {
   if (source === undefined) throw notFound('gone before it was copied');
-  if (source.path !== storedPath(copying.namespace)) throw new Moved();
+  if (source.path !== storedPath(namespace)) throw new Moved();
   const fields = {
     name: copying.name === undefined ? source.name : copying.name,
     description: source.description,
@@ -91,24 +133,32 @@ async function copy(
   };
   const references = referencesOf(family, fields);
   const ids = references.map((reference) => reference.id);
-  const { records } = ids.length === 0 ? ground : await readGround(session, { namespaces: [], ids });
+  const records = ids.length === 0 ? NONE : (await readGround(session, { namespaces: [], ids })).records;
+  const template = records.get(source.template ?? '');
   const pointer = copying.name === undefined ? DESTINATION : '/name';
-  const claim = { family, namespace, name: fields.name, id: null, pointer };
-  const isUnique = asksForUniqueNames(session, claim, records.get(source.template ?? ''));
-  if (isUnique) holdClaim(session, claim);
-  assertOpen(ground, namespace);
-  if (source.archived) throw new ApiProblem('record.archived');
-  if (isUnique) await assertFree(session, claim);
+  const claim = { family, namespace: destination, name: fields.name, id: null, pointer };
+  const isUnique = asksForUniqueNames(session, claim, template);
+  return { source, drawn: { fields, references, records, template, claim, isUnique } };
+}
+
+const NONE: Ground['records'] = new Map();
+
+async function judge(
+  session: Session,
+  { family, destination: namespace }: Copying,
+  { fields, references, records, template }: Drawn,
+): Promise<void> {
   assertRoom(fields);
   holdReferences(session, references.map(toDestination), { records, namespace });
-  const template = records.get(source.template ?? '');
-  if (template !== undefined) {
-    const value = fields[judgedPart(family)];
-    const uses = family === 'process-run' ? { resources: fields.resources, records } : null;
-    await judgeByTemplate(session, template, { family, value, uses, pointer: DESTINATION });
-  }
-  const copiedFrom = family === 'resource' ? copying.source.toLowerCase() : null;
-  return insertNew(session, { id: copying.id, family, namespace, content: contentOf(family, fields), copiedFrom });
+  if (template === undefined) return;
+  const value = fields[judgedPart(family)];
+  const uses = family === 'process-run' ? { resources: fields.resources, records } : null;
+  await judgeByTemplate(session, template, { family, value, uses, pointer: DESTINATION });
+}
+
+function recordOf({ id, family, destination: namespace, source }: Copying, { fields }: Drawn): NewRecord {
+  const copiedFrom = family === 'resource' ? source.toLowerCase() : null;
+  return { id, family, namespace, content: contentOf(family, fields), copiedFrom };
 }
 
 /**

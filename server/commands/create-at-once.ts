@@ -1,11 +1,12 @@
-// A create as one statement, which is its own transaction: one trip to the store, and another before it if the record
-// refers to others, in place of three. The statement checks everything that the create depends on, and writes the record,
-// its answer under the key, and its event:
+// A create or a copy as one statement, which is its own transaction. It takes one trip to the store, after those that
+// read what the record refers to and what a copy's source holds. The statement checks everything that the new record
+// depends on, and writes the record, its answer under the key, and its event:
 //   - the policy that decided is still the newest one in force (`is_newest` of the store, which an activation waits for:
 //     policy/store/activations.ts)
 //   - nobody has used the `Idempotency-Key`, and nobody is using it now
 //   - the namespace and all above it exist and are not archived
-//   - the records that it refers to are where they were when the policy decided about them, unchanged and not archived
+//   - the records that it refers to, and the source of a copy, are where they were when the policy decided about them,
+//     unchanged and not archived
 // If anything is not so, nothing is written, and the usual way (execute.ts) finds out what it is and says so.
 import { formatInstant, lineageOf } from '../../engine/index.js';
 import type { AuditEvent } from '../audit/event.js';

@@ -1,8 +1,8 @@
 // Runs the commands of one request, a single one or a batch, as a unit. In order:
 //   1. decided under the pinned policy, before a transaction begins. By id that takes one look-up of the record's
 //      namespace. Each demand on the policy is a `Rule`, which the session keeps
-//   2. at once: a create is one statement, which checks that everything is as it was judged (create-at-once.ts). All
-//      else, and what that statement would have to refuse, goes on in a transaction
+//   2. at once: a create or a copy is one statement, which checks that everything is as it was judged
+//      (create-at-once.ts). All else, and what that statement would have to refuse, goes on in a transaction
 //   3. key: the lock of the `Idempotency-Key` is tried and its kept answer looked up (kept-answers.ts). A kept answer is
 //      returned as far as the policy still allows, and nothing is done
 //   4. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip

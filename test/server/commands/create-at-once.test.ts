@@ -20,10 +20,13 @@ describeOnStores('a create', (store) => {
     doors.send(actor, request, sending);
   const create = (fields: object, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
     send('POST /api/v1/resources', { body: { namespace: '/a/b', ...fields }, ...sending }, actor);
-  const tripsOfCreate = async (...parts: Parameters<typeof create>): Promise<number> => {
+  const copy = (id: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
+    send(`POST /api/v1/resources/${id}/copies`, { body: { destination: '/a/b' }, ...sending }, actor);
+  const tripsOfCreate = (...parts: Parameters<typeof create>): Promise<number> => fewestTrips(() => create(...parts));
+  const fewestTrips = async (work: () => Promise<unknown>): Promise<number> => {
     // The gateway's own look-ups of credentials, templates and activations are counted, too, so the fewest of many count.
     const trips: number[] = [];
-    for (let times = 0; times < 20; times += 1) trips.push(await tripsOf(() => create(...parts)));
+    for (let times = 0; times < 20; times += 1) trips.push(await tripsOf(work));
     return Math.min(...trips);
   };
   /** The newest activation of the store is one that no gateway of these tests has. */
@@ -42,10 +45,20 @@ describeOnStores('a create', (store) => {
 
   /** Creates from a template that another writer archives or changes after it was read. */
   const raced = async (): Promise<Readonly<Record<string, string>>> => {
+    const racingCopy = async (change: (path: string) => Promise<unknown>): Promise<string> => {
+      const { id } = (await create({ name: 'raced source', properties: { n: 1 } })).json;
+      const end = after('SELECT x.path, x.revision', () => change(`/api/v1/resources/${String(id)}`));
+      try {
+        const copied = await copy(String(id));
+        return `${codeOf(copied)} ${JSON.stringify(copied.json['properties'])}`;
+      } finally {
+        end();
+      }
+    };
     const racing = async (change: (path: string) => Promise<unknown>): Promise<string> => {
       const body = { namespace: '/a', name: 'raced', version: '1', schema: { required: ['n'] } };
       const { id } = (await send('POST /api/v1/resource-templates', { body })).json;
-      const end = afterGround(() => change(`/api/v1/resource-templates/${String(id)}`));
+      const end = after('SELECT TRUE AS above', () => change(`/api/v1/resource-templates/${String(id)}`));
       try {
         return codeOf(await create({ name: 'racing', template: id, properties: { n: 1 } }));
       } finally {
@@ -57,16 +70,20 @@ describeOnStores('a create', (store) => {
       described: await racing((path) => send(`PATCH ${path}`, { body: { description: 'd' }, ifMatch: 1 })),
       archived: await racing((path) => send(`POST ${path}/archive`, { ifMatch: 1 })),
       moved: await racing((path) => send(`POST ${path}/move`, { body: { namespace: '/other' }, ifMatch: 1 })),
+      copied: await racingCopy(() => Promise.resolve()),
+      copiedChanged: await racingCopy((path) => send(`PATCH ${path}`, { body: { properties: { n: 2 } }, ifMatch: 1 })),
+      copiedMoved: await racingCopy((path) => send(`POST ${path}/move`, { body: { namespace: '/b' }, ifMatch: 1 })),
+      copiedArchived: await racingCopy((path) => send(`POST ${path}/archive`, { ifMatch: 1 })),
     };
   };
-  /** Does it once the next statement that reads what a create depends on has been answered. Returns what ends that. */
-  const afterGround = (work: () => Promise<unknown>): (() => void) => {
+  /** Does it once the next statement that begins like this has been answered. Returns what ends that. */
+  const after = (statement: string, work: () => Promise<unknown>): (() => void) => {
     const { read } = store.db;
     let isDone = false;
     Object.assign(store.db, {
       read: async (...parameters: Parameters<typeof read>) => {
         const rows = await read(...parameters);
-        if (!isDone && parameters[0].text.startsWith('SELECT TRUE AS above')) {
+        if (!isDone && parameters[0].text.startsWith(statement)) {
           isDone = true;
           await work();
         }
@@ -85,7 +102,7 @@ describeOnStores('a create', (store) => {
 
   beforeAll(async () => {
     doors = await openCommandDoors({ db: store.db, actors: ACTORS });
-    for (const path of ['/a', '/a/b', '/other', '/shut', '/shut/in'])
+    for (const path of ['/a', '/a/b', '/b', '/other', '/shut', '/shut/in'])
       await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     expect((await send('POST /api/v1/namespaces/shut/archive', { ifMatch: 1 })).status).toBe(200);
     const body = { namespace: '/a', name: 't', version: '1', schema: { properties: { n: { type: 'integer' } } } };
@@ -105,6 +122,13 @@ describeOnStores('a create', (store) => {
     expect(await tripsOfCreate({ name: 'made from a template', template, properties: { n: 1 } })).toBe(2);
   });
 
+  it('takes two trips before it for a copy: where the source is, and what it holds', async () => {
+    const { id } = (await create({ name: 'source', properties: { n: 1 } })).json;
+    expect(await fewestTrips(() => copy(String(id)))).toBe(3);
+    const made = (await create({ name: 'source from a template', template, properties: { n: 1 } })).json;
+    expect(await fewestTrips(() => copy(String(made['id'])))).toBe(4);
+  });
+
   it('takes a transaction if its name must be unique', async () => {
     const body = { namespace: '/a', name: 'unique', version: '1', schema: {}, uniqueName: true };
     const { id } = (await send('POST /api/v1/resource-templates', { body })).json;
@@ -118,6 +142,10 @@ describeOnStores('a create', (store) => {
       described: '201 undefined',
       archived: '422 reference.not_found',
       moved: '422 reference.not_found',
+      copied: '201 undefined {"n":1}',
+      copiedChanged: '201 undefined {"n":2}',
+      copiedMoved: '201 undefined {"n":1}',
+      copiedArchived: '409 record.archived undefined',
     });
   });
 
@@ -129,12 +157,14 @@ describeOnStores('a create', (store) => {
       const again = await create(body, { key: 'same' });
       expect([again.text, again.header('idempotency-replayed')]).toEqual([first.text, 'true']);
       const asWes = await create({ ...body, template }, {}, 'wes');
+      const copied = await copy(String(first.json['id']), { key: 'copy' });
+      expect((await copy(String(first.json['id']), { key: 'copy' })).text).toBe(copied.text);
       const { rows } = await store.db.knex.raw<{ rows: { fingerprint: string; answers: string }[] }>(
         `SELECT fingerprint, answers FROM kept_answers ORDER BY answers::json -> 0 ->> 'id'`,
       );
       const kept = rows.map(({ fingerprint, answers }) => ({ fingerprint, answers: JSON.parse(answers) as unknown }));
-      const ids = [first, asWes].map(({ json }) => String(json['id']));
-      const said = JSON.stringify([first, asWes].map(({ status, text, header }) => [status, text, header('etag'), header('location')])); // prettier-ignore
+      const ids = [first, asWes, copied].map(({ json }) => String(json['id']));
+      const said = JSON.stringify([first, asWes, copied].map(({ status, text, header }) => [status, text, header('etag'), header('location')])); // prettier-ignore
       return [said, canonicalJson(kept)].map((text) =>
         ids
           .reduce((rest, id, n) => rest.replaceAll(id, `id ${String(n)}`), text)
