@@ -17,12 +17,12 @@ export async function run(scenario) {
   const obstacle = await obstacleOf(scenario);
   if (obstacle !== null) return { isGood: null, told: obstacle };
   const file = fromRoot('deploy/container/Containerfile');
-  await processes.run('build', 'podman', ['build', '-f', file, '-t', IMAGE, fromRoot('.')]);
+  await processes.run('build', 'podman', ['build', '--format', 'docker', '--network', 'host', '-f', file, '-t', IMAGE, fromRoot('.')]);
   const snapshot = join(folder, 'snapshot.json');
   await verb(scenario, 'policy', ['compile', fromRoot('policies'), '-o', snapshot]);
 
   const [port, adminPort] = [await freePort(), await freePort()];
-  const places = ['--tmpfs', '/run/bailiwick:mode=0700,uid=10001', '--tmpfs', '/var/lib/bailiwick:mode=0700,uid=10001'];
+  const places = ['--tmpfs', '/run/bailiwick:mode=0700,U', '--tmpfs', '/var/lib/bailiwick:mode=0700,U'];
   const ports = ['-p', `127.0.0.1:${port}:8080`, '-p', `127.0.0.1:${adminPort}:8081`];
   const policy = ['-v', `${snapshot}:/etc/bailiwick/snapshot.json:ro`];
   const name = `bailiwick-infra-${port}`;
@@ -41,7 +41,6 @@ export async function run(scenario) {
 /** Why nothing can be run here, or null. */
 async function obstacleOf({ processes }) {
   try {
-    await processes.run('pull', 'podman', ['pull', '--quiet', BASE]);
     await processes.run('try', 'podman', ['run', '--rm', ...SANDBOX, BASE, 'true']);
     return null;
   } catch (error) {
