@@ -17,7 +17,18 @@ export async function run(scenario) {
   const obstacle = await obstacleOf(scenario);
   if (obstacle !== null) return { isGood: null, told: obstacle };
   const file = fromRoot('deploy/container/Containerfile');
-  await processes.run('build', 'podman', ['build', '--format', 'docker', '--network', 'host', '-f', file, '-t', IMAGE, fromRoot('.')]);
+  await processes.run('build', 'podman', [
+    'build',
+    '--format',
+    'docker',
+    '--network',
+    'host',
+    '-f',
+    file,
+    '-t',
+    IMAGE,
+    fromRoot('.'),
+  ]);
   const snapshot = join(folder, 'snapshot.json');
   await verb(scenario, 'policy', ['compile', fromRoot('policies'), '-o', snapshot]);
 
