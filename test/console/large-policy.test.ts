@@ -73,7 +73,8 @@ const PATIENCE = 120_000;
 
   it('is painted within a second, before the policy is read', async () => {
     const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
-    expect(painted).toBeLessThan(1000);
+    // Reading the policy takes several seconds of an idle core.
+    expect(painted).toBeLessThan(isBusy() ? 4_000 : 1_000);
   });
 
   it(
@@ -94,8 +95,7 @@ const PATIENCE = 120_000;
       const ids = await pages();
       // Other programs only add to what frames cost: of some series the best is nearest to what they cost by themselves.
       // Where more runs than there are cores, they share caches too, and the same work takes more time of a core.
-      const [load = 0] = loadavg();
-      const most = load > cpus().length ? 24 : 16;
+      const most = isBusy() ? 24 : 16;
       let best = Infinity;
       for (let series = 0; series < 3 && best >= most; series += 1) best = Math.min(best, await scroll(ids));
       expect(best).toBeLessThan(most);
@@ -135,3 +135,9 @@ const PATIENCE = 120_000;
     2 * PATIENCE,
   );
 });
+
+/** Whether more runs than there are cores. */
+function isBusy(): boolean {
+  const [load = 0] = loadavg();
+  return load > cpus().length;
+}
