@@ -19,7 +19,8 @@ export {
   type RawInput,
 } from './evaluate/decide.js';
 export { type HeldScope, heldScopes, heldScopesAs } from './evaluate/held-scopes.js';
-export { adopt, type LoadResult, type PackedPolicy, type PackResult } from './evaluate/open-snapshot.js';
+export { adopt, type LoadResult, packedOf, type PackedPolicy, type PackResult } from './evaluate/open-snapshot.js';
+export { openTableFile, TABLE_LAYOUT, tableParts } from './evaluate/table-file.js';
 export { type Policy } from './evaluate/policy.js';
 export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
 export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';

@@ -64,6 +64,7 @@ import { makeProver } from './policy/open/prover.js';
 import { type Candidate, makeActivePolicy } from './policy/active/active-policy.js';
 import { type Activator, type Keep, makeActivator } from './policy/active/activator.js';
 import { followActivations, type FollowActivationsOptions } from './policy/store/follow-activations.js';
+import type { KeptTables } from './policy/store/kept-tables.js';
 import { joinPeers } from './policy/store/peers.js';
 import { makeShadow, type Shadow } from './shadow/shadow.js';
 import { type AgeLimits, NO_AGE_LIMITS } from './policy/active/staleness.js';
@@ -95,6 +96,8 @@ export interface ServicesOptions {
   readonly confirmedBy?: FollowActivationsOptions['confirmedBy'];
   /** Keeps the bytes of a policy that is about to decide. Defaults to keeping nothing. */
   readonly keep?: Keep;
+  /** Where the tables of policies are kept. Whoever made it closes it. Defaults to nowhere. */
+  readonly tables?: KeptTables | null;
   /** Makes a limiter of `quota` requests a second. Defaults to limiters for this process alone. */
   readonly makeLimiter?: (limiter: string, quota: number) => RateLimiter;
   /** How many milliseconds answers are kept under their Idempotency-Keys. Defaults to a day. */
@@ -186,8 +189,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
       : makeActivePolicy(mode, { clock, log, generation: mode.generation ?? 1 }),
   );
-  const { rule = null, confirmedBy = 'source', keep } = options;
-  const activator = makeActivator({ db, policies, rule, clock, log, ...(keep === undefined ? {} : { keep }) });
+  const { rule = null, confirmedBy = 'source', keep, tables = null } = options;
+  const activator = makeActivator({ db, policies, rule, clock, log, tables, ...(keep === undefined ? {} : { keep }) });
   const resolveActor = makeActorResolver();
   const { snapshots } = activator;
   const prover = makeProver(snapshots);
@@ -197,7 +200,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     for (const warning of vocabulary?.warnings ?? []) log.warn({ vocabulary: vocabulary?.digest }, warning);
     warnOfUnknownScopes(vocabulary, policies.current().policy, log);
   }
-  const shadow = makeShadow({ policies, snapshots, rule, resolveActor, clock, log });
+  const shadow = makeShadow({ policies, snapshots, tables, rule, resolveActor, clock, log });
   const revocations = await openRevocations(mode.kind === 'local' ? KEYS_ALONE : authentication, log);
   const isRevoked = revocations?.has ?? ((): boolean => false);
   const actors = makeRegistry(

@@ -3,7 +3,7 @@ import { invariant } from '../model/invariant.js';
 import { countsOf } from '../model/tables.js';
 import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
-import { makePolicy, type Policy, type PolicyFacts, type TableSource } from './policy.js';
+import { builtOf, makePolicy, type Policy, type PolicyFacts, type TableSource } from './policy.js';
 import type { LoadedTables } from './prepare.js';
 
 export type LoadResult =
@@ -44,6 +44,13 @@ function pack(
 /** Decides from the buffer, and from nothing else: proofs need a policy that was loaded in this thread. */
 export function adopt({ facts, table }: PackedPolicy): Policy {
   return makePolicy(facts, { table, source: null });
+}
+
+/** The way back, without a copy: the memory of the table is shared. Null for the unrestricted policy, which has none. */
+export function packedOf(policy: Policy): PackedPolicy | null {
+  const table = builtOf(policy);
+  const { scopes: _scopes, ...facts } = policy;
+  return table === null ? null : { facts, table };
 }
 
 type Decode = (bytes: Uint8Array) => DecodeResult;

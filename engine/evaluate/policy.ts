@@ -51,6 +51,7 @@ export interface Basis {
 // Everything that belongs to a handle is only found through these maps. Reflection on a handle reaches nothing, and an
 // object that merely looks like a handle has nothing.
 const bases = new WeakMap<Policy, Basis>();
+const built = new WeakMap<Policy, BuiltTable>();
 const sources = new WeakMap<Policy, TableSource>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
@@ -70,7 +71,9 @@ export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNR
   const policy = Object.freeze({ ...facts, ...own, ...words }) as Policy;
   const ground = parts === UNRESTRICTED ? UNRESTRICTED : openBuilt(parts.table);
   bases.set(policy, { ground, own: indexOwn(declared) });
-  if (parts !== UNRESTRICTED && parts.source !== null) sources.set(policy, parts.source);
+  if (parts === UNRESTRICTED) return policy;
+  built.set(policy, parts.table);
+  if (parts.source !== null) sources.set(policy, parts.source);
   return policy;
 }
 
@@ -88,6 +91,11 @@ export function basisOf(policy: Policy): Basis {
 
 export function groundOf(policy: Policy): Ground {
   return basisOf(policy).ground;
+}
+
+/** The table in the form in which threads hand it over; null for the unrestricted policy. */
+export function builtOf(policy: Policy): BuiltTable | null {
+  return built.get(policy) ?? null;
 }
 
 /** What was loaded; null for the unrestricted policy. */

@@ -3,10 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Policy } from '../../engine/index.js';
-import { type Config, storeOf } from '../config/index.js';
+import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { type Logger, systemClock } from '../lib/ports.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
 import type { Started, StartOffer, StartOptions } from '../policy/active/start-policy.js';
+import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
+import { openBeside, type TableFinder } from '../policy/open/snapshot-thread.js';
+import { hasTables, tableFile } from '../policy/open/table-file.js';
 import { type PublicationRule, verifyOffer } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
@@ -20,14 +23,17 @@ import { statementBeside } from '../signing/statement-file.js';
 import { statusOfFaults } from './commands/verify.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import type { CliIo } from './io.js';
-import { openPolicy } from './open-policy.js';
+import { type OpenedPolicy, openPolicy } from './open-policy.js';
 import { storeFailure } from './open-store.js';
 import { escapeText } from './render/escape.js';
 import { asFailure } from './statement-flags.js';
 
 export interface PolicyAtStart {
-  /** Hands the offer over and keeps nothing of it. Null if there is none, or none that could be served. */
-  readonly takeOffered: () => StartOffer | null;
+  /**
+   * Hands the offer over and keeps nothing of it. Null if there is none, or none that could be served. Throws
+   * `CliFailure`, and rejects if the store fails.
+   */
+  readonly takeOffered: (tables: TableFinder | null) => Promise<StartOffer | null>;
   /** Null if the gateway only follows the store. */
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
@@ -58,8 +64,11 @@ interface Serving extends Omit<StartOptions, 'offered'> {
  */
 export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
   const { takeOffered, without } = found;
+  const offered = await takeOffered(options.tables ?? null).catch(async (error: unknown) => {
+    throw error instanceof CliFailure ? error : await storeFailure(error);
+  });
   const { startPolicy } = await import('../policy/active/start-policy.js');
-  const start = await startPolicy({ ...options, offered: takeOffered() }).catch(async (error: unknown) => {
+  const start = await startPolicy({ ...options, offered }).catch(async (error: unknown) => {
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
     const { code, message } = error.fault;
     throw new CliFailure(EXIT.precondition, code, message);
@@ -75,7 +84,7 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   return start;
 }
 
-const none = (): null => null;
+const none = (): Promise<null> => Promise.resolve(null);
 
 /** The first policy may be large, and must not be held for as long as the gateway runs. */
 function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
@@ -83,7 +92,7 @@ function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
   return () => {
     const taken = kept;
     kept = null;
-    return taken;
+    return Promise.resolve(taken);
   };
 }
 
@@ -127,13 +136,37 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   }
   // Made before the policy is read, so that any change from here on is noticed.
   const followed = shown === '-' ? null : await makePathSource(path);
-  const { policy, bytes, source } = await openPolicy(io, shown, 'serve');
-  const statement = await requirePublication({ policy, source, shown, path }, config);
-  const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
-  // What was compiled just now states what was computed just now.
-  const labels = source === 'folder' ? 'verified' : 'unverified';
-  const takeOffered = given({ policy, bytes, statement, labels, from });
-  return { takeOffered, source: followed, isInStore: false, without: null };
+  const start = { source: followed, isInStore: false, without: null };
+  const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
+    const { policy, bytes, source } = opened;
+    const statement = await requirePublication({ policy, source, shown, path }, config);
+    const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
+    // What was compiled just now states what was computed just now.
+    return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
+  };
+  if (followed !== null && (await hasTable(path, config))) {
+    const { signal } = new AbortController();
+    const takeOffered: PolicyAtStart['takeOffered'] = async (tables) => {
+      const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
+      const opened = await opening.catch((error: unknown) => {
+        throw error instanceof PolicyRefused ? notServed(followed, error.fault) : error;
+      });
+      return take({ ...opened, source: 'file' });
+    };
+    return { ...start, takeOffered };
+  }
+  return { ...start, takeOffered: given(await take(await openPolicy(io, shown, 'serve'))) };
+}
+
+/**
+ * Whether a table was kept of exactly this snapshot. Then this version has verified it before, and there is a store,
+ * which has the hash of the table: so the snapshot is opened once the store is.
+ */
+async function hasTable(path: string, config: Config): Promise<boolean> {
+  const folder = tableFolderOf(config);
+  if (folder === null || !hasTables(folder)) return false;
+  const read = await readSnapshotFile(path);
+  return read.kind === 'read' && existsSync(tableFile(folder, sha256Of(read.bytes)));
 }
 
 /** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */

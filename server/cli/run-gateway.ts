@@ -18,10 +18,11 @@ import {
   urlOf,
   watchTlsFiles,
 } from '../compose.js';
-import { auditFolderOf, type Config, storeOf } from '../config/index.js';
+import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { systemClock as clock } from '../lib/ports.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
+import { keptTables } from '../policy/store/kept-tables.js';
 import { makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
@@ -75,12 +76,14 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       await addresses.close();
       return;
     }
+    const folder = isLocal ? null : tableFolderOf(config);
+    const tables = folder === null ? null : keptTables({ db, folder, log });
     const opened: { audit: OpenAudit | null } = { audit: null };
     // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
     // first swap.
     const begin = async (): Promise<Gateway> => {
       const rule = publicationRule(config);
-      const start = isLocal ? null : await startServing({ db, found, rule, clock, log }).catch(closeAddresses);
+      const start = isLocal ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
       const mode: GatewayMode =
         start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
       const { rate, concurrency, idempotency } = config.limits;
@@ -111,6 +114,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         isPeer: !isLocal,
         certificateExpires: tls === null ? null : tls.expires,
         rule,
+        tables,
         keep,
         confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
@@ -148,6 +152,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     } finally {
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
+      tables?.close();
       await opened.audit?.trail.close();
       await db.close();
     }

@@ -46,6 +46,17 @@ export function auditFolderOf({ audit, dataDir }: Config): string {
   return audit.folder ?? join(dataDir, 'audit');
 }
 
+/**
+ * The folder of the tables that are kept; null if none are. Who can write both a table and its hash decides what it
+ * says. An embedded store has the hashes in the data folder, so where signatures must be required of whoever can write
+ * that folder, no table is kept there.
+ */
+export function tableFolderOf({ snapshot, databaseUrl, dataDir }: Config): string | null {
+  const { tableFolder, requireSignature } = snapshot;
+  if (tableFolder !== null) return tableFolder === 'none' ? null : tableFolder;
+  return databaseUrl === null && !requireSignature ? join(dataDir, 'tables') : null;
+}
+
 export interface SettingFlag {
   /** In the form that commander takes. */
   readonly flags: string;

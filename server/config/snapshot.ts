@@ -1,6 +1,16 @@
 // The settings of `snapshot`: where the policy comes from, who must have signed it, and how old it may be.
 import { group, setting } from './setting.js';
-import { AGE_OR_OFF, DURATION, FLAG, GIT_REF, NAME, OUTGOING_URL, PATH, PATH_INSIDE } from './value-types.js';
+import {
+  AGE_OR_OFF,
+  DURATION,
+  FLAG,
+  GIT_REF,
+  NAME,
+  OUTGOING_URL,
+  PATH,
+  PATH_INSIDE,
+  PATH_OR_NONE,
+} from './value-types.js';
 
 export const SNAPSHOT = group('which policy may be served, and for how long', {
   source: group('where the policy comes from, unless `policy` names a path', {
@@ -80,6 +90,11 @@ export const SNAPSHOT = group('which policy may be served, and for how long', {
     flag: '--environment <name>',
     doc: 'environment that the statement of a snapshot must name',
     example: 'production',
+  }),
+  tableFolder: setting(PATH_OR_NONE, {
+    default: null,
+    doc: 'folder for the tables of large policies, which make the next start quick (default: `tables` in the data folder of an embedded store, unless signatures are required); `none` keeps none',
+    example: '/var/lib/bailiwick/tables',
   }),
   softAge: setting(AGE_OR_OFF, {
     default: null,

@@ -9,6 +9,7 @@ import { changes } from './migrations/0002-changes.js';
 import { tombstones } from './migrations/0003-tombstones.js';
 import { uniqueNames } from './migrations/0004-unique-names.js';
 import { newest } from './migrations/0005-newest.js';
+import { derivedTables } from './migrations/0006-derived-tables.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0003-tombstones', up: tombstones },
   { name: '0004-unique-names', up: uniqueNames },
   { name: '0005-newest', up: newest },
+  { name: '0006-derived-tables', up: derivedTables },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -3,15 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** Replaces what is at `path`, which is no link. It is on the disk when this resolves. */
-export async function writeWholeFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+/** Replaces what is at `path`, which is no link, with these bytes or parts. It is on the disk when this resolves. */
+export async function writeWholeFile(
+  path: string,
+  bytes: Uint8Array | readonly Uint8Array[],
+  mode: number,
+): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
   try {
     const handle = await open(draft, 'wx', mode);
     try {
       // Widens the mode that the umask has narrowed: a file that others are to read may be read by other users.
       await handle.chmod(mode);
-      await handle.writeFile(bytes);
+      for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) await handle.writeFile(part);
       await handle.sync();
     } finally {
       await handle.close();

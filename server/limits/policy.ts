@@ -95,6 +95,10 @@ export const STORED_LIMITS = Object.freeze({
   kept: 30,
   /** The age at which parts without a snapshot are removed, because nobody can still be writing them. */
   unfinished: 3_600_000,
+  /** Tables that are kept beside them as files: of the snapshots that were used last. */
+  keptTables: 4,
+  /** Bytes of the smallest table that is kept. A smaller one is derived in less than a tenth of a second. */
+  leastTableBytes: 1024 * 1024,
   /** How often to look for the newest activation if nothing was announced. */
   poll: 500,
   /**

@@ -10,7 +10,7 @@ import { openStored } from '../policy/open/open-stored.js';
 import type { Side } from '../policy/open/compare-snapshots.js';
 import type { Difference } from '../policy/open/compare-snapshots.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal, snapshotRefused } from '../policy/policy-fault.js';
-import { compareInThread } from '../policy/open/snapshot-thread.js';
+import { compareInThread, type TableFinder } from '../policy/open/snapshot-thread.js';
 import type { Snapshots } from '../policy/store/stored-snapshots.js';
 import type { PublicationRule } from '../policy/open/verify-offer.js';
 import type { Clock, Logger } from '../lib/ports.js';
@@ -72,6 +72,7 @@ export interface Shadow extends Pick<LiveComparison, 'note' | 'take'> {
 export interface ShadowOptions {
   readonly policies: ActivePolicy;
   readonly snapshots: Pick<Snapshots, 'find' | 'read' | 'noteLabels'>;
+  readonly tables: TableFinder | null;
   readonly rule: PublicationRule | null;
   readonly resolveActor: ActorResolver;
   readonly clock: Clock;
@@ -88,7 +89,7 @@ interface Candidate extends Pick<ShadowState, 'since' | 'askedBy'> {
 }
 
 export function makeShadow(options: ShadowOptions): Shadow {
-  const { policies, snapshots, rule, clock, log } = options;
+  const { policies, snapshots, tables, rule, clock, log } = options;
   const live = makeLiveComparison(options);
   const listeners = new Set<(toFollow: ToFollow | null) => void>();
   const stopped = new AbortController();
@@ -99,7 +100,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
 
   const open = async (snapshot: string, signal: AbortSignal): Promise<Pick<Candidate, 'policy' | 'labels'>> => {
     const inForce = policies.current().policy;
-    const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, signal });
+    const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, tables, signal });
     if (opened.labels === 'false') throw refusal('snapshot.label', 'it carries a false label');
     return opened;
   };

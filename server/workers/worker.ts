@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen, makeServices, openTlsIdentity, sharedTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
 import type { Ending } from '../compose.js';
-import { type Config, storeOf } from '../config/index.js';
+import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { openDatabase } from '../db/database.js';
 import { toStoreError } from '../db/failures.js';
 import { connectionLimits } from '../http/client-address.js';
@@ -13,6 +13,7 @@ import { WORKER_LIMITS } from '../limits/workers.js';
 import { makeLogger } from '../telemetry/log.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
 import { startPolicy } from '../policy/active/start-policy.js';
+import { keptTables } from '../policy/store/kept-tables.js';
 import { makeIdSource, systemClock as clock } from '../lib/ports.js';
 import { openTracing } from '../telemetry/tracing.js';
 import type { Poller } from '../lib/poller.js';
@@ -39,7 +40,10 @@ async function start({
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
   const tls = await openTls(config);
   const db = await openDatabase({ ...storeOf(config), ...config.database, isGuest: true });
-  const begun = await startPolicy({ db, offered: null, rule, clock }).catch((error: unknown) => {
+  const folder = tableFolderOf(config);
+  // The primary keeps the tables, before it records an activation.
+  const tables = folder === null ? null : keptTables({ db, folder, log, isReader: true });
+  const begun = await startPolicy({ db, offered: null, rule, clock, tables }).catch((error: unknown) => {
     throw new StartError(faultOfRefusal(error));
   });
   if (begun === null) throw new StartError(NO_POLICY);
@@ -53,6 +57,7 @@ async function start({
     changes: config.changes,
     log,
     rule,
+    tables,
     audit: trail,
     authzen: config.authzen,
     makeLimiter: ledger.makeLimiter,

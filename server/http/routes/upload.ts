@@ -19,7 +19,7 @@ import type { AdminRoute, Call } from '../route.js';
 import { refusedAs } from './refused-snapshot.js';
 
 export interface UploadRouteOptions {
-  readonly activator: Pick<Activator, 'activations' | 'snapshots'>;
+  readonly activator: Pick<Activator, 'activations' | 'snapshots' | 'tables'>;
   readonly policies: Pick<ActivePolicy, 'current'>;
   /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
@@ -47,6 +47,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
       takeUpload(parts, {
         ...options,
         snapshots: activator.snapshots,
+        tables: activator.tables,
         beside: (writing, stored) =>
           recordInTransaction(writing, [
             makeEvent({ ...act, snapshot: stored, at, requestId, id: nextId(), actor: eventAdmin(actor) }),

@@ -27,6 +27,7 @@ import {
 import { makeLabelChecks } from './check-labels.js';
 import { type OpenedStored, openStored } from '../open/open-stored.js';
 import { faultOfRefusal, oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
+import type { KeptTables } from '../store/kept-tables.js';
 import { type Snapshots, storedSnapshots } from '../store/stored-snapshots.js';
 import { inForceBy } from '../open/verify-publication.js';
 import type { PublicationRule, Verified } from '../open/verify-offer.js';
@@ -43,6 +44,8 @@ export interface ActivatorOptions {
    * keeping nothing.
    */
   readonly keep?: Keep;
+  /** Where the tables of policies are kept. Defaults to null: nowhere. */
+  readonly tables?: KeptTables | null;
 }
 
 export type Keep = (digest: string, bytes: Uint8Array) => Promise<void>;
@@ -69,6 +72,8 @@ export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
 export interface Activator {
   readonly snapshots: Snapshots;
   readonly activations: Activations;
+  /** Where the tables of policies are kept; null if nowhere. */
+  readonly tables: KeptTables | null;
   /** The newest generation that this process knows of. */
   readonly newest: () => number;
   /**
@@ -97,7 +102,7 @@ interface Checked extends Partial<Pick<Offered, 'onReturned'>> {
 const FALSE_LABEL = oneLine('snapshot.label', 'it carries a false label');
 
 export function makeActivator(options: ActivatorOptions): Activator {
-  const { db, policies, rule, clock, log, keep = () => Promise.resolve() } = options;
+  const { db, policies, rule, clock, log, keep = () => Promise.resolve(), tables = null } = options;
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
   const inTurn = makeQueue();
   const checks = makeLabelChecks({ policies, log });
@@ -108,7 +113,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     snapshot: string,
     { envelope = null, signal }: { readonly envelope?: string | null; readonly signal?: AbortSignal } = {},
   ): Promise<OpenedStored> =>
-    openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, signal });
+    openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, tables, signal });
 
   const install = (
     next: Candidate,
@@ -165,6 +170,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
   return {
     snapshots,
     activations,
+    tables,
     newest: () => newest,
     offer: ({ verified: { policy, bytes, statement }, labels, from, after, onReturned }) =>
       inTurn(async () => {
@@ -173,6 +179,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
         await keep(policy.digest, bytes);
         const known = await snapshots.keep({ policy, bytes, labels, statement: statement?.envelope ?? null, at });
         if (known === 'false') throw new PolicyRefused(FALSE_LABEL);
+        // Other processes open the policy as soon as it is recorded.
+        await tables?.keep(policy);
         const isRenewal = policy.digest === before.policy.digest;
         const reason = isRenewal ? 'published again' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
@@ -248,6 +256,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         }
         if (opened.bytes !== null) await keep(last.snapshot, opened.bytes);
         install(candidateOf(opened, { kind: 'store' }), last);
+        void tables?.keep(opened.policy);
         return null;
       }),
     confirmLabels,

@@ -14,7 +14,7 @@ import { anotherPolicy, type PublicationRule, verifyOffer } from '../open/verify
 export interface FollowOptions {
   readonly source: Source;
   readonly policies: ActivePolicy;
-  readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer'>;
+  readonly activator: Pick<Activator, 'activations' | 'newest' | 'offer' | 'tables'>;
   /** Null: nobody has to have signed. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
@@ -128,10 +128,11 @@ async function takeOffer(
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'taken' | 'again' } | { readonly kind: 'refused'; readonly fault: PolicyFault }> {
   const { source, activator, after, onReturned, rule, clock, log } = options;
+  const { tables } = activator;
   const { content, from } = offer;
   try {
     const checkSuccession = successionCheck(options);
-    const verified = await verifyOffer(offer, { rule, clock, checkSuccession }, signal);
+    const verified = await verifyOffer(offer, { rule, clock, tables, checkSuccession }, signal);
     // A policy that was compiled just now states what was computed just now.
     const labels = content.kind === 'folder' ? 'verified' : 'unverified';
     return { kind: await activator.offer({ verified, labels, from, after, onReturned }) };

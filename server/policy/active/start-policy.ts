@@ -6,6 +6,7 @@ import type { Candidate, Labels, PolicySource } from './active-policy.js';
 import { type StoredActivation, storedActivations } from '../store/activations.js';
 import { openStored } from '../open/open-stored.js';
 import { faultOfRefusal, PolicyRefused, refusal } from '../policy-fault.js';
+import type { KeptTables } from '../store/kept-tables.js';
 import { storedSnapshots } from '../store/stored-snapshots.js';
 import { inForceBy } from '../open/verify-publication.js';
 import type { PublicationRule, Verified } from '../open/verify-offer.js';
@@ -16,6 +17,8 @@ export interface StartOptions {
   readonly offered: StartOffer | null;
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
+  /** Where the table of the policy is kept. Defaults to null: nowhere. */
+  readonly tables?: KeptTables | null;
 }
 
 export interface StartOffer extends Verified {
@@ -33,16 +36,17 @@ export interface Started {
  * Null if there is no policy at all. Throws `PolicyRefused` if what is in force cannot be served; rejects if the store
  * fails.
  */
-export async function startPolicy({ db, offered, rule, clock }: StartOptions): Promise<Started | null> {
+export async function startPolicy({ db, offered, rule, clock, tables = null }: StartOptions): Promise<Started | null> {
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
   const open = async (last: StoredActivation): Promise<Started> => {
     const { snapshot, envelope, generation } = last;
-    const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null });
+    const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null, tables });
     const { policy, labels, statement, bytes } = await opening.catch((error: unknown) => {
       const fault = faultOfRefusal(error);
       const message = `generation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`;
       throw new PolicyRefused({ ...fault, message });
     });
+    await tables?.keep(policy);
     const candidate = {
       policy,
       labels,
@@ -65,6 +69,7 @@ export async function startPolicy({ db, offered, rule, clock }: StartOptions): P
     statement: statement?.envelope ?? null,
     at,
   });
+  await tables?.keep(policy);
   const askedBy = Object.values(from).join(' ');
   const recorded = await activations.record({ kind: 'offered', policy, statement, reason: 'start', askedBy, at });
   switch (recorded.kind) {

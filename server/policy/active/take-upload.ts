@@ -7,6 +7,7 @@ import { parseEnvelope, type StatementText } from '../../signing/statement-file.
 import { SigningError } from '../../signing/signing-error.js';
 import { refusal } from '../policy-fault.js';
 import { unwrapInThread } from '../open/snapshot-thread.js';
+import type { KeptTables } from '../store/kept-tables.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
 import { type Succession, successionCheck } from './follow-source.js';
 import { verifyOffer, type PublicationRule } from '../open/verify-offer.js';
@@ -17,6 +18,8 @@ export interface UploadOptions extends Succession {
   readonly snapshots: Pick<Snapshots, 'put'>;
   readonly clock: Clock;
   readonly rule: PublicationRule | null;
+  /** Where the table of the policy is kept. Null if none are. */
+  readonly tables: KeptTables | null;
   /** Runs in the transaction that stores the snapshot. */
   readonly beside: (writing: Writing, snapshot: string) => Promise<void>;
   readonly signal: AbortSignal;
@@ -24,17 +27,19 @@ export interface UploadOptions extends Succession {
 
 /** The parts are transferred. Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
 export async function takeUpload(sent: Parts, options: UploadOptions): Promise<Policy> {
-  const { rule, clock, snapshots, beside, signal } = options;
+  const { rule, clock, tables, snapshots, beside, signal } = options;
   const { parts, statement } = isWrapped(sent) ? await unwrapInThread(sent, signal) : { parts: sent, statement: null };
   if (statement !== null) checkStatement(statement);
   const { policy, bytes } = await verifyOffer(
     { content: { kind: 'parts', parts }, statement: textOf(statement), from: { kind: 'memory' } },
-    { rule, clock, checkSuccession: successionCheck(options) },
+    { rule, clock, tables, checkSuccession: successionCheck(options) },
     signal,
   );
   await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (writing) =>
     beside(writing, policy.digest),
   );
+  // The upload is answered meanwhile.
+  void tables?.keep(policy);
   return policy;
 }
 

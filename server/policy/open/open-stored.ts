@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/ports.js';
 import type { Labels } from '../active/active-policy.js';
 import { PolicyRefused, refusal } from '../policy-fault.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
+import type { TableFinder } from './snapshot-thread.js';
 import type { SignedStatement } from './verify-publication.js';
 import { anotherPolicy, type PublicationRule, statementOf, verifyOffer } from './verify-offer.js';
 
@@ -18,6 +19,8 @@ export interface OpenStoredOptions {
    * with its name.
    */
   readonly inForce: Policy | null;
+  /** Tables that may save deriving one. Null if none are kept. */
+  readonly tables: TableFinder | null;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,7 +34,7 @@ export interface OpenedStored {
 
 /** Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
 export async function openStored(snapshot: string, options: OpenStoredOptions): Promise<OpenedStored> {
-  const { snapshots, rule, clock, inForce, signal = new AbortController().signal } = options;
+  const { snapshots, rule, clock, inForce, tables, signal = new AbortController().signal } = options;
   const stored = await snapshots.find(snapshot);
   if (stored === null) throw refusal('snapshot.not_found', 'the store does not have it');
   const text = options.envelope ?? stored.statement;
@@ -55,7 +58,7 @@ export async function openStored(snapshot: string, options: OpenStoredOptions): 
   const content = { kind: 'parts', parts, digest: snapshot } as const;
   const offer = { content, statement, from: { kind: 'store' } } as const;
   try {
-    return { ...(await verifyOffer(offer, { rule, clock, checkSuccession }, signal)), labels };
+    return { ...(await verifyOffer(offer, { rule, clock, tables, checkSuccession }, signal)), labels };
   } catch (error) {
     throw error instanceof PolicyRefused && error.fault.code === 'snapshot.digest' ? damaged() : error;
   }

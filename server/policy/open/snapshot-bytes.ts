@@ -60,16 +60,22 @@ export interface Meant {
   readonly signed: string | null;
 }
 
-/** Throws `PolicyRefused`. */
+/**
+ * `find` returns what was packed earlier from the snapshot with this digest, or null. Everything that says whether the
+ * snapshot may be served is checked in either case. Throws `PolicyRefused`.
+ */
 export function openBytes(
   bytes: Uint8Array,
   meant: Meant,
+  find: (digest: string) => PackedPolicy | null = () => null,
 ): { readonly packed: PackedPolicy; readonly bytes: Uint8Array } {
   const digest = sha256Of(bytes);
   if ((meant.digest ?? digest) !== digest)
     throw refusal('snapshot.digest', `its bytes are another snapshot (${digest})`);
   if ((meant.signed ?? digest) !== digest)
     throw refusal('statement.subject', 'the statement is about another snapshot');
+  const found = find(digest);
+  if (found !== null) return { packed: found, bytes };
   const packed = packSnapshot(bytes);
   if (!packed.ok) throw snapshotRefused(packed.fault, digest);
   return { packed: packed.packed, bytes };

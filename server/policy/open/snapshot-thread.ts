@@ -14,10 +14,17 @@ import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
 import { openBytes } from './snapshot-bytes.js';
 import type { Content } from '../sources/source.js';
+import type { TableShelf, TableUse, WrittenTable } from './table-file.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
-  | { readonly kind: 'open'; readonly content: Content; readonly signed: string | null }
+  | {
+      readonly kind: 'open';
+      readonly content: Content;
+      readonly signed: string | null;
+      readonly shelf: TableShelf | null;
+    }
+  | ({ readonly kind: 'write table' } & TableToWrite)
   | ({ readonly kind: 'compare' } & Sides)
   | { readonly kind: 'unwrap'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
 
@@ -25,6 +32,14 @@ export interface OpenedBytes {
   readonly packed: PackedPolicy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
+  readonly table: TableUse;
+}
+
+export interface TableToWrite {
+  readonly folder: string;
+  readonly packed: PackedPolicy;
+  /** The digests of the other snapshots whose tables stay. */
+  readonly kept: readonly string[];
 }
 
 export interface Unwrapped {
@@ -41,19 +56,49 @@ export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
+/** What opening needs of the tables that are kept. */
+export interface TableFinder {
+  /** Where to look for tables, and what the store says about them. Rejects if the store fails. */
+  readonly shelf: () => Promise<TableShelf>;
+  /** Called with a policy that was opened, and with how its table was found. */
+  readonly note: (policy: Policy, found: TableUse) => void;
+}
+
+export interface OpenOptions {
+  /** The digest of the snapshot that a statement is about; null if no signature is required. */
+  readonly signed: string | null;
+  /** Tables that may save deriving one. Null if none are kept. */
+  readonly tables: TableFinder | null;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Opens an offer to serve it; `signed` is the digest of the snapshot that a statement is about. A folder is checked and
- * compiled on the thread, too. Throws `PolicyRefused`; rejects once `signal` is aborted.
+ * Opens an offer to serve it. A folder is checked and compiled on the thread, too. Throws `PolicyRefused`; rejects once
+ * `signal` is aborted, and if the store fails, which has the hashes of the tables.
  */
 export async function openBeside(
   content: Content,
-  { signed, signal }: { readonly signed: string | null; readonly signal: AbortSignal },
+  { signed, tables, signal }: OpenOptions,
 ): Promise<{ readonly policy: Policy; readonly bytes: Uint8Array }> {
   signal.throwIfAborted();
-  const { packed, bytes } = isSmall(content)
-    ? openBytes(Buffer.concat(content.parts), { digest: content.digest, signed })
-    : await perform<OpenedBytes>({ kind: 'open', content, signed }, 'awaited', signal);
-  return { policy: adopt(packed), bytes };
+  if (isSmall(content)) {
+    const { packed, bytes } = openBytes(Buffer.concat(content.parts), { digest: content.digest, signed });
+    return { policy: adopt(packed), bytes };
+  }
+  const shelf = (await tables?.shelf()) ?? null;
+  const { packed, bytes, table } = await perform<OpenedBytes>(
+    { kind: 'open', content, signed, shelf },
+    'awaited',
+    signal,
+  );
+  const policy = adopt(packed);
+  tables?.note(policy, table);
+  return { policy, bytes };
+}
+
+/** Rejects with a system error, and once `signal` is aborted. Does not keep the process alive. */
+export function writeTableInThread(table: TableToWrite, signal: AbortSignal): Promise<WrittenTable> {
+  return perform<WrittenTable>({ kind: 'write table', ...table }, 'beside', signal);
 }
 
 function isSmall(content: Content): content is Extract<Content, { kind: 'parts' }> {

@@ -1,11 +1,12 @@
 // The thread that opens or loads a policy, checks its labels or compares it with another, while the gateway's own
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
-import { loadSnapshot, packSnapshot, verifyDecisions } from '../../../engine/index.js';
+import { loadSnapshot, type PackedPolicy, packSnapshot, verifyDecisions } from '../../../engine/index.js';
 import { parseStrictJson } from '../../json/strict-json.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
 import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
+import { findTable, writeTable } from './table-file.js';
 import type { Answered, OpenedBytes, SnapshotTask, Unwrapped } from './snapshot-thread.js';
 import type { Content } from '../sources/source.js';
 
@@ -14,15 +15,24 @@ async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'compare') return (await import('./compare-snapshots.js')).compareSnapshots(task);
   if (task.kind === 'unwrap') return unwrap(task.parts);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
+  if (task.kind === 'write table') return writeTable(task.folder, task.packed, task.kept);
   const loaded = loadSnapshot(task.bytes);
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
-async function open({ content, signed }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
+async function open({ content, signed, shelf }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
   const digest = content.kind === 'folder' ? undefined : content.digest;
-  const { packed, bytes } = openBytes(await bytesOf(content), { digest, signed });
-  return { packed, bytes: toShared(bytes) };
+  let table: OpenedBytes['table'] = ABSENT;
+  const find = (snapshot: string): PackedPolicy | null => {
+    const found = shelf === null ? ABSENT : findTable(shelf, snapshot);
+    table = found.kind === 'opened' ? { kind: 'opened' } : found;
+    return found.kind === 'opened' ? found.packed : null;
+  };
+  const { packed, bytes } = openBytes(await bytesOf(content), { digest, signed }, find);
+  return { packed, bytes: toShared(bytes), table };
 }
+
+const ABSENT = Object.freeze({ kind: 'absent' });
 
 async function bytesOf(content: Content): Promise<Uint8Array> {
   if (content.kind === 'parts') return Buffer.concat(content.parts);

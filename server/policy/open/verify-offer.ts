@@ -7,7 +7,7 @@ import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { oneLine, PolicyRefused, refusal } from '../policy-fault.js';
-import { openBeside } from './snapshot-thread.js';
+import { openBeside, type TableFinder } from './snapshot-thread.js';
 import type { Offer } from '../sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
@@ -24,6 +24,8 @@ export interface OfferRule {
   /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
+  /** Tables that may save deriving one. Defaults to null: none are kept. */
+  readonly tables?: TableFinder | null;
   /**
    * Throws `PolicyRefused` if the statement may not follow what is in force. Called before anything of the offer is
    * opened.
@@ -47,7 +49,9 @@ export async function verifyOffer(offer: Offer, judge: OfferRule, signal: AbortS
   try {
     const statement = await statementOf(offer, judge);
     if (statement !== null) await judge.checkSuccession?.(statement.says);
-    const { policy, bytes } = await openBeside(offer.content, { signed: statement?.says.snapshot ?? null, signal });
+    const { tables = null } = judge;
+    const signed = statement?.says.snapshot ?? null;
+    const { policy, bytes } = await openBeside(offer.content, { signed, tables, signal });
     if (statement !== null && statement.says.policy !== policy.name)
       throw refusal('statement.policy', 'the statement is about a policy with another name');
     return { policy, bytes, statement };

@@ -35,6 +35,7 @@ const SNAPSHOT = {
   requireSignature: false,
   keyringFile: null,
   environment: null,
+  tableFolder: null,
   softAge: null,
   hardAge: null,
 };

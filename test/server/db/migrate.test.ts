@@ -8,7 +8,14 @@ import { readSecrets } from '../../../server/db/secrets.js';
 import { deriveId, nameDigest } from '../../../server/load/record-id.js';
 import { testStores, type OpenedStore } from '../../support/stores.js';
 
-const ALL = ['0001-store', '0002-changes', '0003-tombstones', '0004-unique-names', '0005-newest'];
+const ALL = [
+  '0001-store',
+  '0002-changes',
+  '0003-tombstones',
+  '0004-unique-names',
+  '0005-newest',
+  '0006-derived-tables',
+];
 
 // One store from its first start on: each test goes on where the one before it stopped.
 for (const store of testStores()) {

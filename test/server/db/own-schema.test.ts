@@ -7,7 +7,14 @@ import { readSecrets } from '../../../server/db/secrets.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
 
-const MIGRATIONS = ['0001-store', '0002-changes', '0003-tombstones', '0004-unique-names', '0005-newest'];
+const MIGRATIONS = [
+  '0001-store',
+  '0002-changes',
+  '0003-tombstones',
+  '0004-unique-names',
+  '0005-newest',
+  '0006-derived-tables',
+];
 
 for (const store of testStores()) {
   describe(`the schema of the ${store.name} store`, () => {

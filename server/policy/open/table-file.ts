@@ -1,0 +1,147 @@
+// Tables that a gateway derived from snapshots and keeps as files, so that it opens them sooner the next time. Such a
+// file counts only if its hash is the one that the store has for it: what somebody else put there decides nothing. This
+// runs on the thread that opens snapshots.
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openTableFile, type PackedPolicy, TABLE_LAYOUT, tableParts } from '../../../engine/index.js';
+import { programVersion } from '../../lib/version.js';
+import { writeWholeFile } from '../../lib/whole-file.js';
+import { STORED_LIMITS } from '../../limits/policy.js';
+import { codeOf } from '../policy-fault.js';
+
+/** What must be true of the file of one snapshot. */
+export interface TableSeal {
+  readonly bytes: number;
+  /** 64 hex digits. */
+  readonly sha256: string;
+}
+
+/** The folder of the files, and the seals that the store has, by the digests of the snapshots. */
+export interface TableShelf {
+  readonly folder: string;
+  readonly seals: ReadonlyMap<string, TableSeal>;
+}
+
+export type FoundTable =
+  | { readonly kind: 'opened'; readonly packed: PackedPolicy }
+  /** There is no file. */
+  | { readonly kind: 'absent' }
+  /** `reason` continues a sentence about the file. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** What is said of a `FoundTable`. */
+export type TableUse = Exclude<FoundTable, { kind: 'opened' }> | { readonly kind: 'opened' };
+
+/**
+ * The form of tables that this program makes and opens. No other version opens them: it may read a snapshot
+ * differently, or refuse it.
+ */
+export const TABLE_FORM = `${TABLE_LAYOUT}-${programVersion()}`;
+
+const NAME = /^[0-9a-f]{64}\..+\.table$/;
+const DRAFT = /^\.[0-9a-f]{64}\..+\.table\.[0-9a-f]+\.tmp$/;
+
+/** `digest` is that of the snapshot. */
+export function tableFile(folder: string, digest: string): string {
+  return join(folder, nameOf(digest));
+}
+
+function nameOf(digest: string): string {
+  return `${digest.slice(-64)}.${TABLE_FORM}.table`;
+}
+
+/** Whether the folder has any tables of this form. */
+export function hasTables(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => name.endsWith(`.${TABLE_FORM}.table`));
+  } catch {
+    // Whoever opens a table says why that is not possible.
+    return false;
+  }
+}
+
+/** Nothing of a file is used, or even looked at, before its hash is known to be the right one. */
+export function findTable({ folder, seals }: TableShelf, digest: string): FoundTable {
+  const file = openFile(tableFile(folder, digest));
+  if (typeof file !== 'number') return file;
+  try {
+    const facts = fstatSync(file);
+    if (!facts.isFile()) return refused('is not a regular file');
+    const seal = seals.get(digest);
+    if (seal === undefined) return refused('has no hash in the store');
+    if (facts.size !== seal.bytes) return refused(`has ${String(facts.size)} bytes instead of ${String(seal.bytes)}`);
+    // Threads share the memory, so nothing is copied after this. The hash is that of what is in it.
+    const bytes = new Uint8Array(new SharedArrayBuffer(seal.bytes));
+    if (!readInto(bytes, file)) return refused('became shorter while it was read');
+    if (createHash('sha256').update(bytes).digest('hex') !== seal.sha256)
+      return refused('has another hash than the store has for it');
+    const packed = openTableFile(bytes);
+    if (packed?.facts.digest !== digest) return refused('is not the table of the snapshot in its name');
+    return { kind: 'opened', packed };
+  } catch (error) {
+    return refused(`cannot be read (${codeOf(error)})`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function refused(reason: string): FoundTable {
+  return { kind: 'refused', reason };
+}
+
+/** Follows no link, and neither waits for a pipe nor reads from one. */
+function openFile(path: string): number | FoundTable {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return refused(code === 'ELOOP' ? 'is a symbolic link' : `cannot be read (${code})`);
+  }
+}
+
+function readInto(bytes: Uint8Array, file: number): boolean {
+  let at = 0;
+  while (at < bytes.length) {
+    const read = readSync(file, bytes, at, bytes.length - at, at);
+    if (read === 0) return false;
+    at += read;
+  }
+  return true;
+}
+
+export interface WrittenTable extends TableSeal {
+  /** Names of other files that are not needed any more and could not be removed. */
+  readonly left: readonly string[];
+}
+
+/** Writes the table of a policy, and removes those of all snapshots but `kept`. Rejects with a system error. */
+export async function writeTable(folder: string, packed: PackedPolicy, kept: readonly string[]): Promise<WrittenTable> {
+  const parts = tableParts(packed);
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
+  const left = await removeOthers(folder, new Set([packed.facts.digest, ...kept].map(nameOf)));
+  return { bytes: parts.reduce((sum, { length }) => sum + length, 0), sha256: hash.digest('hex'), left };
+}
+
+async function removeOthers(folder: string, kept: ReadonlySet<string>): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const name of await readdir(folder)) {
+    const isOld = NAME.test(name) ? !kept.has(name) : DRAFT.test(name) && (await isAbandoned(join(folder, name)));
+    // Another gateway may have removed it just now.
+    if (isOld) await rm(join(folder, name), { force: true }).catch(() => left.push(name));
+  }
+  return left;
+}
+
+/** Nobody can still be writing it. */
+async function isAbandoned(path: string): Promise<boolean> {
+  return stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs > STORED_LIMITS.unfinished,
+    () => false,
+  );
+}
