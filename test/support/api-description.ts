@@ -40,7 +40,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     rule: null,
     clock: { now: unasked },
     shadow,
-    activator: { ...activator, snapshots, activations },
+    activator: { ...activator, snapshots, activations, tables: null },
     db: noStore(),
     fingerprint: unasked,
     nextId: unasked,

@@ -68,7 +68,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
   return {
     shelf: async () => {
       const rows = await db.rows<SealRow>(
-        sql`SELECT snapshot, derived_table FROM snapshots WHERE derived_table IS NOT NULL`,
+        sql`SELECT snapshot, derived_table FROM snapshots WHERE starts_with(derived_table, ${`${TABLE_FORM} `})`,
       );
       const seals = rows.flatMap(({ snapshot, derived_table }): [string, TableSeal][] => {
         const seal = sealOf(derived_table);

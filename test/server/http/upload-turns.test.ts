@@ -26,6 +26,7 @@ function makeRoute(): { readonly route: ReturnType<typeof makeUploadRoute>; read
     activator: {
       snapshots: { put: () => isFree } as never,
       activations: { list: () => Promise.resolve([]) } as never,
+      tables: null,
     },
     policies: {} as never,
     rule: null,

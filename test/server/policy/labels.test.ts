@@ -162,7 +162,7 @@ describe('loading in a thread', () => {
     const path = join(await makeFolder(), 'snapshot.json');
     await writeFile(path, bytes);
     const content = { kind: 'file', path } as const;
-    const opened = await openBeside(content, { signed: null, signal: AbortSignal.timeout(60_000) });
+    const opened = await openBeside(content, { signed: null, tables: null, signal: AbortSignal.timeout(60_000) });
     expect(types.isSharedArrayBuffer(opened.bytes.buffer)).toBe(true);
     expect(Buffer.from(opened.bytes).equals(bytes)).toBe(true);
     expect(await verifyInThread(opened.bytes)).toBe(null);
