@@ -84,6 +84,9 @@ describe('a table as a file', () => {
     const sets = [FULL, ...fc.sample(fc.oneof(world, windowedWorld, exclusiveWorld), { numRuns: 200, seed: 1 })];
     const hash = createHash('sha256');
     for (const set of sets) hash.update(fileOf(load(set)));
-    expect([TABLE_LAYOUT, hash.digest('hex')]).toEqual(['1-le', '7ff9a50a3ee240cb966b31d2d717117a06bdb29084ba6db85ab7d12187539671']);
+    expect([TABLE_LAYOUT, hash.digest('hex')]).toEqual([
+      '1-le',
+      '7ff9a50a3ee240cb966b31d2d717117a06bdb29084ba6db85ab7d12187539671',
+    ]);
   });
 });
