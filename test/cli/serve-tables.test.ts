@@ -1,0 +1,56 @@
+// A restart of a gateway with a large snapshot: it opens the table that it kept, unless somebody has changed the file.
+import { expect, it } from '@jest/globals';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tableFile } from '../../server/policy/open/table-file.js';
+import { call, snapshotOf, type TestGrant } from '../support/gateway.js';
+import { runCli } from '../support/run-cli.js';
+import { startServing } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+const GRANTS = 20_000;
+const LARGE = snapshotOf(
+  Array.from({ length: GRANTS }, (_, i): TestGrant => [
+    { provider: 'orcid', subject: `p${String(i)}` },
+    `/n${String(i)}`,
+    ['resource:read'],
+  ]),
+);
+
+it('opens the table that it kept, with workers too, and the snapshot if the file was changed', async () => {
+  const dataDir = await newDataDir();
+  const path = join(await makeFolder(), 'snapshot.json');
+  writeFileSync(path, LARGE.bytes);
+  const file = tableFile(join(dataDir, 'tables'), LARGE.policy.digest);
+  let key: string | null = null;
+  const start = async (...flags: readonly string[]): Promise<string> => {
+    const served = await startServing(dataDir, 'serve', '--policy', path, ...flags);
+    expect(served.ready['snapshot']).toBe(LARGE.policy.digest);
+    key ??= (
+      await runCli(['keys', 'create', '--data-dir', dataDir, '--actor', 'p7', '--identity', 'orcid:p7'])
+    ).stdout.trim();
+    const statuses: number[] = [];
+    for (const namespace of ['/n7', '/n8']) {
+      const { status } = await call(served.port, { key, body: { family: 'resource', namespace } });
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([200, 403]);
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+    return served.stderr();
+  };
+  const OPENED = 'the policy was opened from its kept table';
+  expect(await start()).not.toContain(OPENED);
+  expect(existsSync(file)).toBe(true);
+  expect(await start()).toContain(OPENED);
+  expect((await start('--workers', '2')).split(OPENED)).toHaveLength(4);
+  const good = readFileSync(file);
+  const bad = Buffer.from(good);
+  bad[5000] = (bad[5000] ?? 0) ^ 1;
+  writeFileSync(file, bad);
+  expect(await start()).toContain('a kept table was not used');
+  expect(readFileSync(file).equals(good)).toBe(true);
+  await rm(dataDir, { recursive: true, force: true });
+});
