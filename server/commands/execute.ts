@@ -18,6 +18,7 @@ import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
+import type { Fragment } from '../db/sql.js';
 import type { Spent, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../lib/ports.js';
@@ -162,13 +163,14 @@ async function createAtOnce(
   const creatable = await creatableOf(session, authorized);
   if (creatable === null || key === null) return null;
   const { record } = creatable;
-  const { snapshot, generation } = asking.current();
-  if (snapshot !== asking.pinned.snapshot) return null;
   const event = commandEvent(asking, nextId, { ...deedOf(authorized), status: 201, id: record.id });
-  const [written] = await db.writeOne<WrittenRecord>(
-    createStatement(session, { ...creatable, generation, key, keepFor, event }),
-    { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent },
-  );
+  const make = (): Fragment | null => {
+    const { snapshot, generation } = asking.current();
+    if (snapshot !== asking.pinned.snapshot) return null;
+    return createStatement(session, { ...creatable, generation, key, keepFor, event });
+  };
+  const options = { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent };
+  const [written] = await db.writeOne<WrittenRecord>(make, options);
   return written === undefined ? null : doneOf(record, written);
 }
 

@@ -45,8 +45,11 @@ export interface Spent {
  */
 export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
 
-/** Runs one statement as a transaction. Stopped if it takes too long: then this rejects with `store.timeout`. */
-export type OneWriter = <Row>(statement: Fragment, options?: WriteOptions) => Promise<readonly Row[]>;
+/**
+ * Runs one statement as a transaction. It is made when a connection is free, since it may depend on what is so then; null
+ * runs nothing and gives no rows. Stopped if it takes too long: then this rejects with `store.timeout`.
+ */
+export type OneWriter = <Row>(make: () => Fragment | null, options?: WriteOptions) => Promise<readonly Row[]>;
 
 export interface Writers {
   readonly write: Writer;
@@ -99,8 +102,10 @@ export function makeWriters(
     }, options);
   return {
     write: (work, options) => inTurn((attempt) => transact(work, attempt, names), options),
-    writeOne: <Row>(statement: Fragment, options?: WriteOptions) =>
-      inTurn<readonly Row[]>(({ client, clock, leave }) => {
+    writeOne: <Row>(make: () => Fragment | null, options?: WriteOptions) =>
+      inTurn<readonly Row[]>(async ({ client, clock, leave }) => {
+        const statement = make();
+        if (statement === null) return [];
         const answers = sendStoppable(client, [queryOf(statement, names)], clock.signal);
         leave();
         return readRows(answers, 0);

@@ -1,5 +1,6 @@
 // A create is one statement in one trip, after another that reads what it refers to. It is the same create as in a
 // transaction: the same record, answer, event and refusals, and no policy that was replaced before it began decides it.
+import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
@@ -216,6 +217,24 @@ describeOnStores('a create', (store) => {
 
   // The embedded store has one transaction at a time, so nothing is ever in flight there.
   if (store.name === 'embedded') return;
+
+  it('is decided again if the policy changed while it waited for a connection', async () => {
+    const { max = 0 } = store.db.pools().find(({ name }) => name === 'write') ?? {};
+    const held = new AbortController();
+    const holding = Array.from({ length: max }, () =>
+      store.db.transaction(async () => {
+        await once(held.signal, 'abort');
+      }),
+    );
+    await until(() => store.db.pools().some(({ name, free, open }) => name === 'write' && open === max && free === 0));
+    const waiting = create({ name: 'overtaken' });
+    await until(() => store.db.pools().some(({ name, waiting: queue }) => name === 'write' && queue > 0));
+    const { digest } = doors.decree({ ...ACTORS, ada: { '/': '*:read' } });
+    held.abort();
+    const [answer] = await Promise.all([waiting, ...holding]);
+    doors.decree(ACTORS);
+    expect([codeOf(answer), answer.header('bailiwick-snapshot')]).toEqual(['403 authz.denied', digest]);
+  });
 
   it('is waited for by an activation, and what begins meanwhile is decided again', async () => {
     const ended: string[] = [];
