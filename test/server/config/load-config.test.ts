@@ -4,7 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rowsOf } from '../../../server/config/setting.js';
 import { ROWS, SETTINGS } from '../../../server/config/settings.js';
-import { type Config, ConfigError, type ConfigSources, loadConfig, storeOf } from '../../../server/config/index.js';
+import {
+  type Config,
+  ConfigError,
+  type ConfigSources,
+  loadConfig,
+  storeOf,
+  tableFolderOf,
+} from '../../../server/config/index.js';
 import { DATABASE_LIMITS } from '../../../server/limits/store.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -394,4 +401,19 @@ describe('faults', () => {
       }),
     ).toEqual([]);
   });
+});
+
+test('tables are kept where nobody can write both a table and its hash but the gateway, or where the settings say', async () => {
+  const config = await load();
+  const folderOf = (given: Partial<Config['snapshot']>, databaseUrl: string | null): string | null =>
+    tableFolderOf({ ...config, databaseUrl, snapshot: { ...config.snapshot, ...given } });
+  const own = join(config.dataDir, 'tables');
+  const external = 'postgres://localhost/bailiwick';
+  expect(folderOf({}, null)).toBe(own);
+  expect(folderOf({}, external)).toBeNull();
+  expect(folderOf({ requireSignature: true }, null)).toBeNull();
+  for (const databaseUrl of [null, external]) {
+    expect(folderOf({ requireSignature: true, tableFolder: '/tables' }, databaseUrl)).toBe('/tables');
+    expect(folderOf({ tableFolder: 'none' }, databaseUrl)).toBeNull();
+  }
 });
