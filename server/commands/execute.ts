@@ -217,7 +217,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
   if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
     return replay(session, { first, order, done: kept.done });
   }
-  await lockInOrder(session, [first, ...others]);
+  if (others.length > 0) await lockInOrder(session, [first, ...others]);
   const recorded: Recorded[] = [];
   let bytes = 0;
   const add = (one: Recorded): void => {

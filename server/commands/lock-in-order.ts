@@ -15,7 +15,6 @@ import { lockNames } from './unique-names.js';
 export async function lockInOrder(session: Session, commands: readonly Command[]): Promise<void> {
   const touched = commands.flatMap(({ touches }) => (touches === undefined ? [] : [touches]));
   const given = commands.flatMap(({ gives }) => (gives === undefined ? [] : [gives]));
-  if (touched.length + given.length < 2) return;
   const put = touched.flatMap((one) => ('name' in one ? [one] : [])).filter((one) => mayGive(session, one));
   const names = [...put, ...(await namesOf(session, given)).filter((one) => mayGive(session, one))];
   if (names.length > 0) await lockNames(session, names);

@@ -1,9 +1,7 @@
 // Batches that give the same unique names in opposite orders wait for one another: the store never has to end a deadlock.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../../server/db/database.js';
-import { rowsOf, sql } from '../../../server/db/sql.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { deadlocksOf } from '../../support/deadlocks.js';
 import { describeOnStores } from '../../support/stores.js';
 
 describeOnStores('names that batches lock', (store) => {
@@ -88,16 +86,3 @@ describeOnStores('names that batches lock', (store) => {
     expect(await deadlocksOf(store.db)).toBe(before);
   }, 60_000);
 });
-
-/** How many deadlocks the server has ended in this database. Connections say so after their next statement, a second later. */
-async function deadlocksOf({ knex }: Database): Promise<number> {
-  await sleep(1_200);
-  await Promise.all(Array.from({ length: 20 }, () => knex.raw('SELECT pg_sleep(0.05)')));
-  await sleep(200);
-  const [row] = await rowsOf<{ readonly deadlocks: number }>(
-    knex,
-    sql`SELECT deadlocks::integer AS deadlocks FROM pg_stat_database
-      WHERE datname = current_database() AND ${true}::boolean`,
-  );
-  return row?.deadlocks ?? 0;
-}
