@@ -1,7 +1,9 @@
 // Changes of an existing record: a merge patch, archiving, restoring. The record is found by its id or, for a
 // namespace, by its path. The decision is made for where it is, then the record is locked. Of two changes at once, one
 // waits for the other, and then has the wrong revision.
+import { canonicalize } from '../../engine/index.js';
 import type { Json } from '../api/dataset-schema.js';
+import { isRecordId } from '../api/record-schema.js';
 import { askedOf } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
@@ -11,8 +13,9 @@ import { referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import { isIds } from '../templates/judge-slots.js';
 import {
+  type AtOnce,
   type Command,
-  type Done,
+  type Found,
   type GivenName,
   Moved,
   type Perform,
@@ -22,16 +25,17 @@ import {
 } from './command.js';
 import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
-import { access, locate, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
+import { access, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
 import {
   byId,
   byPath,
   instant,
   lockRecord,
-  type LockedRecord,
+  type StoredRecord,
   type Place,
   readGround,
   readRecord,
+  readStored,
   updateRecord,
 } from './stored.js';
 import { asksForUniqueNames, assertFree, type Claim, holdClaim, isNamed } from './unique-names.js';
@@ -57,20 +61,14 @@ export function changeRecord(target: Target, patch: RecordPatch): Command {
     gives: name !== undefined || template !== undefined ? { name, template } : null,
     documents: (session, place) => documentsFor(session, place, patch),
     claim: (session, place, record) => claimOf(session, { place, record, patch }),
-    apply: async (session, place, record) => {
-      const assignments = await assignmentsOf(session, { place, record, patch });
-      return updateRecord(session, { ...place, id: record.id }, assignments);
-    },
+    assign: (session, place, record) => assignedBy(session, { place, record, patch }),
   });
 }
 
 export function archiveRecord(target: Target): Command {
   return change(target, {
     verb: 'archive',
-    apply: (session, place, { id }) => {
-      const at = sql`archived_at = GREATEST(x.updated_at, ${instant(session.at)})`;
-      return updateRecord(session, { ...place, id }, [at]);
-    },
+    assign: ({ at }) => assigned([sql`archived_at = GREATEST(x.updated_at, ${instant(at)})`]),
   });
 }
 
@@ -81,10 +79,8 @@ export function restoreRecord(target: Target): Command {
     gives: {},
     claim: (_, place, record) =>
       Promise.resolve(record.archived && isMarked(place, record) ? claimed(place, record, record.name) : null),
-    apply: (session, place, record) =>
-      record.archived
-        ? updateRecord(session, { ...place, id: record.id }, [sql`archived_at = NULL`])
-        : readRecord(session, place, byId(place.family, record.id)),
+    assign: (_session, _place, { archived }) =>
+      archived ? assigned([sql`archived_at = NULL`]) : Promise.resolve(null),
   });
 }
 
@@ -92,15 +88,26 @@ interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
   /** What the record is called afterwards, if that changes. */
   readonly gives?: Pick<GivenName, 'name' | 'template'> | null;
-  /** Columns that `apply` needs. */
+  /** More columns that `assign` needs. */
   readonly documents?: (session: Session, place: Place) => readonly Fragment[];
   /** The name that the record has afterwards, if it must be unique and may not be so yet. */
-  readonly claim?: (session: Session, place: Place, record: LockedRecord) => Promise<Claim | null>;
-  /** Applied to a record that is locked. */
-  readonly apply: (session: Session, place: Place, record: LockedRecord) => Promise<Done>;
+  readonly claim?: (session: Session, place: Place, record: StoredRecord) => Promise<Claim | null>;
+  /** Null if nothing changes. */
+  readonly assign: (session: Session, place: Place, record: StoredRecord) => Promise<Assigned | null>;
 }
 
-function change(target: Target, { verb, gives = null, documents, claim: claiming, apply }: Change): Command {
+interface Assigned {
+  /** Columns with their new values. */
+  readonly columns: readonly Fragment[];
+  /** The records that they were judged by. */
+  readonly refersTo: readonly Found[];
+}
+
+function assigned(columns: readonly Fragment[]): Promise<Assigned> {
+  return Promise.resolve({ columns, refersTo: [] });
+}
+
+function change(target: Target, { verb, gives = null, documents, claim: claiming, assign }: Change): Command {
   return {
     operation: `${target.family}.${verb}`,
     ...('id' in target ? { record: target.id } : {}),
@@ -109,10 +116,11 @@ function change(target: Target, { verb, gives = null, documents, claim: claiming
       ? { gives: { family: target.family, of: target.id, ...gives } }
       : {}),
     prepare: async (session) => {
-      const { place, which, rule } = await find(session, target);
+      const { place, which, rule, found } = await find(session, target);
       if (place === null) return nothingThere(rule);
+      const columnsFor = (within: Session): readonly Fragment[] => documents?.(within, place) ?? [];
       const look = async (within: Session): Promise<Perform> => {
-        const record = await lockRecord(within, which, documents?.(within, place) ?? []);
+        const record = await lockRecord(within, which, columnsFor(within));
         return async () => {
           if (record === null) throw absent(target);
           if (record.path !== storedPath(place.namespace)) throw new Moved();
@@ -122,10 +130,25 @@ function change(target: Target, { verb, gives = null, documents, claim: claiming
           if (record.archived && verb !== 'restore') throw new ApiProblem('record.archived');
           if (claim !== null) await assertFree(within, claim);
           if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
-          return apply(within, place, record);
+          const next = await assign(within, place, record);
+          if (next === null) return readRecord(within, place, byId(place.family, record.id));
+          return updateRecord(within, { ...place, id: record.id }, next.columns);
         };
       };
-      return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, look };
+      // Whatever is not as the request states is for the usual way to find out. A unique name takes a transaction.
+      const atOnce = async (alone: Session): Promise<AtOnce | null> => {
+        const more = columnsFor(alone);
+        const record = found === null || more.length === 0 ? found : await readStored(alone, which, more);
+        if (record === null || target.ifMatch !== `"${String(record.revision)}"`) return null;
+        if (record.archived !== (verb === 'restore')) return null;
+        if (((await claiming?.(alone, place, record)) ?? null) !== null) return null;
+        const next = await assign(alone, place, record);
+        if (next === null) return null;
+        const { id, revision, archived } = record;
+        const changed = { ...place, id, revision, archived, columns: next.columns };
+        return { kind: 'change', record: changed, refersTo: next.refersTo };
+      };
+      return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, look, atOnce };
     },
   };
 }
@@ -135,33 +158,38 @@ interface Sought {
   readonly place: Place | null;
   readonly which: Fragment;
   readonly rule: Rule;
+  /** The record that was found by its id. */
+  readonly found: StoredRecord | null;
 }
 
 async function find(session: Session, target: Target): Promise<Sought> {
   if ('path' in target) {
     const { path: namespace } = target;
     const rule = mustAllow(access('namespace', 'write', namespace));
-    return { place: { family: 'namespace', namespace }, which: byPath(namespace), rule };
+    return { place: { family: 'namespace', namespace }, which: byPath(namespace), rule, found: null };
   }
   const { family, id } = target;
-  const namespace = await locate(session, family, id);
-  const place = namespace === null ? null : { family, namespace };
-  return { place, which: byId(family, id), rule: mustWriteRecord(family, namespace) };
+  if (!isRecordId(id)) throw notFound('no id');
+  const which = byId(family, id);
+  const found = await readStored(session, which);
+  const path = canonicalize(found?.path);
+  const place = path.ok ? { family, namespace: path.path } : null;
+  return { place, which, rule: mustWriteRecord(family, place?.namespace ?? null), found };
 }
 
 function absent(target: Target): ApiProblem {
   return 'path' in target ? new ApiProblem('namespace.not_found') : notFound('gone before it was locked');
 }
 
-type Documents = Pick<LockedRecord, 'properties' | 'parameters' | 'resources'>;
+type Documents = Pick<StoredRecord, 'properties' | 'parameters' | 'resources'>;
 
 interface Patching {
   readonly place: Place;
-  readonly record: LockedRecord;
+  readonly record: StoredRecord;
   readonly patch: RecordPatch;
 }
 
-async function assignmentsOf(session: Session, patching: Patching): Promise<readonly Fragment[]> {
+async function assignedBy(session: Session, patching: Patching): Promise<Assigned> {
   const { place, record, patch } = patching;
   const { properties, parameters, resources } = record;
   const stored: Documents = { properties, parameters, resources };
@@ -185,15 +213,15 @@ async function assignmentsOf(session: Session, patching: Patching): Promise<read
   const used = isRemade(patch) ? whole.resources : next.resources;
   const template = judgedBy(patching, value !== undefined || used !== undefined);
   const ids = [...references.map(({ id }) => id), ...(template === null ? [] : [template])];
-  if (ids.length > 0) {
-    const { records } = await readGround(session, { namespaces: [], ids });
-    holdReferences(session, references, { records, namespace });
-    const found = records.get(template ?? '');
-    const pointer = isRemade(patch) ? '/template' : '';
-    const uses = used === undefined ? null : { resources: used, records };
-    if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
-  }
-  return columnsOf(patch, next);
+  const columns = columnsOf(patch, next);
+  if (ids.length === 0) return assigned(columns);
+  const { records } = await readGround(session, { namespaces: [], ids });
+  holdReferences(session, references, { records, namespace });
+  const found = records.get(template ?? '');
+  const pointer = isRemade(patch) ? '/template' : '';
+  const uses = used === undefined ? null : { resources: used, records };
+  if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
+  return { columns, refersTo: [...records.values()] };
 }
 
 async function claimOf(session: Session, { place, record, patch }: Patching): Promise<Claim | null> {
@@ -208,11 +236,11 @@ async function claimOf(session: Session, { place, record, patch }: Patching): Pr
 }
 
 /** Of a template, the mark says what it asks for. */
-function isMarked({ family }: Place, { uniqueName }: LockedRecord): boolean {
+function isMarked({ family }: Place, { uniqueName }: StoredRecord): boolean {
   return uniqueName && isNamed(family);
 }
 
-function claimed({ family, namespace }: Place, { id }: LockedRecord, name: string | null): Claim {
+function claimed({ family, namespace }: Place, { id }: StoredRecord, name: string | null): Claim {
   return { family, namespace, name, id, pointer: '/name' };
 }
 

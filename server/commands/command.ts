@@ -99,10 +99,10 @@ export interface Prepared {
    */
   readonly look: (session: Session) => Promise<Perform>;
   /**
-   * Called once the rule has held, with a session that is not in a transaction. What the command makes, if one statement
-   * can check and write it (create-at-once.ts). Null, or an `ApiProblem`, if it must go the usual way.
+   * Called once the rule has held, with a session that is not in a transaction. What the command writes, if one statement
+   * can check and write it (at-once.ts). Null, or an `ApiProblem`, if it must go the usual way.
    */
-  readonly atOnce?: (session: Session) => Promise<Creatable | null>;
+  readonly atOnce?: (session: Session) => Promise<AtOnce | null>;
 }
 
 export type Perform = () => Promise<Done>;
@@ -121,10 +121,20 @@ export interface Found {
   readonly uniqueName: boolean;
 }
 
-/** A new record, and the records that it refers to, as they were when they were judged. */
-export interface Creatable {
-  readonly record: NewRecord;
-  readonly refersTo: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[];
+/** What one statement writes. It depends on the records of `refersTo` as they were when it was judged. */
+export type AtOnce = { readonly refersTo: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[] } & (
+  { readonly kind: 'create'; readonly record: NewRecord } | { readonly kind: 'change'; readonly record: ChangedRecord }
+);
+
+/** A record that is changed as long as it is in this state. */
+export interface ChangedRecord {
+  readonly id: string;
+  readonly family: Family;
+  readonly namespace: NamespacePath;
+  readonly revision: number;
+  readonly archived: boolean;
+  /** Columns with their new values. */
+  readonly columns: readonly Fragment[];
 }
 
 /** A record that does not exist yet. */

@@ -9,8 +9,8 @@ import { ApiProblem } from '../problem.js';
 import { contentOf, type Reference, referencesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import {
+  type AtOnce,
   type Command,
-  type Creatable,
   type Done,
   type Found,
   Moved,
@@ -105,14 +105,14 @@ async function copy(session: Session, copying: CopyingFrom, found: Source | unde
 }
 
 /** The statement looks whether the source has become another, or is archived. */
-async function copyAtOnce(session: Session, copying: CopyingFrom): Promise<Creatable | null> {
+async function copyAtOnce(session: Session, copying: CopyingFrom): Promise<AtOnce | null> {
   const [found] = await readSource(session, copying);
   const { source, drawn } = await draw(session, copying, found);
   if (drawn.isUnique) return null;
   await judge(session, copying, drawn);
   const { namespace, source: id } = copying;
   const refersTo = [{ id, namespace, revision: source.revision }, ...drawn.records.values()];
-  return { record: recordOf(copying, drawn), refersTo };
+  return { kind: 'create', record: recordOf(copying, drawn), refersTo };
 }
 
 /** Throws if the source is not where it was found. */

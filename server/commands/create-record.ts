@@ -4,7 +4,7 @@ import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import type { Command, Creatable, Done, Found, GivenName, NewRecord, Session } from './command.js';
+import type { AtOnce, Command, Done, Found, GivenName, NewRecord, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { doneOf, type Ground, insertRecord, readGround } from './stored.js';
@@ -53,14 +53,14 @@ async function create(session: Session, creation: Creation, ground: Ground): Pro
 }
 
 /** A unique name must be locked, so it takes a transaction. */
-async function createAtOnce(session: Session, creation: Creation): Promise<Creatable | null> {
+async function createAtOnce(session: Session, creation: Creation): Promise<AtOnce | null> {
   const { family, namespace, fields } = creation;
   const ids = referencesOf(family, fields).map((reference) => reference.id);
   // Without references nothing is read: the statement itself looks whether the namespace is open.
   const ground = ids.length === 0 ? NOTHING : await readGround(session, { namespaces: lineageOf(namespace), ids });
   if (asksForUniqueNames(session, creation, templateOf(creation, ground))) return null;
   await judge(session, creation, ground);
-  return { record: recordOf(creation), refersTo: [...ground.records.values()] };
+  return { kind: 'create', record: recordOf(creation), refersTo: [...ground.records.values()] };
 }
 
 const NOTHING: Ground = { namespaces: new Map(), records: new Map() };
@@ -88,5 +88,5 @@ function recordOf({ id, family, namespace, fields }: Creation): NewRecord {
 export async function insertNew(session: Session, record: NewRecord): Promise<Done> {
   const written = await insertRecord(session, record);
   if (written === null) throw new TypeError('a record that was not stored');
-  return doneOf(record, written);
+  return doneOf(201, record, written);
 }

@@ -1,8 +1,8 @@
 // Runs the commands of one request, a single one or a batch, as a unit. In order:
 //   1. decided under the pinned policy, before a transaction begins. By id that takes one look-up of the record's
 //      namespace. Each demand on the policy is a `Rule`, which the session keeps
-//   2. at once: a create or a copy is one statement, which checks that everything is as it was judged
-//      (create-at-once.ts). All else, and what that statement would have to refuse, goes on in a transaction
+//   2. at once: a create, a copy or a change is one statement, which checks that everything is as it was judged
+//      (at-once.ts). All else, and what that statement would have to refuse, goes on in a transaction
 //   3. key: the lock of the `Idempotency-Key` is tried and its kept answer looked up (kept-answers.ts). A kept answer is
 //      returned as far as the policy still allows, and nothing is done
 //   4. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
@@ -24,16 +24,8 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
 import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js';
-import {
-  type Command,
-  type Creatable,
-  type Done,
-  Moved,
-  type Perform,
-  type Prepared,
-  type Session,
-} from './command.js';
-import { createStatement } from './create-at-once.js';
+import { type AtOnce, type Command, type Done, Moved, type Perform, type Prepared, type Session } from './command.js';
+import { atOnceStatement, statusOf } from './at-once.js';
 import { deletedOf } from './delete-record.js';
 import { commandEvent, type Deed, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
@@ -129,8 +121,8 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   // A refused command never opens a transaction, so it delays nobody.
   const authorized = await authorize(before, first);
   const held = [...before.held];
-  const made = others.length > 0 ? null : await createAtOnce(before, authorized, { asking, order, tools });
-  if (made !== null) return { shown: [show(before, made)], replayed: false };
+  const done = others.length > 0 ? null : await writeAtOnce(before, authorized, { asking, order, tools });
+  if (done !== null) return { shown: [show(before, done)], replayed: false };
   return db.write(
     async (writing) => {
       const session = sessionOf(asking, from, { rows: writing.rows, held });
@@ -145,7 +137,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   );
 }
 
-interface Creating {
+interface Doing {
   readonly asking: Asking;
   readonly order: Order;
   readonly tools: Tools;
@@ -155,31 +147,32 @@ interface Creating {
  * Null if nothing was written, and the usual way is to find out why. The statement checks that the policy in force is
  * still the newest.
  */
-async function createAtOnce(
+async function writeAtOnce(
   session: Session,
   authorized: Authorized,
-  { asking, order: { key }, tools: { db, keepFor, nextId, spent } }: Creating,
+  { asking, order: { key }, tools: { db, keepFor, nextId, spent } }: Doing,
 ): Promise<Done | null> {
-  const creatable = await creatableOf(session, authorized);
-  if (creatable === null || key === null) return null;
-  const { record } = creatable;
-  const event = commandEvent(asking, nextId, { ...deedOf(authorized), status: 201, id: record.id });
+  const what = await atOnceOf(session, authorized);
+  if (what === null) return null;
+  const { record } = what;
+  const status = statusOf(what);
+  const event = commandEvent(asking, nextId, { ...deedOf(authorized), status, id: record.id });
   const make = (): Fragment | null => {
     const { snapshot, generation } = asking.current();
     if (snapshot !== asking.pinned.snapshot) return null;
-    return createStatement(session, { ...creatable, generation, key, keepFor, event });
+    return atOnceStatement(session, what, { generation, keeping: key === null ? null : { key, keepFor }, event });
   };
   const options = { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent };
   const [written] = await db.writeOne<WrittenRecord>(make, options);
-  return written === undefined ? null : doneOf(record, written);
+  return written === undefined ? null : doneOf(status, record, written);
 }
 
 /** What would be refused here is refused in the transaction, where its key is looked up first. */
-async function creatableOf(session: Session, { atOnce }: Authorized): Promise<Creatable | null> {
+async function atOnceOf(session: Session, { atOnce }: Authorized): Promise<AtOnce | null> {
   try {
-    const creatable = (await atOnce?.(session)) ?? null;
+    const what = (await atOnce?.(session)) ?? null;
     session.judgements.assertSettled();
-    return creatable;
+    return what;
   } catch (error) {
     if (error instanceof ApiProblem) return null;
     throw error;

@@ -15,7 +15,7 @@ import { type Command, type Done, Moved, type Perform, type Session } from './co
 import { assertOpen, holdReferences } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
 import { assertFree, holdClaim, isNamed } from './unique-names.js';
-import { byId, type Ground, lockRecord, type LockedRecord, readGround, updateRecord } from './stored.js';
+import { byId, type Ground, lockRecord, type StoredRecord, readGround, updateRecord } from './stored.js';
 
 export interface Moving {
   readonly family: CopyAsked['family'];
@@ -48,7 +48,7 @@ export function moveRecord(moving: Moving): Command {
 }
 
 interface Looked {
-  readonly record: LockedRecord | null;
+  readonly record: StoredRecord | null;
   /** Only the namespaces. */
   readonly ground: Ground;
 }
@@ -76,14 +76,14 @@ async function move(
 }
 
 /** The body does not name the references of the record, so a fault is reported at the namespace that cannot use them. */
-async function holdOwn(session: Session, record: LockedRecord, { family, destination }: Moving): Promise<void> {
+async function holdOwn(session: Session, record: StoredRecord, { family, destination }: Moving): Promise<void> {
   const references = referencesOf(family, fieldsOf(record)).map((one) => ({ ...one, pointer: '/namespace' }));
   if (references.length === 0) return;
   const { records } = await readGround(session, { namespaces: [], ids: references.map(({ id }) => id) });
   holdReferences(session, references, { records, namespace: destination });
 }
 
-function fieldsOf({ template, resources, slots }: LockedRecord): Parameters<typeof referencesOf>[1] {
+function fieldsOf({ template, resources, slots }: StoredRecord): Parameters<typeof referencesOf>[1] {
   return {
     template,
     ...(isIds(resources) ? { resources } : {}),

@@ -10,7 +10,7 @@ import type { Command, Done, Found, Session } from './command.js';
 import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, alsoAllow, mustAllow } from './rules.js';
-import { byId, type Ground, lockRecord, type LockedRecord, readGround, readRecord, updateRecord } from './stored.js';
+import { byId, type Ground, lockRecord, type StoredRecord, readGround, readRecord, updateRecord } from './stored.js';
 import { byUniqueName, lockNames } from './unique-names.js';
 
 export interface PuttingByName {
@@ -58,7 +58,7 @@ function sameAs(fields: PuttingByName['fields']): Fragment {
 }
 
 interface Looked {
-  readonly record: (LockedRecord & { readonly same?: unknown }) | null;
+  readonly record: (StoredRecord & { readonly same?: unknown }) | null;
   readonly ground: Ground;
 }
 
@@ -85,12 +85,12 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
   ]);
 }
 
-function tagOf({ revision }: LockedRecord): string {
+function tagOf({ revision }: StoredRecord): string {
   return `"${String(revision)}"`;
 }
 
 /** A condition that fails says what is there, which the actor may read. */
-function unexpected(record: LockedRecord | null, may: PuttingByName['may']): ApiProblem {
+function unexpected(record: StoredRecord | null, may: PuttingByName['may']): ApiProblem {
   if (record === null) return new ApiProblem('record.precondition', { title: 'No resource has this name' });
   if (may === 'create') return new ApiProblem('record.precondition', { title: 'A resource has this name already' });
   return new ApiProblem('record.precondition');

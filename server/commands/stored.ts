@@ -4,7 +4,7 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { Done, Found, NewRecord, Session } from './command.js';
+import type { ChangedRecord, Done, Found, NewRecord, Session } from './command.js';
 
 export interface WrittenRecord {
   readonly id: string;
@@ -35,13 +35,13 @@ export function insertStatement(
       RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`;
 }
 
-/** What was done when a new record was written. */
-export function doneOf({ family, namespace }: NewRecord, written: WrittenRecord): Done {
-  return { status: 201, family, namespace, ...written, untold: 'record' };
+/** What was done when a record was written. */
+export function doneOf(status: Done['status'], { family, namespace }: Place, written: WrittenRecord): Done {
+  return { status, family, namespace, ...written, untold: 'record' };
 }
 
-/** A record that nobody else can change for now. */
-export interface LockedRecord {
+/** A record as the store has it. */
+export interface StoredRecord {
   readonly id: string;
   readonly path: string;
   readonly revision: number;
@@ -57,18 +57,33 @@ export interface LockedRecord {
   readonly slots?: unknown;
 }
 
-const LOCKED = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template, x.name, x.unique_name AS "uniqueName"`;
+const STATE = sql`x.id, x.path, x.revision, x.archived_at IS NOT NULL AS archived, x.template, x.name, x.unique_name AS "uniqueName"`;
 
-/** `documents` are additional columns to read. */
+/**
+ * The record with that condition. `documents` are more columns to read: without them nothing is read that can be large,
+ * so that the time does not tell an invisible record from a missing one.
+ */
+export async function readStored(
+  session: Session,
+  which: Fragment,
+  documents: readonly Fragment[] = [],
+): Promise<StoredRecord | null> {
+  const [row] = await session.rows<StoredRecord>(storedStatement(which, documents));
+  return row ?? null;
+}
+
+/** The same, and nobody else can change it until the transaction ends. */
 export async function lockRecord(
   session: Session,
   which: Fragment,
   documents: readonly Fragment[],
-): Promise<LockedRecord | null> {
-  const [row] = await session.rows<LockedRecord>(
-    sql`SELECT ${join([LOCKED, ...documents], ', ')} FROM records AS x WHERE ${which} FOR NO KEY UPDATE`,
-  );
+): Promise<StoredRecord | null> {
+  const [row] = await session.rows<StoredRecord>(sql`${storedStatement(which, documents)} FOR NO KEY UPDATE`);
   return row ?? null;
+}
+
+function storedStatement(which: Fragment, documents: readonly Fragment[]): Fragment {
+  return sql`SELECT ${join([STATE, ...documents], ', ')} FROM records AS x WHERE ${which}`;
 }
 
 export function byId(family: Family, id: string): Fragment {
@@ -85,29 +100,36 @@ export interface Place {
   readonly namespace: NamespacePath;
 }
 
-/** Changes a locked record; `assignments` are columns with their values. */
+/** Changes a locked record; `columns` are columns with their values. */
 export async function updateRecord(
   session: Session,
-  { id, family, namespace }: Place & { readonly id: string },
-  assignments: readonly Fragment[],
+  record: Place & { readonly id: string },
+  columns: readonly Fragment[],
 ): Promise<Done> {
+  const [row] = await session.rows<WrittenRecord>(updateStatement(session, { ...record, columns }, sql``));
+  if (row === undefined) throw new TypeError('a locked record that is not there');
+  return doneOf(200, record, row);
+}
+
+/** Changes the record if `from` has rows, and answers with a `WrittenRecord` if it did. */
+export function updateStatement(
+  session: Pick<Session, 'at'>,
+  { id, family, columns }: Pick<ChangedRecord, 'id' | 'family' | 'columns'>,
+  from: Fragment,
+): Fragment {
   // The clock of this gateway may be behind that of another.
   const always = sql`revision = x.revision + 1, updated_at = GREATEST(x.updated_at, ${instant(session.at)}), implied = false`;
-  const [row] = await session.rows<WrittenRecord>(
-    sql`UPDATE records AS x SET ${join([...assignments, always], ', ')} WHERE ${byId(family, id)}
-      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`,
-  );
-  if (row === undefined) throw new TypeError('a locked record that is not there');
-  return { status: 200, family, namespace, ...row, untold: 'record' };
+  return sql`UPDATE records AS x SET ${join([...columns, always], ', ')} ${from} WHERE ${byId(family, id)}
+      RETURNING x.id, x.revision, ${recordJson(family, null)} AS json`;
 }
 
 /** The record in its present state. */
-export async function readRecord(session: Session, { family, namespace }: Place, which: Fragment): Promise<Done> {
+export async function readRecord(session: Session, place: Place, which: Fragment): Promise<Done> {
   const [row] = await session.rows<WrittenRecord>(
-    sql`SELECT x.id, x.revision, ${recordJson(family, null)} AS json FROM records AS x WHERE ${which}`,
+    sql`SELECT x.id, x.revision, ${recordJson(place.family, null)} AS json FROM records AS x WHERE ${which}`,
   );
   if (row === undefined) throw new TypeError('a record that was there and is not any more');
-  return { status: 200, family, namespace, ...row, untold: 'record' };
+  return doneOf(200, place, row);
 }
 
 export interface GroundRequest {

@@ -8,7 +8,7 @@
 //   3. record: the snapshot is stored under its digest, and the activation is the newest row of the store
 //      (policy/store/). Every gateway of the store follows that row, whoever wrote it
 //   4. activation: one reference is replaced, so requests that pinned the old policy keep it (active-policy.ts). It counts
-//      as done once no create that was decided before it can commit any more (commands/create-at-once.ts)
+//      as done once no command in one statement that was decided before it can commit any more (commands/at-once.ts)
 //   5. labels: digests that a snapshot states about itself and no decision depends on are checked while it serves
 //      (check-labels.ts)
 import type { Policy } from '../../../engine/index.js';

@@ -1,7 +1,7 @@
-// A create is one statement in one trip, after another that reads what it refers to. It is the same create as in a
+// A create or a change is one statement in one trip, after those that read what it depends on. It is the same as in a
 // transaction: the same record, answer, event and refusals, and no policy that was replaced before it began decides it.
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
@@ -14,7 +14,7 @@ const ACTORS = { ada: { '/': '*:*' }, wes: { '/': '*:write' } };
 const DAY = 86_400_000;
 const LATER = 1_000;
 
-describeOnStores('a create', (store) => {
+describeOnStores('a command in one statement', (store) => {
   let doors: CommandDoors;
   let template = '';
   const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
@@ -24,10 +24,10 @@ describeOnStores('a create', (store) => {
   const copy = (id: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
     send(`POST /api/v1/resources/${id}/copies`, { body: { destination: '/a/b' }, ...sending }, actor);
   const tripsOfCreate = (...parts: Parameters<typeof create>): Promise<number> => fewestTrips(() => create(...parts));
-  const fewestTrips = async (work: () => Promise<unknown>): Promise<number> => {
+  const fewestTrips = async (work: () => Promise<unknown>, often = 20): Promise<number> => {
     // The gateway's own look-ups of credentials, templates and activations are counted, too, so the fewest of many count.
     const trips: number[] = [];
-    for (let times = 0; times < 20; times += 1) trips.push(await tripsOf(work));
+    for (let times = 0; times < often; times += 1) trips.push(await tripsOf(work));
     return Math.min(...trips);
   };
   /** The newest activation of the store is one that no gateway of these tests has. */
@@ -99,6 +99,14 @@ describeOnStores('a create', (store) => {
         (SELECT count(*) FROM audit_outbox)::int AS events`,
     );
     return rows;
+  };
+
+  const isWaiting = async (event: string): Promise<boolean> => {
+    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = ? AND datname = current_database()`,
+      [event],
+    );
+    return rows.length > 0;
   };
 
   beforeAll(async () => {
@@ -198,6 +206,146 @@ describeOnStores('a create', (store) => {
     expect(await countOf()).toEqual(before);
   });
 
+  describe('that changes a record', () => {
+    const change = (path: string, patch: object | null, ifMatch: number, sending: Sending = {}): Promise<Answered> =>
+      send(patch === null ? `POST ${path}` : `PATCH ${path}`, { body: patch ?? {}, ifMatch, ...sending });
+    const made = async (fields: object = {}): Promise<string> =>
+      `/api/v1/resources/${String((await create({ name: 'changing', properties: { n: 1 }, ...fields })).json['id'])}`;
+    /** The fewest trips of many, each on a record of its own. */
+    const tripsOfChange = async (patch: object, fields: object = {}): Promise<number> => {
+      const paths = await Promise.all(Array.from({ length: 10 }, () => made(fields)));
+      return fewestTrips(() => change(paths.pop() ?? '', patch, 1), 10);
+    };
+    const eventsOf = async (path: string): Promise<unknown> => {
+      const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+        `SELECT event::json ->> 'operation' AS operation, event::json -> 'status' AS status, event::json ->> 'records' AS records
+          FROM audit_outbox WHERE event LIKE ? ORDER BY position`,
+        [`%${path.slice(-36)}%`],
+      );
+      return rows;
+    };
+
+    it('takes two trips: where the record is, and the statement', async () => {
+      expect(await tripsOfChange({ description: 'd' })).toBe(2);
+      expect(await tripsOfChange({ name: 'renamed' })).toBe(2);
+      const paths = await Promise.all(Array.from({ length: 10 }, () => made()));
+      const [archived, restored] = [[...paths], [...paths]];
+      expect(await fewestTrips(() => change(`${archived.pop() ?? ''}/archive`, null, 1), 10)).toBe(2);
+      expect(await fewestTrips(() => change(`${restored.pop() ?? ''}/restore`, null, 2), 10)).toBe(2);
+    });
+
+    it('takes another for properties, and one for the template that judges them', async () => {
+      expect(await tripsOfChange({ properties: { n: 2 } })).toBe(3);
+      expect(await tripsOfChange({ properties: { n: 2 } }, { template })).toBe(4);
+    });
+
+    it('is the same in one statement and in a transaction', async () => {
+      const texts = async (): Promise<unknown> => {
+        const path = await made({ template, description: 'before' });
+        const patch = { name: 'after', description: null, properties: { n: null, t: '"\\\u2028', o: { p: [null] } } };
+        const changed = await change(path, patch, 1);
+        const merged = await change(path, { properties: { n: 3 } }, 2);
+        const blind = await doors.send('wes', `PATCH ${path}`, { body: { properties: { n: 4 } }, ifMatch: 3 });
+        const archived = await change(`${path}/archive`, null, 4);
+        const restored = await change(`${path}/restore`, null, 5);
+        const whole = await send(`GET ${path}`);
+        const answers = [changed, merged, blind, archived, restored, whole].map(({ status, text, header }) => [
+          status,
+          text,
+          header('etag'),
+        ]);
+        return JSON.stringify([answers, await eventsOf(path)])
+          .replaceAll(path.slice(-36), 'id')
+          .replaceAll(/20\d\d-[-\d:.T]+Z/g, 'instant');
+      };
+      const atOnce = await texts();
+      await withLaterActivation(async () => {
+        expect(await texts()).toEqual(atOnce);
+      });
+    });
+
+    it('is refused as in a transaction, and nothing is written', async () => {
+      const [open, shut] = [await made({ template }), await made()];
+      await change(`${shut}/archive`, null, 1);
+      const refused = async (): Promise<readonly string[]> => [
+        codeOf(await change(open, { description: 'd' }, 2)),
+        codeOf(await change(`${open}/archive`, null, 2)),
+        codeOf(await change(shut, { description: 'd' }, 2)),
+        codeOf(await change(shut, { description: 'd' }, 9)),
+        codeOf(await change(`${shut}/restore`, null, 9)),
+        codeOf(await change(open, { properties: { n: 'no number' } }, 1)),
+        codeOf(await change(open, { template: '00000000-0000-4000-8000-000000000000' }, 1)),
+        codeOf(await change(open, { properties: { a: 'x'.repeat(900_000), b: 'x'.repeat(200_000) } }, 1)),
+      ];
+      const before = await countOf();
+      const atOnce = await refused();
+      expect(atOnce).toEqual([
+        '412 record.precondition',
+        '412 record.precondition',
+        '409 record.archived',
+        '409 record.archived',
+        '412 record.precondition',
+        '422 record.invalid',
+        '422 reference.not_found',
+        '413 request.too_large',
+      ]);
+      await withLaterActivation(async () => {
+        expect(await refused()).toEqual(atOnce);
+      });
+      expect(await countOf()).toEqual(before);
+      expect((await send(`GET ${open}`)).header('etag')).toBe('"1"');
+    });
+
+    it('is judged by the record, and by its template, as they are when it is written', async () => {
+      const racing = async (race: (path: string) => Promise<unknown>, patch: object): Promise<string> => {
+        const path = await made({ template });
+        const end = after(`SELECT x.id, x.path, x.revision`, () => race(path));
+        try {
+          return codeOf(await change(path, patch, 1));
+        } finally {
+          end();
+        }
+      };
+      const [described, properties] = [{ description: 'd' }, { properties: { n: 2 } }];
+      for (const patch of [described, properties]) {
+        expect(await racing((path) => change(path, { description: 'raced' }, 1), patch)).toBe(
+          '412 record.precondition',
+        );
+        expect(await racing((path) => change(`${path}/archive`, null, 1), patch)).toBe('409 record.archived');
+        expect(await racing((path) => send(`POST ${path}/move`, { body: { namespace: '/a' }, ifMatch: 1 }), patch)).toBe('412 record.precondition'); // prettier-ignore
+        expect(await racing(() => Promise.resolve(), patch)).toBe('200 undefined');
+      }
+      const body = { namespace: '/a', name: 'judges', version: '1', schema: {} };
+      const { id } = (await send('POST /api/v1/resource-templates', { body })).json;
+      const path = await made({ template: id });
+      const end = after('SELECT TRUE AS above', () => send(`POST /api/v1/resource-templates/${String(id)}/move`, { body: { namespace: '/other' }, ifMatch: 1 })); // prettier-ignore
+      expect(codeOf(await change(path, properties, 1))).toBe('200 undefined');
+      end();
+    });
+
+    it('keeps its answer under the key of a batch', async () => {
+      const path = await made();
+      const body = { commands: [{ method: 'PATCH', path, body: { description: 'd' }, ifMatch: '"1"' }] };
+      const first = await send('POST /api/v1/batch', { body, key: 'batch-of-one' });
+      const again = await send('POST /api/v1/batch', { body, key: 'batch-of-one' });
+      expect([first.status, again.text, again.header('idempotency-replayed')]).toEqual([200, first.text, 'true']);
+    });
+
+    it('waits for whoever is writing the record', async () => {
+      if (store.name === 'embedded') return;
+      const path = await made();
+      const waiting = await store.db.transaction(async (holder) => {
+        await holder.raw('SELECT FROM records WHERE id = ? FOR NO KEY UPDATE', [path.slice(-36)]);
+        const changed = change(path, { description: 'd' }, 1);
+        await until(() => isWaiting('transactionid'));
+        // The statement that waits is not the one that an activation waits for.
+        await storedActivations(store.db).settle();
+        return [changed];
+      });
+      expect((await Promise.all(waiting)).map(codeOf)).toEqual(['200 undefined']);
+    });
+  });
+
   it('goes the usual way if its key was used, and answers as before', async () => {
     const first = await create({ name: 'keyed' }, { key: 'used' });
     expect(codeOf(await create({ name: 'other' }, { key: 'used' }))).toBe('422 idempotency.key_reused');
@@ -256,15 +404,6 @@ describeOnStores('a create', (store) => {
     expect(ended.sort()).toEqual(['created', 'settled']);
     expect(await isNewest()).toEqual([{ newest: true }]);
   });
-
-  const isWaiting = async (locktype: string): Promise<boolean> => {
-    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
-      `SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = ?
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [locktype],
-    );
-    return rows.length > 0;
-  };
 });
 
 function codeOf({ status, json }: Answered): string {
