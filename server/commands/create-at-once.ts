@@ -8,7 +8,7 @@
 //   - the records that it refers to, and the source of a copy, are where they were when the policy decided about them,
 //     unchanged and not archived
 // If anything is not so, nothing is written, and the usual way (execute.ts) finds out what it is and says so.
-import { formatInstant, lineageOf } from '../../engine/index.js';
+import { formatInstant, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import { type Fragment, sql } from '../db/sql.js';
@@ -31,15 +31,13 @@ export interface AtOnce extends Creatable {
 export function createStatement(session: Pick<Session, 'at' | 'actor'>, creating: AtOnce): Fragment {
   const { record, refersTo, generation, key, keepFor, event } = creating;
   const { owner, fingerprint } = key;
-  const lineage = lineageOf(record.namespace).map(storedPath);
   const until = keptUntil(session.at, keepFor);
   // Of several requests with one key, the first to get its lock is done, as in `findKept`.
   return sql`WITH ready AS MATERIALIZED (
         SELECT WHERE is_newest(${generation}::bigint)
           AND pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0))
           AND NOT EXISTS (SELECT FROM kept_answers AS k WHERE k.owner = ${owner}::text)
-          AND (SELECT count(*) FROM records AS n
-            WHERE n.family = 0 AND n.path = ANY(${lineage}::text[]) AND n.archived_at IS NULL) = ${lineage.length}::integer${unchanged(refersTo)}),
+          AND ${areOpen(record.namespace)}${unchanged(refersTo)}),
       made AS (${insertStatement(session, record, sql`FROM ready`)}),
       swept AS (${sweptStatement(owner, session.at)}),
       kept AS (
@@ -47,6 +45,17 @@ export function createStatement(session: Pick<Session, 'at' | 'actor'>, creating
         SELECT ${owner}::text, ${fingerprint}::text, ${answersOf(record)}, ${formatInstant(until)}::timestamptz FROM made AS m),
       recorded AS (${recordStatement([event], sql`, made`)})
     SELECT m.id, m.revision, m.json FROM made AS m`;
+}
+
+// Each row is looked up by itself: OFFSET 0 keeps the planner from joining. If it plans a join while the store is small,
+// the join reads all records, and the plan stays when the store has grown.
+
+/** That the namespace and all above it exist and are not archived. */
+function areOpen(namespace: NamespacePath): Fragment {
+  const lineage = lineageOf(namespace).map(storedPath);
+  return sql`(SELECT count(*) FROM unnest(${lineage}::text[]) AS o (path) CROSS JOIN LATERAL (
+            SELECT n.archived_at FROM records AS n WHERE n.family = 0 AND n.path = o.path OFFSET 0) AS n
+            WHERE n.archived_at IS NULL) = ${lineage.length}::integer`;
 }
 
 function unchanged(refersTo: Creatable['refersTo']): Fragment {
@@ -57,9 +66,9 @@ function unchanged(refersTo: Creatable['refersTo']): Fragment {
     refersTo.map(({ revision }) => revision),
   ] as const;
   return sql`
-          AND NOT EXISTS (SELECT FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
-            WHERE NOT EXISTS (SELECT FROM records AS n
-              WHERE n.id = o.id AND n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL))`;
+          AND (SELECT count(*) FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
+            CROSS JOIN LATERAL (SELECT n.path, n.revision, n.archived_at FROM records AS n WHERE n.id = o.id OFFSET 0) AS n
+            WHERE n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL) = ${refersTo.length}::integer`;
 }
 
 /** The list of the one `Done`, as JSON. Only the store knows the record's own JSON. */

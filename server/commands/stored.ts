@@ -121,10 +121,12 @@ export interface Ground {
 }
 
 /** Reads everything that a command depends on in one statement. */
-export async function readGround(session: Session, { namespaces, ids }: GroundRequest): Promise<Ground> {
+export async function readGround(session: Pick<Session, 'rows'>, { namespaces, ids }: GroundRequest): Promise<Ground> {
   const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots, x.unique_name AS "uniqueName" FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
-    sql`SELECT TRUE AS above, ${columns} WHERE x.family = 0 AND x.path = ANY(${namespaces.map(storedPath)}::text[])
+    // Each path is looked up by itself. For `= ANY`, a plan from when the store was small reads all namespaces.
+    sql`SELECT TRUE AS above, n.* FROM unnest(${namespaces.map(storedPath)}::text[]) AS o (path)
+        CROSS JOIN LATERAL (SELECT ${columns} WHERE x.family = 0 AND x.path = o.path OFFSET 0) AS n
       UNION ALL SELECT FALSE AS above, ${columns} WHERE x.id = ANY(${ids}::uuid[])`,
   );
   const above = new Map<NamespacePath, Found>();

@@ -3,9 +3,17 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import type { AuditEvent } from '../../../server/audit/event.js';
+import { localActor } from '../../../server/auth/request-actor.js';
+import { createStatement } from '../../../server/commands/create-at-once.js';
+import { readGround } from '../../../server/commands/stored.js';
+import type { Rows } from '../../../server/db/writing.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
+import { contentOf } from '../../../server/records/content.js';
+import { pathOf } from '../../engine/oracle/worlds.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { planOf, readsOf } from '../../support/query-plans.js';
 import { describeOnStores } from '../../support/stores.js';
 import { tripsOf } from '../../support/trips.js';
 import { until } from '../../support/until.js';
@@ -128,6 +136,35 @@ describeOnStores('a create', (store) => {
     expect(await fewestTrips(() => copy(String(id)))).toBe(3);
     const made = (await create({ name: 'source from a template', template, properties: { n: 1 } })).json;
     expect(await fewestTrips(() => copy(String(made['id'])))).toBe(4);
+  });
+
+  it('reads only what it names, whatever the store held when its statements were planned', async () => {
+    // A plan stays for as long as its connection does, so it may be older than nearly all records.
+    const opened = await store.open();
+    const [namespace, id] = [pathOf('/a/b'), '00000000-0000-4000-8000-000000000000'];
+    const content = contentOf('resource', { name: 'x', template: id });
+    const creating = {
+      record: { id, family: 'resource', namespace, content, copiedFrom: null },
+      refersTo: [{ id, namespace, revision: 1 }],
+      ...{ generation: 1, key: { owner: 'o', fingerprint: 'f' }, keepFor: 1, event: {} as AuditEvent },
+    } as const;
+    const statements = [createStatement({ at: instantOf(0), actor: localActor('f') }, creating)];
+    const rows: Rows = (statement) => {
+      statements.push(statement);
+      return Promise.resolve([]);
+    };
+    await readGround({ rows }, { namespaces: [namespace], ids: [id] });
+    for (const statement of statements) {
+      const reads = readsOf(await planOf(opened.database, statement)).filter(
+        ({ node }) => node['Index Name'] !== undefined,
+      );
+      const found = reads.map(({ node }) => `${String(node['Index Name'])} ${String(node['Index Cond'])}`);
+      expect(found.map((text) => text.replaceAll(/\w+\.|_\d+|\(|\)/g, '')).sort()).toEqual([
+        'records_namespace_path path = path',
+        expect.stringMatching(/^records_pkey id = (?:id|ANY \$\d+)$/),
+      ]);
+    }
+    await opened.dispose();
   });
 
   it('takes a transaction if its name must be unique', async () => {
