@@ -7,6 +7,8 @@ import type { AuditEvent } from '../../../server/audit/event.js';
 import { localActor } from '../../../server/auth/request-actor.js';
 import { createStatement } from '../../../server/commands/create-at-once.js';
 import { readGround } from '../../../server/commands/stored.js';
+import { openDatabase } from '../../../server/db/database.js';
+import { sql } from '../../../server/db/sql.js';
 import type { Rows } from '../../../server/db/writing.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
@@ -292,6 +294,27 @@ describeOnStores('a create', (store) => {
     await Promise.all(running);
     expect(ended.sort()).toEqual(['created', 'settled']);
     expect(await isNewest()).toEqual([{ newest: true }]);
+  });
+
+  it('sees an activation that came after it began, whatever isolation the database is set to', async () => {
+    const set = (change: string): Promise<unknown> =>
+      store.db.knex.raw(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${change}', current_database()); END $$`);
+    await set("SET default_transaction_isolation = ''repeatable read''");
+    const db = await openDatabase(store.config);
+    try {
+      const isNewest = db.write(async ({ rows }) => {
+        const newest = (): Promise<readonly unknown[]> => rows(sql`SELECT is_newest(${1}::bigint) AS newest`);
+        const found = [...(await newest())];
+        await withLaterActivation(async () => {
+          found.push(...(await newest()));
+        });
+        return found;
+      });
+      expect(await isNewest).toEqual([{ newest: true }, { newest: false }]);
+    } finally {
+      await db.close();
+      await set('RESET default_transaction_isolation');
+    }
   });
 
   const isWaiting = async (locktype: string): Promise<boolean> => {
