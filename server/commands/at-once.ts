@@ -51,14 +51,19 @@ export function statusOf({ kind }: AtOnce): Done['status'] {
   return kind === 'create' ? 201 : 200;
 }
 
+// Each row is looked up by itself: OFFSET 0 keeps the planner from joining. If it plans a join while the store is small,
+// the join reads all records, and the plan stays when the store has grown.
+
+/** That the namespace and all above it exist and are not archived. */
 function isOpen({ namespace }: NewRecord): Fragment {
   const lineage = lineageOf(namespace).map(storedPath);
-  return sql`(SELECT count(*) FROM records AS n
-            WHERE n.family = 0 AND n.path = ANY(${lineage}::text[]) AND n.archived_at IS NULL) = ${lineage.length}::integer`;
+  return sql`(SELECT count(*) FROM unnest(${lineage}::text[]) AS o (path) CROSS JOIN LATERAL (
+            SELECT n.archived_at FROM records AS n WHERE n.family = 0 AND n.path = o.path OFFSET 0) AS n
+            WHERE n.archived_at IS NULL) = ${lineage.length}::integer`;
 }
 
 function isAsItWas({ family, id, namespace, revision, archived }: ChangedRecord): Fragment {
-  return sql`${byId(family, id)} AND x.path = ${storedPath(namespace)}::text AND x.revision = ${revision}::integer
+  return sql`${byId(family, id)} AND x.path IS NOT DISTINCT FROM ${storedPath(namespace)}::text AND x.revision = ${revision}::integer
           AND (x.archived_at IS NOT NULL) = ${archived}::boolean`;
 }
 
@@ -70,9 +75,9 @@ function unchanged(refersTo: AtOnce['refersTo']): Fragment {
     refersTo.map(({ revision }) => revision),
   ] as const;
   return sql`
-          AND NOT EXISTS (SELECT FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
-            WHERE NOT EXISTS (SELECT FROM records AS n
-              WHERE n.id = o.id AND n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL))`;
+          AND (SELECT count(*) FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
+            CROSS JOIN LATERAL (SELECT n.path, n.revision, n.archived_at FROM records AS n WHERE n.id = o.id OFFSET 0) AS n
+            WHERE n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL) = ${refersTo.length}::integer`;
 }
 
 /** Of several requests with one key, the first to get its lock is done, as in `findKept`. */

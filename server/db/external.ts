@@ -48,6 +48,8 @@ function greetingOf({ url, statementTimeout, idleInTransaction }: ExternalOption
       return time > 0 ? [[name, String(time)] as const] : [];
     }),
     ['search_path', SCHEMA] as const,
+    // Whatever the database or the role is set to: each statement must see what was committed before it.
+    ['default_transaction_isolation', "'read committed'"] as const,
     ...PLANNER_SETTINGS,
   ];
   return settings.map(([name, value]) => `SET ${name} = ${value}`).join('; ');

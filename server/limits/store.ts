@@ -72,6 +72,11 @@ export const EMBEDDED_LIMITS = Object.freeze({
   longUnit: 100,
   pauseAfterLong: 10,
   /**
+   * After so many units, statements are planned anew. A plan from when the store was small may read all records, and the
+   * engine has no autovacuum, which on a server makes plans anew.
+   */
+  unitsPerPlan: 2_000,
+  /**
    * Pages that the engine keeps, and the log that it writes before a checkpoint, as PostgreSQL settings. All pages are
    * allocated at the start.
    */

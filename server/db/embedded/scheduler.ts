@@ -27,7 +27,7 @@ export interface SchedulerOptions {
   readonly onBroken: (error: unknown) => never;
 }
 
-const { waiting: MAX_WAITING, longUnit: LONG, pauseAfterLong: PAUSE } = EMBEDDED_LIMITS;
+const { waiting: MAX_WAITING, longUnit: LONG, pauseAfterLong: PAUSE, unitsPerPlan: UNITS_PER_PLAN } = EMBEDDED_LIMITS;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -46,6 +46,8 @@ export class Scheduler {
   /** How many milliseconds the last unit took. No socket was read in that time. */
   #lastTook = 0;
   #onEmpty: (() => void) | null = null;
+  /** Units since statements were planned anew. */
+  #unitsPlanned = 0;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -172,6 +174,7 @@ export class Scheduler {
     const begun = performance.now();
     const output = this.#run(unit.messages);
     this.#lastTook = performance.now() - begun;
+    this.#unitsPlanned += 1;
     this.#options.mark(0);
     const answer = this.#read(output, unit.copy);
     session.send(answer.output);
@@ -201,6 +204,10 @@ export class Scheduler {
     if (this.#orphans.length > 0) {
       this.#run(Buffer.concat([...this.#orphans, SYNC]));
       this.#orphans = [];
+    }
+    if (this.#unitsPlanned >= UNITS_PER_PLAN) {
+      this.#run(queryFrame('discard plans'));
+      this.#unitsPlanned = 0;
     }
     this.#listen();
   }

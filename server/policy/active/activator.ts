@@ -99,6 +99,12 @@ interface Checked extends Partial<Pick<Offered, 'onReturned'>> {
   readonly before?: Active;
 }
 
+/** An activation in the store, and what to check the labels of its policy with; null if that is not needed. */
+interface Recorded
+  extends Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>, Partial<Pick<Offered, 'onReturned'>> {
+  readonly bytes: Uint8Array | null;
+}
+
 const FALSE_LABEL = oneLine('snapshot.label', 'it carries a false label');
 
 export function makeActivator(options: ActivatorOptions): Activator {
@@ -167,6 +173,20 @@ export function makeActivator(options: ActivatorOptions): Activator {
     });
   };
 
+  /** Puts what was recorded in force here, unless it is already. Rejects if it is not known whether all is settled. */
+  const putInForce = async (candidate: Candidate, { bytes, onReturned, ...recorded }: Recorded): Promise<Active> => {
+    const before = policies.current();
+    const isNew = !isActive(before, candidate.policy, recorded.generation);
+    const active = isNew ? install(candidate, recorded) : before;
+    // Begun before anything that may fail: a policy that is in force already is not checked again.
+    if (isNew && active.labels === 'unverified' && bytes !== null) {
+      confirmLabels({ active, bytes, before, ...(onReturned === undefined ? {} : { onReturned }) });
+    }
+    // Also if this activation is not new: whoever repeats it does not know whether the first one settled.
+    await activations.settle();
+    return active;
+  };
+
   return {
     snapshots,
     activations,
@@ -202,18 +222,15 @@ export function makeActivator(options: ActivatorOptions): Activator {
             throw refusal('snapshot.rollback_refused', recorded.text);
           case 'in_force':
           case 'recorded': {
-            if (isActive(before, policy, recorded.generation)) return 'taken';
             const candidate = candidateOf({ policy, statement, labels: known }, from);
-            const active = install(candidate, { generation: recorded.generation, reason, askedBy });
-            await activations.settle();
-            if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
+            const { generation } = recorded;
+            await putInForce(candidate, { generation, reason, askedBy, bytes, onReturned });
             return 'taken';
           }
         }
       }),
     choose: ({ kind, snapshot, reason, askedBy, beside }) =>
       inTurn(async () => {
-        const before = policies.current();
         const opened = await open(snapshot);
         const { policy, bytes, statement, labels } = opened;
         if (labels === 'false') throw new PolicyRefused(FALSE_LABEL);
@@ -223,14 +240,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         if (recorded.kind === 'rollback') throw refusal('snapshot.rollback_refused', recorded.text);
         if (!('generation' in recorded)) throw new TypeError(`unreachable: a choice that is ${recorded.kind}`);
         const { generation } = recorded;
-        // Also if this activation is not new: whoever repeats it does not know whether the first one settled.
-        const active = isActive(before, policy, generation)
-          ? before
-          : install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
-        await activations.settle();
-        if (active === before) return before;
-        if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
-        return active;
+        return putInForce(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy, bytes });
       }),
     catchUp: (why, signal) =>
       inTurn(async () => {

@@ -3,6 +3,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import { openDatabase } from '../../../server/db/database.js';
+import { sql } from '../../../server/db/sql.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
@@ -403,6 +405,27 @@ describeOnStores('a command in one statement', (store) => {
     await Promise.all(running);
     expect(ended.sort()).toEqual(['created', 'settled']);
     expect(await isNewest()).toEqual([{ newest: true }]);
+  });
+
+  it('sees an activation that came after it began, whatever isolation the database is set to', async () => {
+    const set = (change: string): Promise<unknown> =>
+      store.db.knex.raw(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${change}', current_database()); END $$`);
+    await set("SET default_transaction_isolation = ''repeatable read''");
+    const db = await openDatabase(store.config);
+    try {
+      const isNewest = db.write(async ({ rows }) => {
+        const newest = (): Promise<readonly unknown[]> => rows(sql`SELECT is_newest(${1}::bigint) AS newest`);
+        const found = [...(await newest())];
+        await withLaterActivation(async () => {
+          found.push(...(await newest()));
+        });
+        return found;
+      });
+      expect(await isNewest).toEqual([{ newest: true }, { newest: false }]);
+    } finally {
+      await db.close();
+      await set('RESET default_transaction_isolation');
+    }
   });
 });
 

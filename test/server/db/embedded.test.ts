@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openDatabase } from '../../../server/db/database.js';
+import { migrate } from '../../../server/db/migrate.js';
 import { inTransaction } from '../../../server/db/transaction.js';
+import { EMBEDDED_LIMITS } from '../../../server/limits/store.js';
+import { locateStatement } from '../../../server/query/find-record.js';
 import { copyIn } from '../../support/copy-in.js';
 import { eventually, failure, useEmbeddedStore } from '../../support/embedded-clients.js';
 
@@ -197,5 +200,30 @@ describe('LISTEN and NOTIFY', () => {
     });
     expect(heard).toEqual([]);
     await Promise.all([one.end(), three.end()]);
+  });
+});
+
+describe('a store that grows', () => {
+  it('is not read for ever as it was planned while it was empty', async () => {
+    const { database } = store;
+    await migrate(database);
+    const id = '00000000-0000-4000-8000-000000000000';
+    const one = await store.client();
+    const index = async (): Promise<string | undefined> => {
+      for (let times = 0; times < 3; times += 1) await database.read(locateStatement({ family: 'resource', id }));
+      const { rows: prepared } = await one.query<{ name: string }>(
+        `SELECT name FROM pg_prepared_statements WHERE statement LIKE 'SELECT (SELECT x.path FROM (SELECT r.path FROM records%'`,
+      );
+      const { rows } = await one.query(`EXPLAIN EXECUTE "${prepared[0]?.name ?? ''}" ('${id}', 2)`);
+      return /using (\w+) on records/.exec(JSON.stringify(rows))?.[1];
+    };
+    expect(await index()).toBe('records_path_name');
+    await database.knex.raw(
+      `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+        SELECT gen_random_uuid(), 2, '/a/', 'n' || i, '{}', 1, now(), now(), 'test' FROM generate_series(1, 1000) AS i`,
+    );
+    for (let units = 0; units < EMBEDDED_LIMITS.unitsPerPlan; units += 1) await one.query('SELECT 1');
+    expect(await index()).toBe('records_pkey');
+    await one.end();
   });
 });

@@ -5,7 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instant, instantOf } from '../../../engine/index.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
-import { type ActivePolicy, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
+import { NEWEST_LOCK } from '../../../server/db/migrations/0005-newest.js';
+import { type ActivePolicy, type Labels, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { type Activator, makeActivator } from '../../../server/policy/active/activator.js';
 import { followActivations } from '../../../server/policy/store/follow-activations.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
@@ -22,7 +23,7 @@ interface TestGateway {
   readonly follower: Poller;
   readonly lines: readonly string[];
   readonly kept: ReadonlySet<string>;
-  readonly offer: (made: Made) => ReturnType<Activator['offer']>;
+  readonly offer: (made: Made, labels?: Labels) => ReturnType<Activator['offer']>;
   readonly digest: () => string;
 }
 
@@ -43,8 +44,8 @@ describeOnStores('gateways', (store) => {
   }
 
   /** A process of its own to the store. */
-  async function open(offered: Made | null = A): Promise<TestGateway> {
-    const own = await openDatabase(store.config);
+  async function open(offered: Made | null = A, limits = {}): Promise<TestGateway> {
+    const own = await openDatabase({ ...store.config, ...limits });
     const db: Database = {
       ...own,
       rows: (statement) => {
@@ -63,10 +64,10 @@ describeOnStores('gateways', (store) => {
     const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
     const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
-    const offer: TestGateway['offer'] = (made) =>
+    const offer: TestGateway['offer'] = (made, labels = 'verified') =>
       activator.offer({
         verified: { ...made, statement: null },
-        ...{ labels: 'verified', from: FILE, after: activator.newest(), onReturned: () => undefined },
+        ...{ labels, from: FILE, after: activator.newest(), onReturned: () => undefined },
       });
     const gateway = {
       policies,
@@ -196,6 +197,30 @@ describeOnStores('gateways', (store) => {
     const choice = { kind: 'activated', snapshot: C.policy.digest, reason: 'again', askedBy: 'ana' } as const;
     expect(await one.activator.choose(choice)).toMatchObject({ policy: { digest: C.policy.digest } });
     expect([one.digest(), one.policies.state().lag]).toEqual([C.policy.digest, null]);
+  });
+
+  // The embedded store has one transaction at a time, so an activation never waits there.
+  it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
+    if (store.name === 'embedded') return;
+    const one = await open(A, { statementTimeout: 500 });
+    const offer = (made: Made): ReturnType<Activator['offer']> => one.offer(made, 'unverified');
+    const choose = async (made: Made): Promise<unknown> => {
+      await one.activator.snapshots.put({ ...made, labels: 'unverified', statement: null, at: clock.now() });
+      return one.activator.choose({ kind: 'activated', snapshot: made.policy.digest, reason: 'now', askedBy: 'ana' });
+    };
+    for (const [made, activate] of [
+      [B, offer],
+      [C, choose],
+    ] as const) {
+      await store.db.transaction(async (create) => {
+        await create.raw('SELECT pg_advisory_xact_lock_shared(?, ?)', [NEWEST_LOCK.group, NEWEST_LOCK.one]);
+        for (let times = 0; times < 2; times += 1)
+          await expect(activate(made)).rejects.toMatchObject({ code: '57014' });
+      });
+      await activate(made);
+      await until(() => one.policies.current().labels === 'verified');
+      expect(one.digest()).toBe(made.policy.digest);
+    }
   });
 
   it('begin with the newest activation where no policy is named, and with nothing where there is none', async () => {
