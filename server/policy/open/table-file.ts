@@ -127,14 +127,17 @@ export interface WrittenTable extends TableSeal {
   readonly left: readonly string[];
 }
 
-/** Writes the table of a policy, and removes those of all snapshots but `kept`. Rejects with a system error. */
+/**
+ * Writes the table of a policy, after removing those of all snapshots but `kept`: a full disk may have room then.
+ * Rejects with a system error.
+ */
 export async function writeTable(folder: string, packed: PackedPolicy, kept: readonly string[]): Promise<WrittenTable> {
   const parts = tableParts(packed);
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
   const left = await removeOthers(folder, new Set([packed.facts.digest, ...kept].map(nameOf)));
+  await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
   return { bytes: parts.reduce((sum, { length }) => sum + length, 0), sha256: hash.digest('hex'), left };
 }
 

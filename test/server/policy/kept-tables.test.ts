@@ -214,6 +214,15 @@ describeOnStores('kept tables', (store) => {
     await open(B);
     expect(existsSync(join(folder, draft))).toBe(true);
     expect(existsSync(join(folder, old))).toBe(false);
+    // Also where nothing can be written, as on a full disk.
+    rmSync(fileOf(B));
+    mkdirSync(fileOf(B));
+    writeFileSync(join(folder, old), 'x');
+    await open(B);
+    expect(lines.at(-1)?.text).toContain('could not be kept');
+    expect(existsSync(join(folder, old))).toBe(false);
+    rmSync(fileOf(B), { recursive: true });
+    await open(B);
     expect(readdirSync(folder)).toContain('README');
     expect([await open(A), await open(B)]).toEqual([TABLE, TABLE]);
   });
