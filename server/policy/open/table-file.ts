@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openTableFile, type PackedPolicy, TABLE_LAYOUT, tableParts } from '../../../engine/index.js';
-import { programVersion } from '../../lib/version.js';
+import { codeDigest, programVersion } from '../../lib/version.js';
 import { writeWholeFile } from '../../lib/whole-file.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
@@ -28,17 +29,25 @@ export type FoundTable =
   | { readonly kind: 'opened'; readonly packed: PackedPolicy }
   /** There is no file. */
   | { readonly kind: 'absent' }
+  /** The store has no hash for it. */
+  | { readonly kind: 'unknown' }
   /** `reason` continues a sentence about the file. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** What is said of a `FoundTable`. */
 export type TableUse = Exclude<FoundTable, { kind: 'opened' }> | { readonly kind: 'opened' };
 
+const ENGINE = fileURLToPath(new URL('../../../engine/', import.meta.url));
+
+let form: string | null = null;
+
 /**
- * The form of tables that this program makes and opens. No other version opens them: it may read a snapshot
- * differently, or refuse it.
+ * The form of tables that this program makes and opens. No other build of the engine opens them, even of the same
+ * version: it may read a snapshot differently, or refuse it.
  */
-export const TABLE_FORM = `${TABLE_LAYOUT}-${programVersion()}`;
+export function tableForm(): string {
+  return (form ??= `${TABLE_LAYOUT}-${programVersion()}-${codeDigest(ENGINE)}`);
+}
 
 const NAME = /^[0-9a-f]{64}\..+\.table$/;
 const DRAFT = /^\.[0-9a-f]{64}\..+\.table\.[0-9a-f]+\.tmp$/;
@@ -49,13 +58,14 @@ export function tableFile(folder: string, digest: string): string {
 }
 
 function nameOf(digest: string): string {
-  return `${digest.slice(-64)}.${TABLE_FORM}.table`;
+  return `${digest.slice(-64)}.${tableForm()}.table`;
 }
 
 /** Whether the folder has any tables of this form. */
 export function hasTables(folder: string): boolean {
   try {
-    return readdirSync(folder).some((name) => name.endsWith(`.${TABLE_FORM}.table`));
+    const end = `.${tableForm()}.table`;
+    return readdirSync(folder).some((name) => name.endsWith(end));
   } catch {
     // Whoever opens a table says why that is not possible.
     return false;
@@ -70,7 +80,7 @@ export function findTable({ folder, seals }: TableShelf, digest: string): FoundT
     const facts = fstatSync(file);
     if (!facts.isFile()) return refused('is not a regular file');
     const seal = seals.get(digest);
-    if (seal === undefined) return refused('has no hash in the store');
+    if (seal === undefined) return { kind: 'unknown' };
     if (facts.size !== seal.bytes) return refused(`has ${String(facts.size)} bytes instead of ${String(seal.bytes)}`);
     // Threads share the memory, so nothing is copied after this. The hash is that of what is in it.
     const bytes = new Uint8Array(new SharedArrayBuffer(seal.bytes));
@@ -117,14 +127,17 @@ export interface WrittenTable extends TableSeal {
   readonly left: readonly string[];
 }
 
-/** Writes the table of a policy, and removes those of all snapshots but `kept`. Rejects with a system error. */
+/**
+ * Writes the table of a policy, after removing those of all snapshots but `kept`: a full disk may have room then.
+ * Rejects with a system error.
+ */
 export async function writeTable(folder: string, packed: PackedPolicy, kept: readonly string[]): Promise<WrittenTable> {
   const parts = tableParts(packed);
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
   const left = await removeOthers(folder, new Set([packed.facts.digest, ...kept].map(nameOf)));
+  await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
   return { bytes: parts.reduce((sum, { length }) => sum + length, 0), sha256: hash.digest('hex'), left };
 }
 

@@ -7,7 +7,7 @@ import { sql } from '../../db/sql.js';
 import type { Logger } from '../../lib/ports.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
 import { type TableFinder, writeTableInThread } from '../open/snapshot-thread.js';
-import { TABLE_FORM, tableFile, type TableSeal } from '../open/table-file.js';
+import { tableFile, tableForm, type TableSeal } from '../open/table-file.js';
 import { codeOf } from '../policy-fault.js';
 
 export interface KeptTables extends TableFinder {
@@ -68,7 +68,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
   return {
     shelf: async () => {
       const rows = await db.rows<SealRow>(
-        sql`SELECT snapshot, derived_table FROM snapshots WHERE starts_with(derived_table, ${`${TABLE_FORM} `})`,
+        sql`SELECT snapshot, derived_table FROM snapshots WHERE starts_with(derived_table, ${`${tableForm()} `})`,
       );
       const seals = rows.flatMap(({ snapshot, derived_table }): [string, TableSeal][] => {
         const seal = sealOf(derived_table);
@@ -84,8 +84,16 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
         log.info({ snapshot }, 'the policy was opened from its kept table');
         return;
       }
+      const file = tableFile(folder, snapshot);
+      if (found.kind === 'unknown') {
+        log.info(
+          { snapshot, file },
+          'a kept table has no hash in the store, so the snapshot was opened instead: its gateway ended before it noted the hash, or another build noted its own since',
+        );
+        return;
+      }
       log.warn(
-        { snapshot, file: tableFile(folder, snapshot), reason: `the file ${found.reason}` },
+        { snapshot, file, reason: `the file ${found.reason}` },
         'a kept table was not used, and the snapshot was opened instead: the file will be replaced; find out who changed it, or check the disk',
       );
     },
@@ -106,13 +114,13 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
 }
 
 function sealText({ bytes, sha256 }: TableSeal): string {
-  return `${TABLE_FORM} ${String(bytes)} ${sha256}`;
+  return `${tableForm()} ${String(bytes)} ${sha256}`;
 }
 
 /** Null for a table of another form. */
 function sealOf(text: string): TableSeal | null {
   const [form, bytes = '', sha256 = '', ...rest] = text.split(' ');
-  if (form !== TABLE_FORM || rest.length > 0 || !/^[0-9]{1,12}$/.test(bytes) || !/^[0-9a-f]{64}$/.test(sha256))
+  if (form !== tableForm() || rest.length > 0 || !/^[0-9]{1,12}$/.test(bytes) || !/^[0-9a-f]{64}$/.test(sha256))
     return null;
   return { bytes: Number(bytes), sha256 };
 }

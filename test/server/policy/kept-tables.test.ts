@@ -4,10 +4,13 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
+  appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -19,8 +22,10 @@ import { keptTables, type KeptTables } from '../../../server/policy/store/kept-t
 import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
 import { openStored } from '../../../server/policy/open/open-stored.js';
 import { tableFile } from '../../../server/policy/open/table-file.js';
+import { codeDigest } from '../../../server/lib/version.js';
 import { STORED_LIMITS } from '../../../server/limits/policy.js';
 import { pathOf, snapshotOf, type TestGrant } from '../../support/gateway.js';
+import { fromRoot } from '../../support/root.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -82,6 +87,8 @@ describeOnStores('kept tables', (store) => {
 
   const FULL = 'opened in full';
   const TABLE = 'the policy was opened from its kept table';
+  const UNKNOWN =
+    'a kept table has no hash in the store, so the snapshot was opened instead: its gateway ended before it noted the hash, or another build noted its own since';
   const fileOf = (made: typeof A): string => tableFile(folder, made.policy.digest);
 
   it('save the next start the work, and are for the eyes of the gateway alone', async () => {
@@ -122,7 +129,7 @@ describeOnStores('kept tables', (store) => {
     await open(B);
     const other = readFileSync(fileOf(B));
     writeFileSync(fileOf(A), other);
-    expect(await open(A)).toBe('the file has no hash in the store');
+    expect(await open(A)).toBe(UNKNOWN);
     writeFileSync(fileOf(A), other);
     expect(await open(A)).toMatch(/^the file has another hash|^the file has \d+ bytes instead of/);
     // A hash that somebody wrote into the store beside the wrong table does not help either: the table says whose it is.
@@ -146,9 +153,20 @@ describeOnStores('kept tables', (store) => {
     const seal = row?.derived_table ?? '';
     for (const wrong of [null, '', 'nonsense', seal.replace('1-', '0-'), seal.replace(/-le|-be/, '-xe'), `${seal} 1`]) {
       await store.db.knex('snapshots').where({ snapshot }).update({ derived_table: wrong });
-      expect(await open(A)).toBe('the file has no hash in the store');
+      expect(await open(A)).toBe(UNKNOWN);
       expect(await open(A)).toBe(TABLE);
     }
+  });
+
+  it('are not used by another build of the same version', async () => {
+    const engine = join(await makeFolder(), 'engine');
+    cpSync(fromRoot('dist/engine'), engine, { recursive: true });
+    const own = codeDigest(engine);
+    expect(fileOf(A).endsWith(`-${own}.table`)).toBe(true);
+    appendFileSync(join(engine, 'table', 'build.js'), '\n');
+    const changed = codeDigest(engine);
+    renameSync(join(engine, 'table', 'build.js'), join(engine, 'table', 'made.js'));
+    expect(new Set([own, changed, codeDigest(engine)]).size).toBe(3);
   });
 
   it('are not used through a link, and nothing else in their place stops a start', async () => {
@@ -196,6 +214,15 @@ describeOnStores('kept tables', (store) => {
     await open(B);
     expect(existsSync(join(folder, draft))).toBe(true);
     expect(existsSync(join(folder, old))).toBe(false);
+    // Also where nothing can be written, as on a full disk.
+    rmSync(fileOf(B));
+    mkdirSync(fileOf(B));
+    writeFileSync(join(folder, old), 'x');
+    await open(B);
+    expect(lines.at(-1)?.text).toContain('could not be kept');
+    expect(existsSync(join(folder, old))).toBe(false);
+    rmSync(fileOf(B), { recursive: true });
+    await open(B);
     expect(readdirSync(folder)).toContain('README');
     expect([await open(A), await open(B)]).toEqual([TABLE, TABLE]);
   });
