@@ -205,8 +205,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
             if (isActive(before, policy, recorded.generation)) return 'taken';
             const candidate = candidateOf({ policy, statement, labels: known }, from);
             const active = install(candidate, { generation: recorded.generation, reason, askedBy });
-            await activations.settle();
+            // Begun first: the store may fail while this settles, and the policy serves all the same.
             if (active.labels === 'unverified') confirmLabels({ active, bytes, before, onReturned });
+            await activations.settle();
             return 'taken';
           }
         }
@@ -227,9 +228,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const active = isActive(before, policy, generation)
           ? before
           : install(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy });
+        if (active !== before && active.labels === 'unverified' && bytes !== null)
+          confirmLabels({ active, bytes, before });
         await activations.settle();
-        if (active === before) return before;
-        if (active.labels === 'unverified' && bytes !== null) confirmLabels({ active, bytes, before });
         return active;
       }),
     catchUp: (why, signal) =>

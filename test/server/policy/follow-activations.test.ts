@@ -198,6 +198,22 @@ describeOnStores('gateways', (store) => {
     expect([one.digest(), one.policies.state().lag]).toEqual([C.policy.digest, null]);
   });
 
+  it('check what a snapshot says of itself although the store fails right after its activation', async () => {
+    const one = await open();
+    const settling: Database['rows'] = (statement) =>
+      statement.text.includes('pg_advisory_xact_lock') ? Promise.reject(new Error('gone')) : store.db.rows(statement);
+    const activator = makeActivator({
+      ...{ db: { ...store.db, rows: settling }, policies: one.policies, rule: null, clock },
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    await activator.snapshots.put({ ...B, labels: 'unverified', statement: null, at: clock.now() });
+    const choice = { kind: 'activated', snapshot: B.policy.digest, reason: 'again', askedBy: 'ana' } as const;
+    await expect(activator.choose(choice)).rejects.toThrow('gone');
+    expect(one.digest()).toBe(B.policy.digest);
+    await until(() => one.policies.current().labels === 'verified');
+    activator.close();
+  });
+
   it('begin with the newest activation where no policy is named, and with nothing where there is none', async () => {
     expect(await start(store.db, null)).toBeNull();
     const one = await open();
