@@ -1,7 +1,6 @@
 // The checkpoints that a gateway signs by itself: after so many events, from time to time, and at its end
 // (docs/proofs.md). It reads on in the files of the log, so that nothing waits for it.
-import { randomBytes } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
@@ -9,6 +8,7 @@ import type { Logger } from '../lib/ports.js';
 import type { SigningKey } from '../signing/ed25519.js';
 import { type NoteKey, parseNote, signNote } from '../signing/signed-note.js';
 import { makePoller } from '../lib/poller.js';
+import { writeWholeFile } from '../lib/whole-file.js';
 import type { Head } from './chain.js';
 import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
 import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from './log-place.js';
@@ -150,8 +150,8 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
         .flat()
         .map((line) => `${line}\n`)
         .join('')}`;
-      await replace(noteFile, note);
-      await replace(placeFile, placeText(next));
+      await writeWholeFile(noteFile, Buffer.from(note), 0o600);
+      await writeWholeFile(placeFile, Buffer.from(placeText(next)), 0o600);
       last = next;
       return note;
     },
@@ -177,10 +177,4 @@ async function textIn(path: string): Promise<string> {
     if (codeOf(error) === 'ENOENT') return '';
     throw error;
   });
-}
-
-async function replace(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  await writeFile(draft, text, { mode: 0o600, flush: true });
-  await rename(draft, path);
 }

@@ -128,8 +128,12 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
       return { isWriting: writer.failingSince() === null, isBehind: now - since > longest };
     };
-    const add = (event: PreparedEvent): void => {
+    /** The log itself says how many events it lacks, as soon as it has room for that. */
+    const noteLoss = (): void => {
       if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
+    };
+    const add = (event: PreparedEvent): void => {
+      noteLoss();
       if (!writer.add(event)) lose(1);
     };
     const own: MakeOwn = (operation, more = {}) =>
@@ -165,7 +169,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       state,
       recordOwn: (operation, more) => {
         const begun = operation === 'gateway.start' ? { recording: { queries, records } } : {};
-        if (!writer.add(own(operation, { ...more, ...begun }))) lose(1);
+        add(own(operation, { ...more, ...begun }));
       },
       ...makeChecks({ queries, onFailure }, state),
       counts: () => ({ written: writer.head().seq - begun, lost: lostEver }),
@@ -174,6 +178,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       at: () => ({ log, head: writer.head() }),
       close: async () => {
         await drainer.close();
+        noteLoss();
         await writer.close();
         await endCheckpoints?.();
         owned.release();

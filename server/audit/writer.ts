@@ -41,6 +41,8 @@ export interface WriterOptions {
   readonly fileBytes?: number;
   /** Milliseconds before a failed write is tried again. */
   readonly retryDelay?: number;
+  /** Milliseconds after which a write that has not ended counts as failing. */
+  readonly patience?: number;
 }
 
 interface OpenFile {
@@ -65,6 +67,7 @@ async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOpti
 export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
+  const { patience = AUDIT_LIMITS.writePatience } = options;
   /** Events that are not linked yet. */
   let queue: PreparedEvent[] = [];
   /** Lines that are linked but not known to be on the disk. */
@@ -131,17 +134,34 @@ export function makeWriter(options: WriterOptions): Writer {
     await left.file.close().catch(() => undefined);
   };
 
+  const fail = (error: unknown, since: number): void => {
+    if (failing === null) logger.error({ log, seq: synced.seq, error }, 'the audit log cannot be written');
+    failing ??= since;
+  };
+
+  /** A disk may neither take a write nor refuse it. */
+  const inTime = async (write: () => Promise<void>): Promise<void> => {
+    const begun = performance.now();
+    const late = setTimeout(() => {
+      fail(new Error('the disk does not answer'), begun);
+    }, patience).unref();
+    try {
+      await write();
+    } finally {
+      clearTimeout(late);
+    }
+  };
+
   const work = async (): Promise<void> => {
     try {
       while (queue.length + unsynced.length > 0) {
         linkQueued();
-        await writeGroup();
+        await inTime(writeGroup);
       }
       if (failing !== null) logger.warn({ log, seq: synced.seq }, 'the audit log can be written again');
       failing = null;
     } catch (error) {
-      if (failing === null) logger.error({ log, seq: synced.seq, error }, 'the audit log cannot be written');
-      failing ??= performance.now();
+      fail(error, performance.now());
       await leaveFile();
       schedule(retryDelay);
       throw error;
@@ -185,6 +205,8 @@ export function makeWriter(options: WriterOptions): Writer {
       await run().catch(() => undefined);
       if (timer !== null) clearTimeout(timer);
       timer = null;
+      const left = queue.length + unsynced.length;
+      if (left > 0) logger.error({ log, events: left }, 'events of the audit log could not be written and are lost');
       await current?.file.close();
       current = null;
     },

@@ -22,8 +22,11 @@ export interface ConnectionFacts {
 export interface ConnectionTable {
   /** Counts a connection until it closes. False if there is no place for it; it is then closed. */
   readonly take: (socket: Socket) => boolean;
-  /** Names the socket on which the requests of a connection come, if that is not its own: under TLS. */
-  readonly secured: (socket: Socket) => void;
+  /**
+   * Names the socket on which the requests of a connection come, if that is not its own: under TLS. Returns its own, or
+   * null if the connection is not counted any more.
+   */
+  readonly secured: (socket: Socket) => Socket | null;
   /** A valid credential has come on this socket. */
   readonly known: (socket: Socket) => void;
   readonly facts: () => ConnectionFacts;
@@ -121,9 +124,10 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
     },
     secured: (socket) => {
       const entry = byPort.get(portOf(socket));
-      if (entry === undefined) return;
+      if (entry === undefined) return null;
       entry.requests = socket;
       bySocket.set(socket, entry);
+      return entry.socket;
     },
     known: (socket) => {
       const entry = bySocket.get(socket);

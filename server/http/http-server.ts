@@ -221,19 +221,25 @@ interface OpenService extends HttpService, ConnectionOptions {
 function serve({ server, classes }: HttpListener, service: OpenService): void {
   const { app, silent, table } = service;
   bearAsExpress(classes, app.express);
-  const accept = (socket: Socket): void => {
-    openConnection(socket, service);
+  const expectRequest = (socket: Socket): void => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
   };
+  const accept = (socket: Socket): void => {
+    openConnection(socket, service);
+    expectRequest(socket);
+  };
   const isTls = 'setSecureContext' in server;
   server.on('connection', (socket: Socket) => {
-    if (table.take(socket) && !isTls) accept(socket);
+    if (!table.take(socket)) return;
+    if (isTls) expectRequest(socket);
+    else accept(socket);
   });
   // Under TLS, requests come on a socket that only exists once the handshake is done.
   if (isTls) {
     server.on('secureConnection', (socket: Socket) => {
-      table.secured(socket);
+      const connected = table.secured(socket);
+      if (connected !== null) silent.delete(connected);
       accept(socket);
     });
   }

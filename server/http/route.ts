@@ -140,7 +140,7 @@ export interface Call<Actor> {
 export interface ActorCall extends Call<RequestActor> {
   /** The actor under the pinned policy. Decisions are asked about this actor. */
   readonly resolve: () => ResolvedActor;
-  /** Notes what an actor was told it holds, for the audit log. */
+  /** Notes what an actor is told it holds, for the audit log. Throws if that cannot be recorded. */
   readonly toldHeld: (held: ReportedHoldings) => void;
   /** Notes what an asker was told about others, or a reader of the feed about records, for the audit log. */
   readonly told: (answers: readonly ReportedAnswer[]) => void;

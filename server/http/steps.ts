@@ -222,6 +222,7 @@ function actorCallOf(passage: Passage, caller: RequestActor): ActorCall {
       services.shadow.note({ actor: caller, at: exchange.at, judged, snapshot });
     },
     toldHeld: (held) => {
+      services.audit.check('visibility');
       exchange.held = held;
     },
     told: (answers) => {

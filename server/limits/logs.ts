@@ -40,6 +40,8 @@ export const AUDIT_LIMITS = Object.freeze({
   queuedEvents: 10_000,
   /** Milliseconds before a failed write is tried again. */
   retryDelay: 1_000,
+  /** Milliseconds after which a write that the disk neither takes nor refuses counts as failing. */
+  writePatience: 5_000,
   /** Events of the outbox that are carried to the log together. */
   drained: 500,
   /** Milliseconds between two notes of the log's head, beside those that come with each event of the outbox. */

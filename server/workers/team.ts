@@ -138,7 +138,9 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
   const onSaid = (slot: Slot, message: ToPrimary): void => {
     switch (message.kind) {
       case 'here':
-        say(slot.worker, { kind: 'start', number: slot.number, ...start() });
+        // It has been told to end before it could listen, and has nothing to end in order.
+        if (closing !== null) slot.worker?.process.kill('SIGKILL');
+        else say(slot.worker, { kind: 'start', number: slot.number, ...start() });
         return;
       case 'serving':
         clearTimeout(slot.timer ?? undefined);

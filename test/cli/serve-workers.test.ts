@@ -1,5 +1,6 @@
 // A gateway of several processes, as operators run it: one port, one log, one policy; workers that die are replaced.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -227,6 +228,23 @@ it('counts what an actor asks of all workers together', async () => {
   await served.ended;
   // Workers do not outlive their primary.
   await until(() => !pids.some(isAlive));
+});
+
+it('ends in order and at once while a worker is being replaced', async () => {
+  const served = await startServing(dataDir, 'serve', '--workers', '2', '--policy', await makeFolder(POLICY));
+  const { pid = 0 } = served.child;
+  const children = (): number =>
+    readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8').split(' ').length;
+  const before = children();
+  process.kill(pidsOf(served)[0] ?? 0, 'SIGKILL');
+  await until(() => said(served, 'a worker has died and will be replaced').length === 1);
+  // The next one is a process, and does not listen to its primary yet.
+  await until(() => children() === before);
+  const from = performance.now();
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+  expect(performance.now() - from).toBeLessThan(10_000);
+  expect(pidsOf(served)).toHaveLength(2);
 });
 
 it('does not start where a worker cannot, and says why', async () => {

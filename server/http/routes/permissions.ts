@@ -27,7 +27,7 @@ export const permissions: ActorRoute = {
       },
     },
   },
-  problems: ['namespace.invalid', 'request.schema'],
+  problems: ['namespace.invalid', 'request.schema', 'audit.unavailable'],
   output: { 200: { type: 'application/json', schema: PERMISSIONS_SCHEMA } },
   run: ({ query, pin, resolve, at, toldHeld }) => {
     const { policy } = pin();

@@ -1,5 +1,5 @@
 // The checkpoints that a gateway signs by itself, and what witnesses make of them.
-import { renameSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
@@ -100,6 +100,19 @@ it('are signed after so many events and at the end, and say so in the log', asyn
   await restart();
   await keep()();
   expect(lines.map(({ size }) => size)).toEqual([first, 9]);
+});
+
+it('that cannot be written leave no drafts behind, and are written once they can', async () => {
+  const place = join(folder, `${LOG}.place`);
+  mkdirSync(place);
+  const end = keep();
+  await write(5);
+  await until(() => lines.length > 0);
+  rmdirSync(place);
+  await until(() => lines.length > 1);
+  await end();
+  expect(messages()).toEqual([['warn', 'a checkpoint of the audit log could not be written', undefined], SIGNED]);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
 it('go on after a start where older files were moved away, from what was kept with the last checkpoint', async () => {

@@ -288,12 +288,12 @@ describeOnStores('the trail', (store) => {
     }).not.toThrow();
     full = false;
     await until(() => trail.at().head.seq >= 10_000);
-    trail.record({ ...PARTS, ...AT });
+    trail.recordOwn('gateway.stop');
     await closeAll();
     const last = readLines(folder)
       .slice(-2)
       .map((line) => JSON.parse(line) as object);
-    expect(last).toMatchObject([{ operation: 'audit.lost', items: 7 }, { operation: 'request' }]);
+    expect(last).toMatchObject([{ operation: 'audit.lost', items: 7 }, { operation: 'gateway.stop' }]);
     expect((await verifyLogs(folder)).ok).toBe(true);
   });
 

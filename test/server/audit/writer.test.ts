@@ -5,7 +5,9 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { verifyLogs } from '../../../server/audit/verify.js';
-import { eventOf, failure, faultyFiles, logFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { type FileLayer, systemFiles } from '../../../server/audit/file-layer.js';
+import { eventOf, failure, faultyFiles, LOG, logFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
 
@@ -151,6 +153,45 @@ describe('the writer', () => {
     await expect(writer.sync()).rejects.toThrow('taken over the log');
     await writer.close();
     expect(logFiles(folder)).toEqual([]);
+  });
+
+  it('fails while the disk neither takes nor refuses what it is given, and goes on once it does', async () => {
+    const folder = await makeFolder();
+    const lines: LogLine[] = [];
+    let isStuck = true;
+    const files: FileLayer = {
+      ...systemFiles,
+      create: async (path) => {
+        const file = await systemFiles.create(path);
+        return { ...file, sync: () => until(() => !isStuck).then(file.sync) };
+      },
+    };
+    const writer = writerOf(folder, { files, patience: 20, logger: keptLog(lines) });
+    const begun = performance.now();
+    writer.add(eventOf(1));
+    await until(() => writer.failingSince() !== null);
+    // From when it began to write: others count from here, too.
+    expect(performance.now() - (writer.failingSince() ?? 0)).toBeGreaterThan(20);
+    expect(writer.failingSince()).toBeGreaterThan(begun);
+    isStuck = false;
+    await writer.sync();
+    expect([writer.failingSince(), writer.head().seq]).toEqual([null, 1]);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'the audit log cannot be written',
+      'the audit log can be written again',
+    ]);
+    await writer.close();
+  });
+
+  it('says how many events are lost where it ends while it fails', async () => {
+    const lines: LogLine[] = [];
+    const writer = writerOf(await makeFolder(), {
+      files: faultyFiles(() => failure('ENOSPC')),
+      logger: keptLog(lines),
+    });
+    for (let n = 1; n <= 3; n += 1) writer.add(eventOf(n));
+    await writer.close();
+    expect(lines.at(-1)).toMatchObject({ level: 'error', events: 3, log: LOG });
   });
 
   it('takes ten thousand events while it fails, and says that it takes no more', async () => {

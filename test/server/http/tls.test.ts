@@ -16,6 +16,7 @@ import { bindTcp } from '../../../server/http/http-server.js';
 import type { Services } from '../../../server/http/door.js';
 import { openTlsIdentity, type TlsFiles, type TlsIdentity, watchTlsFiles } from '../../../server/http/tls-files.js';
 import type { Logger } from '../../../server/lib/ports.js';
+import { TLS_LIMITS } from '../../../server/limits/http.js';
 import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
 import { call, openGateway, readToEnd, type TestGateway } from '../../support/gateway.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -173,6 +174,26 @@ describe('the API under TLS', () => {
     expect((await call(clear.port, { method: 'GET', path: '/api/v1/whoami', key })).status).toBe(200);
     await clear.dispose();
   });
+});
+
+it('does not wait at its end for who never finishes the handshake, and answers who has', async () => {
+  const ending = await openGateway({ tls: identity, db: open.db });
+  const mute = tcpConnect({ port: ending.port, host: '127.0.0.1' });
+  const held = connect({ port: ending.port, host: '127.0.0.1', ca: readFileSync(authority.certFile) });
+  await Promise.all([once(mute, 'connect'), once(held, 'secureConnect')]);
+  const answer = readToEnd(held);
+  const head = `POST /api/v1/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json`;
+  held.write(`${head}\r\nContent-Length: 37\r\n\r\n{"family":`);
+  // By its answer, what was sent before has been read.
+  await ask(ending.port);
+  const from = performance.now();
+  const closed = ending.gateway.close();
+  await once(mute.resume(), 'close');
+  expect(performance.now() - from).toBeLessThan(TLS_LIMITS.handshakeTimeout / 2);
+  held.write('"resource","namespace":"/"}');
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+  await closed;
+  await ending.dispose();
 });
 
 describe('files that cannot be used', () => {
