@@ -1,6 +1,6 @@
 // A field whose text counts once it is finished: by Enter, or by leaving the field. What is being typed stays while the page changes around it.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { fieldValue, html } from './html.js';
 
 export interface TextFieldProps {
@@ -11,16 +11,15 @@ export interface TextFieldProps {
 }
 
 export function TextField({ value, list, placeholder, onValue }: TextFieldProps): VNode {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => {
-    setTyped(value);
-  }, [value]);
+  // What is typed belongs to the value that it is to replace: an effect after the first paint could undo a key.
+  const [kept, setKept] = useState({ of: value, typed: value });
+  const typed = kept.of === value ? kept.typed : value;
   return html`<input
     list=${list}
     value=${typed}
     placeholder=${placeholder}
     onInput=${(event: Event) => {
-      setTyped(fieldValue(event));
+      setKept({ of: value, typed: fieldValue(event) });
     }}
     onChange=${(event: Event) => {
       onValue(fieldValue(event).trim());
