@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { View } from '../map/picture.js';
 import { type Engine, startEngine, type Working } from '../page/engine.js';
 import { html } from '../page/html.js';
+import { keepFocus } from '../page/keep-focus.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
 import { Seal } from '../page/seal.js';
@@ -327,6 +328,7 @@ async function openRunning(gateway: Gateway, engine: Engine, running: string): P
 const [root, script, door] = ['page', 'engine', 'door'].map((id) => document.getElementById(id));
 if (root !== null && root !== undefined) {
   root.replaceChildren();
+  keepFocus(root);
   render(
     html`<${Console}
       script=${script?.textContent ?? ''}

@@ -10,6 +10,7 @@ import { FilePicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
 import { fieldFiles, fieldValue, html } from './html.js';
+import { keepFocus } from './keep-focus.js';
 import { MapPane } from './map-pane.js';
 import { readDrop, readList } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
@@ -336,6 +337,7 @@ function examplesIn(own: string, shipped: string): readonly Example[] {
 const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((id) => document.getElementById(id));
 if (root !== null && root !== undefined) {
   root.replaceChildren();
+  keepFocus(root);
   render(
     html`<${Playground}
       script=${script?.textContent ?? ''}

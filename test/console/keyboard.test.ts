@@ -1,0 +1,133 @@
+// The forms of the console by keyboard alone: Tab reaches each control, Enter uses it, and the focus is somewhere on the
+// page afterwards, even if what had it is gone.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { hasBrowser, openBrowser, type TestBrowser } from '../support/browser.js';
+import { type ConsoleGateway, openConsoleGateway } from '../support/console-gateway.js';
+
+const MOST_TABS = 80;
+
+(hasBrowser ? describe : describe.skip)('by keyboard alone', () => {
+  let gateway: ConsoleGateway;
+  let browser: TestBrowser;
+  let page: Page;
+  const press = (key: string): Promise<void> => page.keyboard.press(key);
+  const focused = (): Promise<string> =>
+    page.evaluate(
+      `(({ tagName, textContent, labels, ariaLabel }) => [tagName.toLowerCase(), !/^(BUTTON|INPUT|SELECT|SUMMARY|A)$/.test(tagName) ? '' : (ariaLabel ?? labels?.[0]?.innerText ?? textContent)].join(' '))(document.activeElement)`,
+    );
+  /** Goes on to the control, as often as it takes. */
+  const tabTo = async (control: RegExp): Promise<void> => {
+    const passed: string[] = [];
+    for (let times = 0; times < MOST_TABS; times += 1) {
+      const name = await focused();
+      if (control.test(name)) return;
+      passed.push(name.slice(0, 40));
+      await press('Tab');
+    }
+    throw new Error(`Tab does not reach ${String(control)}, only ${passed.join(', ')}`);
+  };
+  const use = async (control: RegExp, waitFor: () => Promise<unknown>): Promise<void> => {
+    await tabTo(control);
+    await press('Enter');
+    await waitFor();
+    // The body has the focus where the control that had it was removed: then Tab begins at the top of the page.
+    expect({ after: control, focused: (await focused()).slice(0, 4) }).not.toEqual({ after: control, focused: 'body' });
+  };
+  const type = async (field: RegExp, text: string): Promise<void> => {
+    await tabTo(field);
+    await page.keyboard.type(text);
+  };
+  const openTab = async (name: string): Promise<void> => {
+    await page.getByRole('tab', { selected: true }).focus();
+    for (let times = 0; times < 10 && !(await focused()).endsWith(name); times += 1) await press('ArrowRight');
+  };
+  const shown = (text: string | RegExp) => (): Promise<void> => page.getByText(text).first().waitFor();
+
+  beforeAll(async () => {
+    [gateway, browser] = await Promise.all([openConsoleGateway(), openBrowser()]);
+    page = await browser.context.newPage();
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${gateway.url}/console`);
+    await type(/Admin key/, gateway.adminKey);
+    await press('Enter');
+    await page.getByRole('heading', { name: 'What runs' }).waitFor();
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    gateway.served.child.kill('SIGKILL');
+  });
+
+  it('a key is made, put away and revoked', async () => {
+    await openTab('Keys');
+    await type(/Name in the log/, 'ci');
+    await type(/Identities/, 'badge:b-11240');
+    await type(/Scopes at most/, 'resource:frobnicate');
+    await use(/Make the key/, () => page.getByRole('alert').waitFor());
+    await press('Shift+Tab');
+    await openTab('Keys');
+    await tabTo(/Scopes at most/);
+    await press('Control+a');
+    await page.keyboard.type('resource:read');
+    await use(/Make the key/, () => page.getByRole('heading', { name: 'The new key' }).waitFor());
+    const id = ((await page.locator('.made code').textContent()) ?? '').slice(4, 20);
+    await openTab('Keys');
+    await use(/show it no more/, () => page.locator('.made code').waitFor({ state: 'detached' }));
+    await use(new RegExp(`Revoke ${id}$`), () => page.getByRole('button', { name: `Revoke ${id} now` }).waitFor());
+    await use(new RegExp(`Revoke ${id} now`), () => page.locator('tr', { hasText: id }).getByText('revoked').waitFor());
+  }, 60_000);
+
+  it('a snapshot is uploaded, put in force and rolled back', async () => {
+    await openTab('Snapshots');
+    await tabTo(/Compare a file/);
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), press('Enter')]);
+    await chooser.setFiles(gateway.files.changed);
+    await shown('24 cells gained')();
+    await use(/Upload it/, shown('is stored. It decides nothing'));
+    await openTab('Snapshots');
+    await use(new RegExp(`Compare ${gateway.digests.changed}`), shown('24 cells gained'));
+    await type(/Reason/, 'tested here');
+    await use(/Activate: 24 cells gained/, shown('is in force here'));
+    await openTab('Snapshots');
+    await page.getByRole('button', { name: `Compare ${gateway.digests.running}` }).waitFor();
+    await use(new RegExp(`Compare ${gateway.digests.running}`), () =>
+      page.getByRole('button', { name: 'Roll back to it' }).waitFor(),
+    );
+    await type(/Reason/, 'the visit is over');
+    await use(/Roll back to it/, shown('is in force again here'));
+  }, 60_000);
+
+  it('the log is searched, an event is shown, and the log is verified', async () => {
+    await openTab('Log');
+    await type(/Who/, 'root');
+    await use(/Search/, shown(/ of \d+ events? found/));
+    await use(/Show event/, () => page.locator('.detail').waitFor());
+    await openTab('Log');
+    await use(/Verify the log/, shown(/The log is intact/));
+  }, 60_000);
+
+  it('the map is opened, searched and pinned, and the time is changed', async () => {
+    await openTab('Who and where');
+    await page.locator('.matrix .across .head').first().waitFor();
+    await tabTo(/Time/);
+    const before = await page.locator('.bar code').first().textContent();
+    await press('End');
+    await expect(page.locator('.bar code').first().textContent()).resolves.not.toBe(before);
+    await type(/Find namespace/, '/beamlines/amx');
+    await press('Enter');
+    await page.locator('.down .head', { hasText: '/amx' }).waitFor();
+    await use(/^button Pin /, () => page.getByRole('button', { name: /^Pin/, pressed: true }).first().waitFor());
+  }, 60_000);
+
+  it('a person and a refusal are asked about', async () => {
+    await openTab('One person');
+    await type(/Person or identity/, 'badge:b-11240');
+    await press('Enter');
+    await page.locator('.icicle').waitFor();
+    await openTab('Why');
+    await type(/May/, 'badge:b-10210');
+    await type(/ at$/, '/beamlines/amx');
+    await press('Enter');
+    await page.getByRole('heading', { name: 'Denied' }).waitFor();
+  }, 60_000);
+});
