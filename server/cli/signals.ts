@@ -37,6 +37,17 @@ export function onTermination(): Termination {
   };
 }
 
+const IGNORED: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1'];
+const ignore = (): void => undefined;
+
+/**
+ * For the whole life of a gateway. Before it has begun there is nothing to read again, and SIGHUP would end it; so it
+ * would while the gateway closes its log and its store.
+ */
+export function ignoreReloads(): void {
+  for (const signal of IGNORED) if (!process.listeners(signal).includes(ignore)) process.on(signal, ignore);
+}
+
 export interface Reload {
   readonly add: (watch: Poller) => void;
   /** Resolves when no file is being read any more. Safe to call twice. */

@@ -93,6 +93,11 @@ export class Connection implements Peer {
    * the client must take so much or all the rest, or the connection ends.
    */
   awaitReader(done: () => void): PendingAnswer {
+    // Nothing more happens to a connection that has closed.
+    if (this.#socket.destroyed) {
+      done();
+      return { taken: 0, begunAt: 0, end: () => undefined };
+    }
     const least = (HTTP_LIMITS.slowestReader * this.#options.writeTimeout) / 1000;
     let before = 0;
     const timer = setInterval(() => {

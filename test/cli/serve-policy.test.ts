@@ -1,9 +1,14 @@
 // What a running gateway does with its policy: it follows the path that it was given, and serves what was published where that is asked.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../support/gateway.js';
-import { runCli } from '../support/run-cli.js';
+import { CLI, runCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -57,6 +62,36 @@ it('takes over what its folder has become, at once on SIGHUP, and keeps the last
   while ((await ask()).status !== 200) await sleep(100);
   served.child.kill('SIGTERM');
   expect(await served.ended).toBe(0);
+});
+
+it('goes on through SIGHUP while it still asks its source for the first policy', async () => {
+  const compiled = join(await makeFolder(), 's.json');
+  await runCli(['compile', policy, '-o', compiled]);
+  const bytes = await readFile(compiled);
+  const asked: ServerResponse[] = [];
+  const server = createServer((_, response) => void asked.push(response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const child = spawn(
+    process.execPath,
+    [
+      ...[CLI, 'serve', '--policy-url', `http://127.0.0.1:${String(port)}/s.json`, '--data-dir', dataDir],
+      ...['--listen', '127.0.0.1:0', '--admin-listen', 'none', '--format', 'json'],
+    ],
+    { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const [ready, ended] = [once(child.stdout, 'data'), once(child, 'exit')];
+  let log = '';
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await once(server, 'request');
+  for (const signal of ['SIGHUP', 'SIGUSR1'] as const) child.kill(signal);
+  asked[0]?.end(bytes);
+  await Promise.race([ready, ended]);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(log).not.toMatch(/Debugger listening/);
+  server.closeAllConnections();
+  server.close();
 });
 
 it('serves what was published only, where a signature is required', async () => {

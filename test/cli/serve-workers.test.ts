@@ -104,8 +104,9 @@ describe('a gateway with two workers', () => {
     process.kill(second, 'SIGCONT');
   });
 
-  it('O04 opens no debugger in a worker when it is told to', async () => {
-    for (const pid of pidsOf(served)) process.kill(pid, 'SIGUSR1');
+  it('O04 opens no debugger in a worker when it is told to, and leaves other signals to its primary', async () => {
+    for (const pid of pidsOf(served))
+      for (const signal of ['SIGUSR1', 'SIGTERM', 'SIGINT', 'SIGHUP']) process.kill(pid, signal);
     const answers = await ask(served, key, 8);
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
     expect(served.stderr()).not.toMatch(/Debugger listening/i);

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeFolder } from '../support/temp-folder.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
 import { issue, makeAuthority } from '../support/certificates.js';
-import { call } from '../support/gateway.js';
+import { call, openSocket } from '../support/gateway.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
+import { until } from '../support/until.js';
 
 const POLICY = {
   'policy.yaml': 'bailiwick: 1\nname: serve-test\nproviders:\n  orcid: {}\n',
@@ -57,6 +58,21 @@ describe('serve', () => {
     served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
     expect(served.stderr()).not.toMatch(CLEAR_TEXT);
+  });
+
+  it('ends at once on a second signal', async () => {
+    const served = await start('serve', '--policy', policy);
+    // In order, it would close this connection after a second, and end with status 0.
+    const silent = await openSocket(served.port);
+    const closed = once(
+      silent.resume().on('error', () => undefined),
+      'close',
+    );
+    served.child.kill('SIGTERM');
+    await until(() => served.stderr().includes('shutting down'));
+    served.child.kill('SIGINT');
+    expect(await served.ended).toBe(1);
+    await closed;
   });
 
   it('needs a policy that can be used', async () => {

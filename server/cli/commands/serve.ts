@@ -5,6 +5,7 @@ import { configOf, type Format, formatOption, withExamples, withSettings } from 
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write } from '../io.js';
 import { escapeText } from '../render/escape.js';
+import { ignoreReloads } from '../signals.js';
 import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 
@@ -56,6 +57,7 @@ type ServeOptions = SettingFlags & { readonly format: Format };
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 async function serve(io: CliIo, options: ServeOptions): Promise<void> {
+  ignoreReloads();
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
   const isOpen = keys.enabled || mtls !== null || anonymous !== null;
@@ -94,6 +96,7 @@ async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): P
 
 /** Like `serve`, for the unrestricted single user of this machine. */
 async function local(io: CliIo, options: ServeOptions): Promise<void> {
+  ignoreReloads();
   const config = await configOf(io, options);
   if (!isLoopbackName(config.listen.host)) {
     throw new CliFailure(

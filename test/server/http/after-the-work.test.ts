@@ -2,15 +2,17 @@
 import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Recorder } from '../../../server/audit/trail.js';
-import { type GatewayServices, makeServices } from '../../../server/compose.js';
+import { bindTcp, type GatewayServices, listen, makeServices } from '../../../server/compose.js';
 import { Connection } from '../../../server/http/connection.js';
+import { anyHost } from '../../../server/http/host-guard.js';
 import { makeRequestAudit } from '../../../server/http/request-audit.js';
 import { toldToEach } from '../../../server/http/request-observer.js';
 import type { ActorRoute, AdminRoute } from '../../../server/http/route.js';
-import { SHARE_LIMITS } from '../../../server/limits/http.js';
-import { openGateway, policyOf, type TestGateway } from '../../support/gateway.js';
+import { HTTP_LIMITS, SHARE_LIMITS } from '../../../server/limits/http.js';
+import { openGateway, openSocket, policyOf, type TestGateway } from '../../support/gateway.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { openInProcess } from '../../support/in-process.js';
+import { until } from '../../support/until.js';
 
 const OUTPUT = { 201: { type: 'application/json', schema: { type: 'object' } } };
 const OK = { status: 201, json: '{}' };
@@ -66,6 +68,32 @@ it('that only read is asked to come back', async () => {
     status: 429,
     json: { code: 'limit.rate' },
   });
+});
+
+it('takes no room of its actor if the client has left meanwhile, however large its answer is', async () => {
+  let [hasBegun, isOver] = [false, false];
+  const large: ActorRoute = {
+    ...told,
+    path: '/made',
+    access: 'command',
+    run: async () => {
+      hasBegun = true;
+      await until(() => isOver);
+      return { status: 201, json: JSON.stringify({ a: 'a'.repeat(4 * HTTP_LIMITS.pieceBytes) }) };
+    },
+  };
+  const at = await bindTcp({ host: '127.0.0.1', port: 0 });
+  const listener = await listen(services, { routes: [large], manner: { guard: anyHost }, at });
+  const socket = await openSocket(listener.at.port);
+  socket.write(`POST /made HTTP/1.1\r\nHost: a\r\nAuthorization: ${actor.authorization}\r\n\r\n`);
+  await until(() => hasBegun);
+  socket.destroy();
+  await until(() => at.connections().known === 0);
+  isOver = true;
+  await until(() => lines.some(({ message }) => message === 'request'));
+  // There would be no room beside a single byte that counts as unread.
+  services.shares.actors.checkRoom('ada', 2 * SHARE_LIMITS.unreadBytes);
+  await listener.close();
 });
 
 it('is answered although the audit log and an observer fail, and each of them says so', async () => {
