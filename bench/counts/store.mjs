@@ -163,18 +163,18 @@ async function watch(work) {
   return least;
 }
 
-/** What has been prepared under a name, on whichever connection. */
-const TEXTS = new Map();
+/** By connection, what has been prepared under a name: another may have prepared another text under it. */
+const TEXTS = new WeakMap();
 const wire = pg.Connection.prototype;
 const { parse, bind, query } = wire;
 wire.parse = function (message, ...more) {
-  TEXTS.set(message.name, message.text);
+  TEXTS.set(this, (TEXTS.get(this) ?? new Map()).set(message.name, message.text));
   return parse.call(this, message, ...more);
 };
 
 function listen(statements) {
   wire.bind = function (message, ...more) {
-    statements.push({ text: TEXTS.get(message.statement), values: message.values });
+    statements.push({ text: TEXTS.get(this).get(message.statement), values: message.values });
     return bind.call(this, message, ...more);
   };
   wire.query = function (text, ...more) {
