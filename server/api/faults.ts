@@ -4,10 +4,10 @@ import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
 /** The keys from the top of the body to the place. */
-export type Place = readonly (string | number)[];
+export type BodyPath = readonly (string | number)[];
 
 export interface Faults {
-  add(place: Place, code: ProblemCode, message: string): void;
+  add(place: BodyPath, code: ProblemCode, message: string): void;
   readonly found: readonly ProblemError[];
 }
 

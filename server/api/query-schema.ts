@@ -5,7 +5,7 @@ import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
-import type { Place } from './faults.js';
+import type { BodyPath } from './faults.js';
 import { familyName, reachName } from './record-schema.js';
 import { type JsonSchema, schema, type TypeOf } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
@@ -158,7 +158,7 @@ function unknownPart(name: string, kind: QueryKind): string {
   return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
 
-function codeAt(place: Place): ProblemCode {
+function codeAt(place: BodyPath): ProblemCode {
   return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
 }
 

@@ -16,7 +16,7 @@ import { ApiProblem } from '../problem.js';
 import { rowPredicate, type RowPredicate } from '../query/row-predicate.js';
 import { type ChangeKind, changeKind } from './change-kinds.js';
 import { type ChangeRow, changesStatement, headStatement, type HeadRow, settledStatement } from './change-statement.js';
-import { type CursorOwner, makeCursors, type Place } from './cursor.js';
+import { type CursorOwner, type FeedPlace, makeCursors } from './cursor.js';
 import { type FeedWatch, watchFeed } from './feed-watch.js';
 import { type KeptViews, makeKeptViews } from './kept-views.js';
 import type { Retention } from './number-changes.js';
@@ -109,7 +109,7 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
 /** What has changed in what the reader may see since the cursor; null if nothing has. */
 async function changedRights(
   views: KeptViews,
-  { view: digest }: Place,
+  { view: digest }: FeedPlace,
   { view, owner }: ReadChanges,
 ): Promise<RightsChange | null> {
   const before = await views.find(digest);
@@ -129,7 +129,7 @@ function expired(title: string): ApiProblem {
 }
 
 /** A place without the view under which it was reached. */
-type Where = Omit<Place, 'view'>;
+type Where = Omit<FeedPlace, 'view'>;
 
 interface Reading extends Pick<FeedWatch, 'number'> {
   readonly signal: AbortSignal | undefined;

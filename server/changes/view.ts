@@ -30,7 +30,7 @@ export interface View {
 }
 
 /** The requested part of a view. */
-export interface Part {
+export interface ViewPart {
   readonly families: readonly Family[];
   readonly namespace: NamespacePath;
 }
@@ -54,7 +54,7 @@ function digestOf(sets: View['sets']): string {
 }
 
 /** The part of a view, by family. Families of which the part has nothing are absent. */
-export function partOf({ sets }: Pick<View, 'sets'>, { families, namespace }: Part): ReadonlyMap<Family, Visible> {
+export function partOf({ sets }: Pick<View, 'sets'>, { families, namespace }: ViewPart): ReadonlyMap<Family, Visible> {
   const found = new Map<Family, Visible>();
   for (const family of families) {
     const within = visibleWithin(sets.get(family), namespace);

@@ -36,7 +36,7 @@ export function insertStatement(
 }
 
 /** What was done when a record was written. */
-export function doneOf(status: Done['status'], { family, namespace }: Place, written: WrittenRecord): Done {
+export function doneOf(status: Done['status'], { family, namespace }: RecordPlace, written: WrittenRecord): Done {
   return { status, family, namespace, ...written, untold: 'record' };
 }
 
@@ -99,7 +99,7 @@ export function byPath(namespace: NamespacePath): Fragment {
 }
 
 /** Where a record of ours is: the namespace is the one that was decided. */
-export interface Place {
+export interface RecordPlace {
   readonly family: Family;
   readonly namespace: NamespacePath;
 }
@@ -107,7 +107,7 @@ export interface Place {
 /** Changes a locked record; `columns` are columns with their values. */
 export async function updateRecord(
   session: Session,
-  record: Place & { readonly id: string },
+  record: RecordPlace & { readonly id: string },
   columns: readonly Fragment[],
 ): Promise<Done> {
   const [row] = await session.rows<WrittenRecord>(updateStatement(session, { ...record, columns }, sql``));
@@ -128,7 +128,7 @@ export function updateStatement(
 }
 
 /** The record in its present state. */
-export async function readRecord(session: Session, place: Place, which: Fragment): Promise<Done> {
+export async function readRecord(session: Session, place: RecordPlace, which: Fragment): Promise<Done> {
   const [row] = await session.rows<WrittenRecord>(
     sql`SELECT x.id, x.revision, ${recordJson(place.family, null)} AS json FROM records AS x WHERE ${which}`,
   );

@@ -1,9 +1,9 @@
 // Who is in which role, of a source in which a name is a role as soon as somebody is a member of it. A policy has no circles of roles, so the
 // line that closes one is left out and reported.
 import type { IdentityResult } from '../../engine/index.js';
-import type { ImportedMember, Place, Unsaid } from './imported-policy.js';
+import type { ImportedMember, SourcePlace, Unsaid } from './imported-policy.js';
 
-export interface MemberLink extends Place {
+export interface MemberLink extends SourcePlace {
   readonly rule: string;
   readonly member: string;
   readonly role: string;

@@ -3,7 +3,7 @@
 import { nearest, parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
-import type { Faults, Place } from '../api/faults.js';
+import type { BodyPath, Faults } from '../api/faults.js';
 import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { isObject } from '../json/strict-json.js';
@@ -113,7 +113,7 @@ export function parseCondition(where: Readonly<Record<string, unknown>>, family:
 }
 
 interface At {
-  readonly place: Place;
+  readonly place: BodyPath;
   readonly depth: number;
 }
 
@@ -164,7 +164,7 @@ function readNested(value: unknown, at: At, reading: ConditionContext): Conditio
 }
 
 interface InField {
-  readonly place: Place;
+  readonly place: BodyPath;
   readonly reading: ConditionContext;
 }
 
@@ -194,7 +194,7 @@ function readField(name: string, operators: unknown, { place, reading }: InField
 }
 
 /** Counts a condition. Returns false if there are too many by now, and reports the first one beyond the limit. */
-function countOne(place: Place, reading: ConditionContext): boolean {
+function countOne(place: BodyPath, reading: ConditionContext): boolean {
   reading.conditions += 1;
   if (reading.conditions <= QUERY_LIMITS.conditions) return true;
   if (reading.conditions === QUERY_LIMITS.conditions + 1) {

@@ -6,7 +6,7 @@ import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, typ
 import { canonicalJson } from '../json/canonical-json.js';
 import type { AggregateEnvelope, QueryEnvelope } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
-import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
+import { collectFaults, throwIfAny, type Faults, type BodyPath } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
 import { type Include, referencesOfFamily } from './includes.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -131,7 +131,7 @@ function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): rea
 
 interface Selecting extends Pick<QueryEnvelope, 'family' | 'select'> {
   /** Of the object that `select` is a member of. */
-  readonly place: Place;
+  readonly place: BodyPath;
 }
 
 function readSelect({ family, select, place: at }: Selecting, faults: Faults): Projection | null {
@@ -160,7 +160,7 @@ function readIncludes({ family, includes = {} }: QueryEnvelope, faults: Faults):
 }
 
 function readField(
-  { family, name, place }: { readonly family: Family; readonly name: string; readonly place: Place },
+  { family, name, place }: { readonly family: Family; readonly name: string; readonly place: BodyPath },
   faults: Faults,
 ): Field | null {
   const result = parseField(family, name);

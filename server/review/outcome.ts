@@ -65,7 +65,7 @@ export interface Outcome {
   readonly ownDecisions: readonly NamedRow[];
 }
 
-export interface Question {
+interface Question {
   readonly population: Population;
   readonly decided: Decisions['byRow'];
   readonly policy: Policy;

@@ -22,13 +22,13 @@ export type Change = 'gained' | 'lost' | 'both';
 export type Outcome =
   { readonly decision: 'allow' } | Pick<Extract<Decision, { decision: 'deny' }>, 'decision' | 'step' | 'cause'>;
 
-export interface Place {
+interface Place {
   readonly namespace: NamespacePath;
   readonly extent: 'exact' | 'subtree';
 }
 
 /** The first places of a visible set that only one side has, and whether there are more. */
-export interface Places {
+interface Places {
   readonly places: readonly Place[];
   readonly more: boolean;
 }

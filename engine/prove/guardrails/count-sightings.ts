@@ -7,7 +7,7 @@ import { compareNumbers } from '../../model/order.js';
 import { commonScopes, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
-import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
+import { type CoveredPlace, type Held, type Sharers, sharersOf } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
@@ -30,7 +30,7 @@ interface Breach {
 }
 
 /** All sightings of the places. Each place must break the rule at some time. */
-export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
+export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdict: Verdict): readonly Sighting[] {
   const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
   const { scopes } = verdict;
@@ -60,7 +60,7 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   return [...common, ...own];
 }
 
-function breachOf({ nodes }: Scene, { row, extent, count }: Place, { isBroken }: Verdict): Breach {
+function breachOf({ nodes }: Scene, { row, extent, count }: CoveredPlace, { isBroken }: Verdict): Breach {
   const when = (test: (count: number) => boolean): readonly Stretch[] =>
     piecesOf(mapTimeline(count, (value) => (test(value) ? 1 : 0)));
   return {

@@ -5,12 +5,12 @@ import { either, NOTHING, type Timeline, without } from '../../model/timeline.js
 import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
 import { sightingsOf, type Verdict } from './count-sightings.js';
-import { countOf, inForceOf, makePlaces, type Place, plus } from './covers.js';
+import { countOf, type CoveredPlace, inForceOf, makePlaces, plus } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
 
 /** A class of namespaces in which a rule counts. */
-export type Where = Pick<Place, 'row' | 'extent'>;
+export type Where = Pick<CoveredPlace, 'row' | 'extent'>;
 
 export function checkAtLeast(
   scene: Scene,
@@ -45,7 +45,7 @@ export function checkAtMost(
   };
 }
 
-function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: Verdict): readonly Place[] {
+function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: Verdict): readonly CoveredPlace[] {
   return places.map(makePlaces(scene, scopes)).filter(({ count }) => count.values.some(isBroken));
 }
 
@@ -54,7 +54,7 @@ interface Ceiling {
   readonly scene: Scene;
   readonly verdict: Verdict;
   readonly most: number;
-  readonly broken: readonly Place[];
+  readonly broken: readonly CoveredPlace[];
 }
 
 /** A place with the grants that have been put back so far. */

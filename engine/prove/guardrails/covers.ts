@@ -16,7 +16,7 @@ export interface Held {
 }
 
 /** The grants that count in one namespace, and how many people they cover. */
-export interface Place {
+export interface CoveredPlace {
   readonly row: number;
   /** The node itself, or what is below it and has no nearer node. */
   readonly extent: 'exact' | 'below';
@@ -28,7 +28,10 @@ export interface Place {
 }
 
 /** Makes places. What the children of one parent inherit is computed once. */
-export function makePlaces(scene: Scene, scopes: ScopeSet): (where: Pick<Place, 'row' | 'extent'>) => Place {
+export function makePlaces(
+  scene: Scene,
+  scopes: ScopeSet,
+): (where: Pick<CoveredPlace, 'row' | 'extent'>) => CoveredPlace {
   const { nodes } = scene;
   const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>

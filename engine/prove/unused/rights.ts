@@ -55,12 +55,12 @@ export function isInForce(
 }
 
 /** One namespace; or, of those below it, all that no grant of the policy is nearer to. */
-export interface Place {
+export interface UsedPlace {
   readonly namespace: NamespacePath;
   readonly extent: 'exact' | 'below';
 }
 
-export interface Held extends Place {
+export interface Held extends UsedPlace {
   readonly scope: ScopeName;
   readonly at: Instant;
 }

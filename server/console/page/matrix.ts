@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ScopeName } from '../../../engine/index.js';
-import { type Line, toggled } from '../map/axis.js';
+import { toggled, type TreeLine } from '../map/axis.js';
 import type { Frame, Size, View } from '../map/picture.js';
 import type { CellDetail, Subject } from '../worker/protocol.js';
 import { cellText } from './cell-text.js';
@@ -16,8 +16,8 @@ import {
   cornerOf,
   covers,
   inSight,
+  type MatrixPart,
   NO_BLOCKS,
-  type Part,
   partOf,
   PARTS,
   pinsOf,
@@ -66,8 +66,8 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const [paper, setPaper] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const room = useRef<HTMLDivElement>(null);
-  const boxes = useRef<Partial<Record<Part, HTMLElement | null>>>({});
-  const tiles = useRef<Partial<Record<Part, Tiles>>>({});
+  const boxes = useRef<Partial<Record<MatrixPart, HTMLElement | null>>>({});
+  const tiles = useRef<Partial<Record<MatrixPart, Tiles>>>({});
   const sight = useRef(NO_SIGHT);
   const asking = useRef<Asking>({ isBusy: false, isStale: false, last: null });
   const latest = useRef({ blocks, size });
@@ -195,11 +195,11 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     };
   }, [fetchBlocks]);
 
-  const lineAt = (line: number): Line | undefined => {
+  const lineAt = (line: number): TreeLine | undefined => {
     const block = line < pins.row ? (blocks.over ?? blocks.both) : (blocks.scrolled ?? blocks.beside);
     return block?.lines[line - block.frame.row];
   };
-  const columnAt = (column: number): Line | undefined => {
+  const columnAt = (column: number): TreeLine | undefined => {
     const block = column < pins.column ? (blocks.beside ?? blocks.both) : (blocks.scrolled ?? blocks.over);
     return block?.columns[column - block.frame.column];
   };

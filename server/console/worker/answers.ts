@@ -23,7 +23,7 @@ import {
 } from '../../../engine/index.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { AnyEdit, Answer, Ask, PastAccess, Question, RegionDetail } from './protocol.js';
+import type { AnyEdit, Answer, Ask, PastAccess, TimedQuestion, RegionDetail } from './protocol.js';
 
 export function refused(message: string): Answer {
   return { kind: 'refused', message };
@@ -126,7 +126,7 @@ function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Par
 
 function requestOf(
   open: OpenPolicy,
-  { who, scope, namespace, at }: Question,
+  { who, scope, namespace, at }: TimedQuestion,
 ): { readonly request: ExplainRequest; readonly note: string | null } | string {
   const party = partyOf(open, who);
   if (typeof party === 'string') return party;
@@ -140,7 +140,7 @@ function requestOf(
   return { request, note: party.note };
 }
 
-export function answerExplain(open: OpenPolicy, question: Question): Answer {
+export function answerExplain(open: OpenPolicy, question: TimedQuestion): Answer {
   const asked = requestOf(open, question);
   if (typeof asked === 'string') return refused(asked);
   const { edits: _, ...explained } = explain(open.policy, asked.request);
@@ -150,7 +150,7 @@ export function answerExplain(open: OpenPolicy, question: Question): Answer {
 }
 
 /** The edits that would turn an answer round, a step at a time. The first answers have none. */
-export function* proposals(open: OpenPolicy, question: Question): Generator<Answer, undefined, undefined> {
+export function* proposals(open: OpenPolicy, question: TimedQuestion): Generator<Answer, undefined, undefined> {
   const asked = requestOf(open, question);
   if (typeof asked === 'string') {
     yield refused(asked);

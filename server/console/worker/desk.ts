@@ -24,7 +24,7 @@ import {
 } from './answers.js';
 import { cellDetail } from './cell-detail.js';
 import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } from './policy.js';
-import type { Answer, Ask, Checked, Compared, Facts, Question, Subject } from './protocol.js';
+import type { Answer, Ask, Checked, Compared, Facts, Subject, TimedQuestion } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
 export type Progress = (doing: string, done: number) => void;
@@ -101,7 +101,7 @@ export function makeDesk(onProgress: Progress): Desk {
 
   let proposing: Proposing | null = null;
   /** What an older question began is given up. */
-  const propose = (open: OpenPolicy, question: Question): Answer => {
+  const propose = (open: OpenPolicy, question: TimedQuestion): Answer => {
     const of = JSON.stringify(question);
     if (proposing?.of !== of || proposing.open !== open)
       proposing = { of, open, steps: proposals(open, question), last: refused('nothing was proposed') };

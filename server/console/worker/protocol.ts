@@ -34,7 +34,7 @@ export interface WhyQuestion {
   readonly namespace: string;
 }
 
-export interface Question extends WhyQuestion {
+export interface TimedQuestion extends WhyQuestion {
   readonly at: number;
 }
 
@@ -68,9 +68,9 @@ export type Ask =
   | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
-  | { readonly kind: 'explain'; readonly question: Question }
+  | { readonly kind: 'explain'; readonly question: TimedQuestion }
   /** One more step of the edits that would turn the answer round, which take long: whoever wants them all asks until they are. */
-  | { readonly kind: 'edits'; readonly question: Question }
+  | { readonly kind: 'edits'; readonly question: TimedQuestion }
   /** As `explain`, for an access as an event of the log has it. */
   | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };

@@ -5,7 +5,7 @@ import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
 import type { Changes, Feed } from '../../changes/feed.js';
-import { type Part, partOf, type View, viewOf } from '../../changes/view.js';
+import { partOf, type View, viewOf, type ViewPart } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
 import { makeTurns } from '../../lib/turns.js';
@@ -120,7 +120,7 @@ export function changesRoute(feed: Feed): ActorRoute {
 }
 
 interface FeedRequest {
-  readonly part: Part;
+  readonly part: ViewPart;
   readonly after: string | null;
   readonly limit: number;
 }
@@ -156,14 +156,14 @@ function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: 
   return view;
 }
 
-function mainFamily(view: View, part: Part): Family {
+function mainFamily(view: View, part: ViewPart): Family {
   const [first] = [...partOf(view, part).keys(), ...part.families];
   if (first === undefined) throw new TypeError('a feed of no family');
   return first;
 }
 
 /** Whoever sees nothing is refused, except for the answer that says that it has lost what it saw. */
-function refuseNothing(view: View, part: Part, { items }: Changes): void {
+function refuseNothing(view: View, part: ViewPart, { items }: Changes): void {
   if (partOf(view, part).size > 0 || items.length > 0) return;
   const [family = 'namespace'] = part.families;
   throw new ApiProblem('authz.denied', { step: view.refused.get(family)?.step ?? 'no_matching_grant' });
@@ -171,7 +171,7 @@ function refuseNothing(view: View, part: Part, { items }: Changes): void {
 
 interface Showing {
   readonly view: View;
-  readonly part: Part;
+  readonly part: ViewPart;
   readonly changes: Changes;
 }
 

@@ -1,9 +1,9 @@
 // The RBAC objects of Kubernetes in YAML or JSON, also in lists as `kubectl get -o yaml` prints them.
-import { ForeignFault, type ForeignFile, type Place } from '../imported-policy.js';
+import { ForeignFault, type ForeignFile, type SourcePlace } from '../imported-policy.js';
 import { type Fields, isFields, listOf, readDocuments, textOf, textsOf } from '../read-documents.js';
 
 export interface RbacRule {
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
@@ -13,17 +13,17 @@ export interface RbacRule {
 
 export interface RbacRole {
   readonly kind: 'Role' | 'ClusterRole';
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly name: string;
   /** Null for a ClusterRole, and for a Role whose file does not name one. */
   readonly namespace: string | null;
   readonly rules: readonly RbacRule[];
   /** Where its rules are said to follow those of other roles, by labels. */
-  readonly aggregation: Place | null;
+  readonly aggregation: SourcePlace | null;
 }
 
 export interface RbacSubject {
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly kind: 'User' | 'Group' | 'ServiceAccount';
   readonly name: string;
   /** Of a service account. */
@@ -32,10 +32,10 @@ export interface RbacSubject {
 
 export interface RbacBinding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly name: string;
   readonly namespace: string | null;
-  readonly role: { readonly kind: string; readonly name: string; readonly place: Place };
+  readonly role: { readonly kind: string; readonly name: string; readonly place: SourcePlace };
   readonly subjects: readonly RbacSubject[];
 }
 
@@ -48,14 +48,14 @@ export interface RbacObjects {
 
 interface Part {
   readonly value: unknown;
-  readonly placeOf: (path: readonly (string | number)[]) => Place;
+  readonly placeOf: (path: readonly (string | number)[]) => SourcePlace;
 }
 
 /** Throws `ForeignFault`. */
 export function readObjects(files: readonly ForeignFile[]): RbacObjects {
   const roles: RbacRole[] = [];
   const bindings: RbacBinding[] = [];
-  const seen = new Map<string, Place>();
+  const seen = new Map<string, SourcePlace>();
   let others = 0;
   for (const part of files.flatMap(readDocuments).flatMap(itemsOf)) {
     const place = part.placeOf([]);

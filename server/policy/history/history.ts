@@ -31,7 +31,7 @@ export interface Step extends Found {
 }
 
 /** A commit that a merge brings, and what it changed by itself. */
-export interface Part {
+export interface BroughtCommit {
   readonly commit: LoggedCommit;
   readonly changes: Changes;
 }
@@ -61,7 +61,7 @@ export interface History {
   /** Each commit of the line and each that it merged, parents first, without what they changed. */
   readonly all: () => AsyncGenerator<Found>;
   /** What the commits that a merge brings changed by themselves; those that changed nothing are left out. */
-  readonly partsOf: (step: Step) => Promise<readonly Part[]>;
+  readonly partsOf: (step: Step) => Promise<readonly BroughtCommit[]>;
   /** Who is named in the policy of a commit. */
   readonly peopleOf: (found: Found) => Promise<People>;
 }
@@ -125,8 +125,8 @@ async function* allOf(work: Work): AsyncGenerator<Found> {
   }
 }
 
-async function partsOf(work: Work, { brought, path, movedFrom }: Step): Promise<readonly Part[]> {
-  const parts: Part[] = [];
+async function partsOf(work: Work, { brought, path, movedFrom }: Step): Promise<readonly BroughtCommit[]> {
+  const parts: BroughtCommit[] = [];
   for (const commit of brought) {
     if (work.signal.aborted) break;
     const tree = await folderAt(work, commit, [path, movedFrom]);
