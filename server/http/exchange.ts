@@ -72,7 +72,7 @@ export interface ShownRecords {
 }
 
 /** What a route answers: a JSON text. */
-export interface Answer {
+export interface JsonAnswer {
   readonly status: number;
   readonly json: string;
   /** In addition to the usual headers: name, value, name, value. */
@@ -122,8 +122,8 @@ export function clientIdOf(headers: Headers, speaks?: Route['speaks']): string |
  */
 export function unlessKnown(
   { route, headers }: Exchange,
-  answer: Answer | Page | PlainText,
-): Answer | Page | PlainText {
+  answer: JsonAnswer | Page | PlainText,
+): JsonAnswer | Page | PlainText {
   const known = headers.get('if-none-match');
   if (known === undefined || route?.method !== 'GET' || answer.status !== 200 || !('json' in answer)) return answer;
   const [name, etag] = answer.headers ?? [];
@@ -138,7 +138,7 @@ const ENTITY_TAGS = /"[\x21\x23-\x7e]*"/g;
 /** An answer that is not yet counted against anybody. */
 export type Reply = Omit<Outgoing, 'taken' | 'isLast'>;
 
-export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, currentDigest: string): Reply {
+export function toReply(exchange: Exchange, answer: JsonAnswer | Page | PlainText, currentDigest: string): Reply {
   const { status } = answer;
   if (status === 304 && 'json' in answer) {
     const { headers } = make(exchange, { status, text: '', type: '', headers: answer.headers ?? [] }, currentDigest);

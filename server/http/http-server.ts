@@ -24,7 +24,7 @@ import {
   messageClasses,
 } from './http-message.js';
 import { type At, checkTcp, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { Refusal, FailedHandshake } from './request-observer.js';
+import type { RefusedRequest, FailedHandshake } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
@@ -54,7 +54,7 @@ export interface HttpService {
   readonly currentDigest: () => string;
   readonly nextId: () => string;
   /** Told of each request that was refused before it could be read. */
-  readonly onRefused: (refusal: Refusal) => void;
+  readonly onRefused: (refusal: RefusedRequest) => void;
   /** Told of each client whose TLS handshake failed. */
   readonly onHandshakeFailed: (client: FailedHandshake) => void;
   /** Told of each connection that the gateway ends although nothing on it is wrong. */

@@ -13,7 +13,14 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
-import { NAME_TAKEN, type OnConflict, type Refusal, storeBatch, type StoredBatch, type Way } from './store-batch.js';
+import {
+  NAME_TAKEN,
+  type OnConflict,
+  type RecordRefusal,
+  storeBatch,
+  type StoredBatch,
+  type Way,
+} from './store-batch.js';
 
 export interface LoadCounts {
   /** The number of lines read, without blank lines. It is the sum of the other counts. */
@@ -256,11 +263,11 @@ async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promi
   return result;
 }
 
-function refusalFor(state: string): Refusal {
+function refusalFor(state: string): RecordRefusal {
   return { code: 'record.refused', pointer: '', message: `the store refuses a value of it (${state})` };
 }
 
-function refused(row: LoadRow, refusal: Refusal, way: Way): StoredBatch {
+function refused(row: LoadRow, refusal: RecordRefusal, way: Way): StoredBatch {
   return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0, way };
 }
 

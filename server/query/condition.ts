@@ -8,10 +8,10 @@ import { fieldFaultText, isStorableText, parseField, type Field, type PropertyFi
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { isObject } from '../json/strict-json.js';
 
-export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
+export type CompareOperator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 /** `containsIgnoreCase` compares folded texts (case-folding.ts). */
-export type Pattern = 'contains' | 'containsIgnoreCase' | 'startsWith' | 'endsWith';
-export type Membership = 'in' | 'notIn';
+export type PatternOperator = 'contains' | 'containsIgnoreCase' | 'startsWith' | 'endsWith';
+export type MemberOperator = 'in' | 'notIn';
 /** For a property that holds a list: whether it has one element, any of several, or all of several. */
 export type Containment = 'has' | 'hasAny' | 'hasAll';
 
@@ -27,12 +27,12 @@ export type OperandType = Operand['type'];
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
-  | { readonly kind: 'compare'; readonly field: Field; readonly operator: Comparison; readonly operand: Operand }
-  | { readonly kind: 'pattern'; readonly field: Field; readonly operator: Pattern; readonly text: string }
+  | { readonly kind: 'compare'; readonly field: Field; readonly operator: CompareOperator; readonly operand: Operand }
+  | { readonly kind: 'pattern'; readonly field: Field; readonly operator: PatternOperator; readonly text: string }
   | {
       readonly kind: 'member';
       readonly field: Field;
-      readonly operator: Membership;
+      readonly operator: MemberOperator;
       /** The type that all values share; null for an empty list. */
       readonly type: OperandType | null;
       readonly values: readonly Operand[];
@@ -57,9 +57,9 @@ export function isEverything(condition: Condition): boolean {
 }
 
 type Operator =
-  | { readonly kind: 'comparison'; readonly operator: Comparison }
-  | { readonly kind: 'pattern'; readonly operator: Pattern }
-  | { readonly kind: 'membership'; readonly operator: Membership }
+  | { readonly kind: 'comparison'; readonly operator: CompareOperator }
+  | { readonly kind: 'pattern'; readonly operator: PatternOperator }
+  | { readonly kind: 'membership'; readonly operator: MemberOperator }
   | { readonly kind: 'containment'; readonly operator: Containment }
   | { readonly kind: 'presence' };
 
@@ -243,7 +243,7 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
   }
 }
 
-function readMembership(field: Field, operator: Membership, list: unknown): Condition | OperatorFault {
+function readMembership(field: Field, operator: MemberOperator, list: unknown): Condition | OperatorFault {
   const values = readOperands(field, list);
   if ('fault' in values) return values;
   const foreign = values.map((value) => valueFault(field, value)).find((fault) => fault !== null);

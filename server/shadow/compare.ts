@@ -16,7 +16,7 @@ import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 
 /** What the candidate allows but the policy in force does not, or the reverse. `both` applies only to visible sets. */
-export type Change = 'gained' | 'lost' | 'both';
+export type AccessChange = 'gained' | 'lost' | 'both';
 
 /** A decision as it is reported, without its grants. */
 export type Outcome =
@@ -34,7 +34,7 @@ interface Places {
 }
 
 export interface Divergence {
-  readonly change: Change;
+  readonly change: AccessChange;
   readonly live: Outcome;
   readonly shadow: Outcome;
   /** Only for a query. */

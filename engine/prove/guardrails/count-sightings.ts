@@ -11,7 +11,7 @@ import { type CoveredPlace, type Held, type Sharers, sharersOf } from './covers.
 import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
-export interface Verdict {
+export interface CountVerdict {
   /** The scopes that are counted. */
   readonly scopes: ScopeSet;
   readonly isBroken: (count: number) => boolean;
@@ -30,7 +30,7 @@ interface Breach {
 }
 
 /** All sightings of the places. Each place must break the rule at some time. */
-export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdict: Verdict): readonly Sighting[] {
+export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdict: CountVerdict): readonly Sighting[] {
   const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
   const { scopes } = verdict;
@@ -60,7 +60,7 @@ export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdi
   return [...common, ...own];
 }
 
-function breachOf({ nodes }: Scene, { row, extent, count }: CoveredPlace, { isBroken }: Verdict): Breach {
+function breachOf({ nodes }: Scene, { row, extent, count }: CoveredPlace, { isBroken }: CountVerdict): Breach {
   const when = (test: (count: number) => boolean): readonly Stretch[] =>
     piecesOf(mapTimeline(count, (value) => (test(value) ? 1 : 0)));
   return {

@@ -4,7 +4,7 @@ import { addTo } from '../../model/group.js';
 import { either, NOTHING, type Timeline, without } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
-import { sightingsOf, type Verdict } from './count-sightings.js';
+import { type CountVerdict, sightingsOf } from './count-sightings.js';
 import { countOf, type CoveredPlace, inForceOf, makePlaces, plus } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
@@ -45,14 +45,14 @@ export function checkAtMost(
   };
 }
 
-function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: Verdict): readonly CoveredPlace[] {
+function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: CountVerdict): readonly CoveredPlace[] {
   return places.map(makePlaces(scene, scopes)).filter(({ count }) => count.values.some(isBroken));
 }
 
 /** How many people, or groups, there may be, and where there are more. */
 interface Ceiling {
   readonly scene: Scene;
-  readonly verdict: Verdict;
+  readonly verdict: CountVerdict;
   readonly most: number;
   readonly broken: readonly CoveredPlace[];
 }

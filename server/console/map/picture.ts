@@ -19,7 +19,7 @@ export interface View {
 }
 
 /** Layers are `held`, or what is gained and what is lost. */
-export interface Ground {
+export interface PictureGround {
   readonly nodes: Nodes;
   readonly cast: Cast;
   readonly layers: number;
@@ -94,7 +94,7 @@ const KEPT = 512;
 /** Identities of a column that is counted before anything else is answered. */
 const AT_ONCE = 64;
 
-export function makePicture(ground: Ground, view: View, at: Instant | null): Picture {
+export function makePicture(ground: PictureGround, view: View, at: Instant | null): Picture {
   const places: PlaceLines = makePlaces(ground.nodes, view.rows, {
     search: view.searchRows,
     isShown: shownPlaces(ground, at),
@@ -211,7 +211,10 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
 }
 
 /** Of changes, what did not change is left out. */
-function shownPlaces({ layers, cast, tallies }: Ground, at: Instant | null): (from: number, until: number) => boolean {
+function shownPlaces(
+  { layers, cast, tallies }: PictureGround,
+  at: Instant | null,
+): (from: number, until: number) => boolean {
   if (layers === 1) return () => true;
   const all = tallies(
     cast.identities.map((_, row) => row),

@@ -1,6 +1,6 @@
 // A snapshot that may come into force: what it would change, before anybody decides about it.
 import type { Engine } from '../page/engine.js';
-import type { Compared, Facts } from '../worker/protocol.js';
+import type { Facts, PolicyDifference } from '../worker/protocol.js';
 import type { Gateway } from './gateway.js';
 
 export interface Candidate {
@@ -17,7 +17,7 @@ export interface Candidate {
 export interface Comparison {
   readonly against: string;
   readonly digest: string;
-  readonly compared: Compared;
+  readonly compared: PolicyDifference;
   readonly facts: SnapshotFacts;
 }
 

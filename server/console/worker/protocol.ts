@@ -167,7 +167,7 @@ export interface Proposed {
   readonly isComplete: boolean;
 }
 
-export interface Compared {
+export interface PolicyDifference {
   readonly equal: boolean;
   readonly gained: readonly DiffRow[];
   readonly lost: readonly DiffRow[];
@@ -177,7 +177,7 @@ export interface Compared {
 }
 
 /** What each question is answered with. `refused`: the question cannot be answered, and why. */
-export type Answer =
+export type WorkerAnswer =
   | { readonly kind: 'checked'; readonly checked: Checked }
   /** A snapshot, verified as a gateway verifies it. */
   | { readonly kind: 'opened'; readonly snapshot: string; readonly facts: Facts }
@@ -195,7 +195,7 @@ export type Answer =
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
   | { readonly kind: 'proposed'; readonly proposed: Proposed }
-  | { readonly kind: 'compared'; readonly compared: Compared }
+  | { readonly kind: 'compared'; readonly compared: PolicyDifference }
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What a thread is sent and sends. */
@@ -205,7 +205,7 @@ export interface Sent {
 }
 
 export type Reply =
-  | { readonly number: number; readonly answer: Answer }
+  | { readonly number: number; readonly answer: WorkerAnswer }
   /** A column of a picture that was pending can be shown. */
   | { readonly counted: Subject }
   | { readonly progress: { readonly doing: string; readonly done: number } | null };

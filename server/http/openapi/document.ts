@@ -6,7 +6,7 @@ import { programVersion } from '../../lib/version.js';
 import type { Route } from '../route.js';
 import type { ApiDescription, DescribedOperation, Parameter, Reference, Response } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';
-import { type Refusal, refusalsOf } from './refusals.js';
+import { type DescribedRefusal, refusalsOf } from './refusals.js';
 import {
   ACCESS,
   ALWAYS,
@@ -26,7 +26,7 @@ type Json = Readonly<Record<string, unknown>>;
 interface Components {
   readonly schemas: SchemaComponents;
   /** A reference to the answer for such a refusal. */
-  readonly refusal: (refusal: Refusal) => Reference;
+  readonly refusal: (refusal: DescribedRefusal) => Reference;
 }
 
 export interface ApiManner {
@@ -211,7 +211,7 @@ function bothOf(own: Response, refusal: Response['content']): Response {
   return { ...own, content: { ...own.content, ...refusal } };
 }
 
-function contentOf({ status, problems }: Refusal, schemas: SchemaComponents): Response['content'] {
+function contentOf({ status, problems }: DescribedRefusal, schemas: SchemaComponents): Response['content'] {
   const codes = problems.map(({ code }) => code);
   const properties = { status: { const: status }, code: { enum: codes } };
   return { 'application/problem+json': { schema: { allOf: [schemas.refer(PROBLEM_SCHEMA)], properties } } };

@@ -21,7 +21,7 @@ import type { Activator, Choice } from '../../policy/active/activator.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
 import { refusedAs } from './refused-snapshot.js';
@@ -59,7 +59,7 @@ export function makeSnapshotRoutes({
   const choose = async (
     { actor, at, requestId }: Call<AdminActor>,
     choice: Pick<Choice, 'kind' | 'snapshot' | 'reason'>,
-  ): Promise<Answer> => {
+  ): Promise<JsonAnswer> => {
     const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
     const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;

@@ -63,7 +63,7 @@ export interface PolicyState {
   readonly lag: Refusal | null;
 }
 
-export interface Refusal extends PolicyFault {
+interface Refusal extends PolicyFault {
   readonly at: Instant;
 }
 

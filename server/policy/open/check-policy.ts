@@ -25,10 +25,10 @@ import type { PathFault } from '../policy-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
 /** If several apply, the first of them after `ok`. */
-export type Verdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
+export type CheckVerdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
 
 export interface CheckReport {
-  readonly verdict: Verdict;
+  readonly verdict: CheckVerdict;
   /** The name of the policy, or null if it could not be read. */
   readonly policy: string | null;
   /** Paths of the files that were read, relative to the folder. */
