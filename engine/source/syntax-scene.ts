@@ -56,7 +56,7 @@ function lineEndAt(text: string, offset: number): number {
 }
 
 /** A line, with the content after its indentation and list dashes. */
-export interface Line extends Span {
+interface Line extends Span {
   /** Where the indentation ends. */
   readonly first: number;
   /** Where its content begins. */

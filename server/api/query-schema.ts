@@ -104,8 +104,8 @@ const QUERY_SCHEMAS = Object.freeze({
 });
 
 /** The bodies after their shape has been checked. */
-export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
-export type AggregateEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
+export type QueryBody = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
+export type AggregateBody = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
 
 const PAGE_DOCUMENT = Object.freeze({
   ...LIST.page,
@@ -164,9 +164,9 @@ function codeAt(place: BodyPath): ProblemCode {
 
 /** The shapes with which the routes read their bodies. */
 export const QUERY_SHAPES = Object.freeze({
-  query: shapeOf<QueryEnvelope>('query'),
-  count: shapeOf<QueryEnvelope>('count'),
-  aggregate: shapeOf<AggregateEnvelope>('aggregate'),
+  query: shapeOf<QueryBody>('query'),
+  count: shapeOf<QueryBody>('count'),
+  aggregate: shapeOf<AggregateBody>('aggregate'),
 });
 
 function shapeOf<Value>(kind: QueryKind): BodyShape<Value> {

@@ -1,6 +1,6 @@
 // What a row of the table of settings says, and the rows of a table by key. This file does not know which settings
 // exist.
-import type { ValueType, Written } from './value-types.js';
+import type { ValueType, WrittenSetting } from './value-types.js';
 import { isObject } from '../json/strict-json.js';
 
 export type FileKind =
@@ -15,7 +15,7 @@ export type FileKind =
 
 export interface SettingFacts {
   /** As the file would write it. Null if the setting has no default; its value is then null. */
-  readonly default: Written | null;
+  readonly default: WrittenSetting | null;
   /**
    * In the form that commander takes. A flag without a value means `true`. A setting with a flag also has the variable
    * `BAILIWICK_<FLAG>`.

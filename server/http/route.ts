@@ -260,7 +260,7 @@ export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
-export interface Decided {
+export interface DecidedQuery {
   readonly actor: RequestActor;
   /** The same actor under the policy. */
   readonly resolved: ResolvedActor;
@@ -280,7 +280,7 @@ interface VisibilityRoute<Value, Plan> extends RouteDescription {
   /** Its name in the audit log. */
   readonly verb: 'query' | 'count' | 'aggregate';
   readonly visibilityOf: (plan: Plan) => RecordVisibility;
-  readonly answer: (decided: Decided, plan: Plan) => Promise<JsonAnswer>;
+  readonly answer: (decided: DecidedQuery, plan: Plan) => Promise<JsonAnswer>;
 }
 
 export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>): ActorRoute {
@@ -299,7 +299,7 @@ export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>
 
 /** With `{path}` in its path. */
 interface NamespaceRoute extends RouteDescription {
-  readonly answer: (decided: Decided) => Promise<JsonAnswer>;
+  readonly answer: (decided: DecidedQuery) => Promise<JsonAnswer>;
 }
 
 /**
@@ -326,7 +326,7 @@ interface RecordRoute extends RouteDescription {
   /** The namespace of the record with that id, and nothing else about it; null if the family has no such record. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
   /** Null if the record is gone by now. */
-  readonly answer: (decided: Decided, id: string) => Promise<JsonAnswer | null>;
+  readonly answer: (decided: DecidedQuery, id: string) => Promise<JsonAnswer | null>;
 }
 
 /**
@@ -364,7 +364,11 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
 
 type ReadVerb = 'query' | 'count' | 'aggregate' | 'read';
 
-function see({ actor, at, pin, judged, resolve, gone }: ActorCall, request: RecordVisibility, verb: ReadVerb): Decided {
+function see(
+  { actor, at, pin, judged, resolve, gone }: ActorCall,
+  request: RecordVisibility,
+  verb: ReadVerb,
+): DecidedQuery {
   const { policy } = pin();
   const began = performance.now();
   const resolved = resolve();

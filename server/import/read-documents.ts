@@ -37,9 +37,9 @@ export function readDocuments({ path: file, text }: ForeignFile): readonly Forei
   return found;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type DocumentFields = Readonly<Record<string, unknown>>;
 
-export function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is DocumentFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -19,7 +19,7 @@ import { SHADOW_LIMITS } from '../limits/policy.js';
 export type AccessChange = 'gained' | 'lost' | 'both';
 
 /** A decision as it is reported, without its grants. */
-export type Outcome =
+type Outcome =
   { readonly decision: 'allow' } | Pick<Extract<Decision, { decision: 'deny' }>, 'decision' | 'step' | 'cause'>;
 
 interface Place {

@@ -163,7 +163,7 @@ function placesOf({ visibility }: DecidedQuestion): number {
   return visibility?.kind === 'some' ? visibility.exact.length + visibility.subtrees.length : 0;
 }
 
-export interface Tally {
+interface Tally {
   readonly counts: Counts;
   readonly count: (what: keyof Counts, times?: number) => void;
   /** An example that is already known only counts once more. Of new ones a limited number is kept. */

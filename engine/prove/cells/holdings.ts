@@ -6,7 +6,7 @@ import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
-import type { Patch, RowRegion } from './regions.js';
+import type { CellPatch, RowRegion } from './regions.js';
 import { countPrincipals } from '../../model/tables.js';
 
 /** What a grant contributes to rights: which scopes, from which node down, and when. */
@@ -25,7 +25,7 @@ export interface Holding {
 export type PolicyRows = Omit<PreparedPolicy, 'identityRows'>;
 
 /** One policy over a list of nodes that contains all nodes of the policy. */
-export interface Rights {
+export interface NodeRights {
   readonly policy: PolicyRows;
   readonly nodes: Nodes;
   /** The node of each grant. */
@@ -39,12 +39,12 @@ export function namedPaths(policy: PolicyRows): readonly NamespacePath[] {
   return policy.paths.filter((_, row) => named[row] === 1);
 }
 
-export function makeRights<P extends PolicyRows>(policy: P, nodes: Nodes): Rights & { readonly policy: P } {
+export function makeRights<P extends PolicyRows>(policy: P, nodes: Nodes): NodeRights & { readonly policy: P } {
   const nodeOf = Int32Array.from(policy.paths, (path) => nodes.rowOf.get(path) ?? -1);
   return { policy, nodes, rowOfGrant: policy.tables.grants.namespace.map((row) => nodeOf[row] ?? 0) };
 }
 
-export function holdingOf({ policy, rowOfGrant }: Rights, grant: number): Holding {
+export function holdingOf({ policy, rowOfGrant }: NodeRights, grant: number): Holding {
   const { grants } = policy.tables;
   return {
     grant,
@@ -102,7 +102,11 @@ interface Run extends Rows {
  * The grants of these principals that count in any of these places: bound there, or inherited from above. The places must be disjoint
  * and in path order.
  */
-export function holdingsIn(rights: Rights, principals: Iterable<number>, places: readonly Rows[]): readonly Holding[] {
+export function holdingsIn(
+  rights: NodeRights,
+  principals: Iterable<number>,
+  places: readonly Rows[],
+): readonly Holding[] {
   const runs = withAbove(rights.nodes, places);
   const found: Holding[] = [];
   for (const principal of principals) {
@@ -131,7 +135,7 @@ function withAbove({ parent }: Nodes, places: readonly Rows[]): readonly Run[] {
 }
 
 /** The holdings that give any of the patch's scopes somewhere in its region and interval. `holdings` must be sorted. */
-export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patch): readonly Holding[] {
+export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: CellPatch): readonly Holding[] {
   const found: Holding[] = [];
   const sorted = { count: holdings.length, rowAt: (i: number): number => holdings[i]?.row ?? 0 };
   eachIn(runsOf(nodes, patch.region), sorted, (i, { inheritedOnly }) => {
@@ -144,7 +148,7 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
 }
 
 /** The sorted rows of the grants that carry a patch. */
-export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: Patch): number[] {
+export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: CellPatch): number[] {
   return carriers(nodes, holdings, patch)
     .map(({ grant }) => grant)
     .sort((a, b) => a - b);
@@ -224,7 +228,7 @@ export function rowsNear({ parent, paths }: Nodes, places: readonly Rows[]): Uin
 }
 
 /** 1 for each principal with a grant in any of the rows (1 for each). */
-export function principalsNear({ policy, rowOfGrant }: Rights, rows: Uint8Array): Uint8Array {
+export function principalsNear({ policy, rowOfGrant }: NodeRights, rows: Uint8Array): Uint8Array {
   return principalsOfGrants(
     policy,
     Uint8Array.from(rowOfGrant, (row) => rows[row] ?? 0),

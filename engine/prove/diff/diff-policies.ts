@@ -7,7 +7,7 @@ import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
 import { makeFold } from '../cells/fold.js';
 import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
@@ -97,8 +97,8 @@ export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): D
 }
 
 interface Differences {
-  readonly gained: readonly Patch[];
-  readonly lost: readonly Patch[];
+  readonly gained: readonly CellPatch[];
+  readonly lost: readonly CellPatch[];
   readonly nodes: number;
 }
 

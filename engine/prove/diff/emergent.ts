@@ -6,7 +6,7 @@ import { groupBy } from '../../model/group.js';
 import { identityAt, identityText } from '../../model/tables.js';
 import { NOTHING, type Timeline, unite, without } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
+import { holdingsIn, makeRights, type NodeRights } from '../cells/holdings.js';
 import { principalsOf } from '../cells/identities.js';
 import { makeRows } from '../cells/rows.js';
 import { findAffected } from './affected.js';
@@ -32,7 +32,7 @@ export interface ReviewedChange {
 /** One of these policies, with its own numbers over the common nodes. */
 interface Side {
   readonly policy: PreparedPolicy;
-  readonly rights: Rights;
+  readonly rights: NodeRights;
 }
 
 /** All must be compiled policies. */

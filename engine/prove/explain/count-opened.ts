@@ -15,16 +15,16 @@ import {
   holdingsIn,
   makeRights,
   namedPaths,
+  type NodeRights,
   outermost,
   reachOf,
-  type Rights,
   type Rows,
 } from '../cells/holdings.js';
 import { groupsNear, makeReach } from '../cells/identities.js';
 import { makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
 
 /** A policy, and the place in it that the question is about. */
-export interface AskedGround extends Rights, CellSpace {
+export interface AskedGround extends NodeRights, CellSpace {
   readonly handle: Policy;
   readonly policy: PreparedPolicy;
   /** The identities that are a principal or are in it. */

@@ -7,7 +7,7 @@ import { compareNumbers } from '../../model/order.js';
 import { commonScopes, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
-import { type CoveredPlace, type Held, type Sharers, sharersOf } from './covers.js';
+import { type CoveredPlace, type CoveringGrants, type Sharers, sharersOf } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
@@ -31,7 +31,7 @@ interface Breach {
 
 /** All sightings of the places. Each place must break the rule at some time. */
 export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdict: CountVerdict): readonly Sighting[] {
-  const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
+  const namesOf = ({ holdings, cover }: CoveringGrants): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
   const { scopes } = verdict;
   const wanted = { scene, scopes };
@@ -45,7 +45,7 @@ export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdi
   const own = places.flatMap((place) =>
     joinAll(somebodyIn(wanted, sharersOf(scene, place.local.holdings), breachOf(scene, place, verdict))),
   );
-  const sharers = remember(({ holdings }: Held) => sharersOf(scene, holdings));
+  const sharers = remember(({ holdings }: CoveringGrants) => sharersOf(scene, holdings));
   const common = [...groupBy(places, ({ inherited }) => inherited)].flatMap(([inherited, heirs]) => {
     const alike = groupBy(
       heirs.map((place) => breachOf(scene, place, verdict)),

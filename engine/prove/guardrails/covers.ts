@@ -10,7 +10,7 @@ import { STEPS_OF } from './proof-budget.js';
 import type { Scene } from './scene.js';
 
 /** Some grants of a place. `cover` has a timeline for each person whom they reach: `SOMETHING` while the person holds one of them. */
-export interface Held {
+export interface CoveringGrants {
   readonly holdings: readonly Holding[];
   readonly cover: ReadonlyMap<number, Timeline>;
 }
@@ -21,8 +21,8 @@ export interface CoveredPlace {
   /** The node itself, or what is below it and has no nearer node. */
   readonly extent: 'exact' | 'below';
   /** The same object for all children of one parent. */
-  readonly inherited: Held;
-  readonly local: Held;
+  readonly inherited: CoveringGrants;
+  readonly local: CoveringGrants;
   /** How many people are covered. */
   readonly count: Timeline<number>;
 }
@@ -55,7 +55,7 @@ export function makePlaces(
   };
 }
 
-function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
+function heldBy(scene: Scene, holdings: readonly Holding[]): CoveringGrants {
   const covers = new Map<number, Timeline[]>();
   for (const [principal, held] of byPrincipal(scene, holdings)) {
     const window = unite(held.map(inForceOf));

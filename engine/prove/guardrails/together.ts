@@ -9,7 +9,7 @@ import { foldRights } from '../cells/fold.js';
 import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
 import { type Group } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
 import { humanOf } from './counted.js';
 import { STEPS_OF } from './proof-budget.js';
@@ -104,7 +104,7 @@ function holdingsAt({ holdings }: Concerned, positions: ArrayLike<number>): read
 function meet(
   { nodes, places, sides }: Parameters<typeof foldRights>[0],
   { broken, spend }: { readonly broken: (held: ScopeSet) => ScopeSet; readonly spend: Scene['spend'] },
-): { readonly patches: readonly Patch[]; readonly isBroken: boolean } {
+): { readonly patches: readonly CellPatch[]; readonly isBroken: boolean } {
   let isBroken = false;
   const patches = foldRights({ nodes, places, sides }, 'all', ([one = NOTHING, other = NOTHING]) => {
     spend(one.starts.length + other.starts.length);

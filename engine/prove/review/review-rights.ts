@@ -28,7 +28,14 @@ import {
 } from '../cells/holdings.js';
 import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { comparePatches, type Patch, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
+import {
+  type CellPatch,
+  comparePatches,
+  type Region,
+  type ScopesThen,
+  toRegion,
+  toScopesThen,
+} from '../cells/regions.js';
 import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
 import { type Walk } from '../cells/walk.js';
 import { type RightsSelection, selectedHoldings } from './held-rights.js';
@@ -157,7 +164,7 @@ function rightNow(
   nodes: Nodes,
   own: Holding | undefined,
   { present, spared }: Around,
-): { readonly state: RightState; readonly left: readonly Patch[] } {
+): { readonly state: RightState; readonly left: readonly CellPatch[] } {
   if (own === undefined) return { state: 'ended', left: [] };
   const walk = walkNear(nodes, [reachOf(nodes, own)], [[own], present, spared]);
   const toGo = (held: Timeline = NOTHING, kept: Timeline = NOTHING): Timeline => without(held, kept);

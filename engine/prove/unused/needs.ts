@@ -7,13 +7,13 @@ import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
 import {
   gives,
-  type Held,
   isInForce,
   keyOf,
   type PrincipalKey,
   type Rights,
   roleKey,
   type UsedPlace,
+  type UsedScope,
 } from './rights.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { formatIdentity } from '../../model/identity.js';
@@ -34,7 +34,7 @@ export interface Need {
 
 export interface Needs {
   /** An allowed access. */
-  readonly addAccess: (identities: readonly string[], held: Omit<Held, 'extent'>) => void;
+  readonly addAccess: (identities: readonly string[], held: Omit<UsedScope, 'extent'>) => void;
   /** What an allowed query saw. */
   readonly addVisible: (identities: readonly string[], seen: Seen) => void;
   readonly all: () => readonly Need[];
@@ -65,7 +65,7 @@ interface Reached {
 export function makeNeeds(rights: Rights): Needs {
   const needs = new Map<string, Need>();
   const reached = makeReached(rights);
-  const add = (who: Reached, held: Held): void => {
+  const add = (who: Reached, held: UsedScope): void => {
     const key = [who.identities.join('\n'), who.interval, held.scope, held.extent, held.namespace].join('\n');
     const known = needs.get(key);
     if (known !== undefined) {

@@ -11,7 +11,7 @@ import { stretchText } from './words.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 
-export interface Tally {
+interface Tally {
   /** What is wrong with the policy of this step, if that is not what was wrong with the one before. */
   readonly add: (step: Step, shown: ShownStep['credits']) => TreeFault | null;
   readonly text: (line: CommitLine) => string;

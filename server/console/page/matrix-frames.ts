@@ -36,7 +36,7 @@ export interface Pins extends Corner {
   readonly isLoose: boolean;
 }
 
-export interface Active {
+export interface ActiveCell {
   readonly line: number;
   readonly column: number;
 }
@@ -116,7 +116,11 @@ export function cornerOf(part: MatrixPart, pins: Pins): Corner {
 }
 
 /** The cell at a point of the room for cells. */
-export function cellAt(point: { readonly x: number; readonly y: number }, { left, top }: Sight, pins: Pins): Active {
+export function cellAt(
+  point: { readonly x: number; readonly y: number },
+  { left, top }: Sight,
+  pins: Pins,
+): ActiveCell {
   const along = (at: number, scrolled: number, pinned: number, unit: number): number =>
     !pins.isLoose && at < pinned * unit ? Math.floor(at / unit) : Math.floor((at + scrolled) / unit);
   return { line: along(point.y, top, pins.row, ROW), column: along(point.x, left, pins.column, COLUMN) };
@@ -124,7 +128,7 @@ export function cellAt(point: { readonly x: number; readonly y: number }, { left
 
 /** How far to scroll so that a cell is in sight. */
 export function revealing(
-  { line, column }: Active,
+  { line, column }: ActiveCell,
   sight: Sight,
   pins: Pins,
 ): { readonly left: number; readonly top: number } {

@@ -10,7 +10,7 @@ import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
 import {
-  type Active,
+  type ActiveCell,
   type Blocks,
   cellAt,
   cornerOf,
@@ -60,7 +60,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const [size, setSize] = useState<Size>(NO_SIZE);
   const [blocks, setBlocks] = useState<Blocks>(NO_BLOCKS);
   const [seen, setSeen] = useState<Frame>(NO_FRAME);
-  const [active, setActive] = useState<Active>({ line: 0, column: 0 });
+  const [active, setActive] = useState<ActiveCell>({ line: 0, column: 0 });
   const [cell, setCell] = useState<CellDetail | null>(null);
   const [counted, setCounted] = useState(0);
   const [paper, setPaper] = useState(0);
@@ -208,7 +208,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     if (line === undefined || line.isOpen === null) return;
     onView({ ...view, [axis]: toggled(view[axis], line.key) });
   };
-  const go = (to: Active): void => {
+  const go = (to: ActiveCell): void => {
     const at = {
       line: Math.max(0, Math.min(size.lines - 1, to.line)),
       column: Math.max(0, Math.min(size.columns - 1, to.column)),
@@ -219,7 +219,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const onKey = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(sight.current.high / ROW) - 1 - pins.row);
     const { line, column } = active;
-    const moves: Readonly<Record<string, Active>> = {
+    const moves: Readonly<Record<string, ActiveCell>> = {
       ArrowDown: { line: line + 1, column },
       ArrowUp: { line: line - 1, column },
       ArrowRight: { line, column: column + 1 },

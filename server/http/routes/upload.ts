@@ -9,7 +9,7 @@ import { SHARE_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Activator } from '../../policy/active/activator.js';
 import type { ActivePolicy } from '../../policy/active/active-policy.js';
-import { type Parts, takeUpload } from '../../policy/active/take-upload.js';
+import { takeUpload, type UploadParts } from '../../policy/active/take-upload.js';
 import type { PublicationRule } from '../../policy/open/verify-offer.js';
 import type { Clock, IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
@@ -39,7 +39,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
 
   const store = async (
     { actor, at, requestId }: Call<AdminActor>,
-    parts: Parts,
+    parts: UploadParts,
     signal: AbortSignal,
   ): Promise<JsonAnswer> => {
     const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;

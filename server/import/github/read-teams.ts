@@ -1,6 +1,6 @@
 // Teams of a GitHub organization as its GraphQL API answers (docs/importing.md has the query).
 import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
-import { type Fields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
+import { type DocumentFields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
 
 /** The permissions of GitHub, each with all before it. */
 export const LEVELS = ['read', 'triage', 'write', 'maintain', 'admin'] as const;
@@ -66,7 +66,7 @@ function readTeam(node: unknown, path: Path, { placeOf, pages }: TeamsReading): 
   const parent = isFields(node['parentTeam']) ? textOf(node['parentTeam']['slug'], place, '`parentTeam.slug`') : null;
   pages(node['members'], [...path, 'members'], `members of ${slug}`);
   pages(node['repositories'], [...path, 'repositories'], `repositories of ${slug}`);
-  const inside = (key: string, list: string): readonly (readonly [Fields, SourcePlace])[] => {
+  const inside = (key: string, list: string): readonly (readonly [DocumentFields, SourcePlace])[] => {
     const holder = node[key];
     const items = listOf(isFields(holder) ? holder[list] : undefined, place, `\`${key}.${list}\``);
     return items.map((item, i) => {

@@ -1,6 +1,6 @@
 // The RBAC objects of Kubernetes in YAML or JSON, also in lists as `kubectl get -o yaml` prints them.
 import { ForeignFault, type ForeignFile, type SourcePlace } from '../imported-policy.js';
-import { type Fields, isFields, listOf, readDocuments, textOf, textsOf } from '../read-documents.js';
+import { type DocumentFields, isFields, listOf, readDocuments, textOf, textsOf } from '../read-documents.js';
 
 export interface RbacRule {
   readonly place: SourcePlace;
@@ -89,7 +89,7 @@ function itemsOf(part: Part): readonly Part[] {
 
 function nameOf(
   part: Part,
-  { metadata }: Fields,
+  { metadata }: DocumentFields,
   isCluster: boolean,
 ): { readonly name: string; readonly namespace: string | null } {
   const place = part.placeOf(['metadata']);
@@ -101,7 +101,7 @@ function nameOf(
   };
 }
 
-function readRole(part: Part, value: Fields, kind: RbacRole['kind']): RbacRole {
+function readRole(part: Part, value: DocumentFields, kind: RbacRole['kind']): RbacRole {
   const rules = listOf(value['rules'], part.placeOf(['rules']), '`rules`').map((rule, i) => {
     const place = part.placeOf(['rules', i]);
     if (!isFields(rule)) throw new ForeignFault(place, 'a rule must be a mapping');
@@ -125,7 +125,7 @@ function readRole(part: Part, value: Fields, kind: RbacRole['kind']): RbacRole {
   };
 }
 
-function readBinding(part: Part, value: Fields, kind: RbacBinding['kind']): RbacBinding {
+function readBinding(part: Part, value: DocumentFields, kind: RbacBinding['kind']): RbacBinding {
   const at = part.placeOf(['roleRef']);
   const roleRef = value['roleRef'];
   if (!isFields(roleRef)) throw new ForeignFault(at, '`roleRef` is missing');

@@ -11,7 +11,7 @@ import type { Changes, CommitOutcome, People } from './outcome.js';
 import { makeTrees, type TreeName, type Trees } from './trees.js';
 
 /** What the folder is at a commit. */
-export interface Found {
+interface Found {
   readonly commit: LoggedCommit;
   /** The name of the folder's tree; null if there is none. */
   readonly tree: string | null;

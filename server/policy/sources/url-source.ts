@@ -10,7 +10,7 @@ import { statementPathOf } from '../../signing/statement-file.js';
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { refusal } from '../policy-fault.js';
 import { makeParts, type Parts } from '../../lib/parts.js';
-import type { Found, Source } from './source.js';
+import type { LookResult, Source } from './source.js';
 
 export interface UrlSourceOptions {
   /** A URL that passes `urlFault`. */
@@ -53,7 +53,7 @@ export function makeUrlSource(options: UrlSourceOptions): Source {
   const shown = `${origin}${pathname}`;
   const beside = besideOf(url);
   let seen: Seen | null = null;
-  const look = async (known: Seen | null, fetch: Fetch): Promise<Found> => {
+  const look = async (known: Seen | null, fetch: Fetch): Promise<LookResult> => {
     const statement =
       statements === 'ignored' ? SAME : await fetch(beside, known?.statement ?? null, STATEMENT_LIMITS.fileBytes);
     let snapshot = await fetch(url, known?.snapshot ?? null, maxBytes);
