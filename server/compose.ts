@@ -46,7 +46,7 @@ export interface Manner {
   readonly showsStatus?: true;
 }
 
-export interface Listener<Where extends ListenAt = ListenAt> {
+interface Listener<Where extends ListenAt = ListenAt> {
   readonly at: Where;
   readonly url: string;
   /** Refuses new requests, lets those in flight end for `patience` milliseconds, then closes. Safe to call twice. */

@@ -61,7 +61,7 @@ export function mayReferTo(
   return found !== undefined && found.family === familyCode(family) && !found.archived && verdict === 'allow';
 }
 
-export interface Judged {
+export interface JudgedRecord {
   /** The family of the record. */
   readonly family: Family;
   /** What the schema judges; undefined if it does not change. */
@@ -79,7 +79,7 @@ export interface Judged {
 export async function judgeByTemplate(
   session: Session,
   template: Found,
-  { family, value, uses, pointer }: Judged,
+  { family, value, uses, pointer }: JudgedRecord,
 ): Promise<void> {
   const schema = value === undefined ? null : await schemaOf(session, template);
   const verdict = schema === null ? RIGHT : session.judgements.judge(schema, { value });
@@ -108,7 +108,7 @@ export async function judgeByTemplate(
   );
 }
 
-function slotFaultsOf(template: Found, uses: Judged['uses']): readonly ShapeFault[] {
+function slotFaultsOf(template: Found, uses: JudgedRecord['uses']): readonly ShapeFault[] {
   if (uses === null || !isIds(uses.resources)) return [];
   const { resources, records } = uses;
   return slotFaults(storedSlots(template.slots), { resources, templateOf: (id) => records.get(id)?.template });

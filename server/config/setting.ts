@@ -46,7 +46,7 @@ export type Setting<T, Facts extends SettingFacts = SettingFacts> = Facts & {
   readonly type: ValueType<T>;
 };
 
-export interface Group<Members> {
+interface Group<Members> {
   readonly kind: 'group';
   readonly doc: string;
   readonly members: Members;

@@ -9,7 +9,7 @@ export interface MemberLink extends SourcePlace {
   readonly role: string;
 }
 
-export interface Members {
+export interface RoleMembers {
   readonly roles: ReadonlyMap<string, readonly ImportedMember[]>;
   readonly unsaid: readonly Unsaid[];
   readonly isRole: (name: string) => boolean;
@@ -22,7 +22,7 @@ export function makeMembers(
   links: readonly MemberLink[],
   identityOf: (name: string) => IdentityResult,
   empty: Iterable<string> = [],
-): Members {
+): RoleMembers {
   const names = [...links.map(({ role }) => role), ...empty];
   const lists = new Map<string, Map<string, ImportedMember>>(names.map((role) => [role, new Map()]));
   const unsaid: Unsaid[] = [];

@@ -10,7 +10,7 @@ import { rowsOf, sql } from '../db/sql.js';
 import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
-import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
+import { isOpening, readRecordLine, type DatasetText, type SkippedLine, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
 import {
@@ -42,7 +42,7 @@ export interface LoadReport extends LoadCounts {
   /** Namespaces made because something below them was loaded. */
   readonly implied: number;
   /** The first thousand faults in the order of lines; `bad` counts all. */
-  readonly faults: readonly LineFault[];
+  readonly faults: readonly SkippedLine[];
 }
 
 /** A batch is one transaction. It is full when it reaches either limit. */
@@ -73,7 +73,7 @@ export interface LoadOptions {
   /** Called after each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Called for every bad line, in the order of lines. */
-  readonly onFault?: (fault: LineFault) => void;
+  readonly onFault?: (fault: SkippedLine) => void;
 }
 
 /**
@@ -136,7 +136,7 @@ export async function loadDataset(
 
 interface Batch {
   readonly rows: LoadRow[];
-  readonly faults: LineFault[];
+  readonly faults: SkippedLine[];
   readonly keys: Set<string>;
   /** Bytes of the rows. */
   bytes: number;
@@ -290,7 +290,7 @@ interface Tally {
 
 function makeTally({ onFault, onProgress }: LoadOptions): Tally {
   const counts = { loaded: 0, replaced: 0, unchanged: 0, bad: 0 };
-  const faults: LineFault[] = [];
+  const faults: SkippedLine[] = [];
   let implied = 0;
   let bytes = 0;
   const current = (): LoadCounts => ({

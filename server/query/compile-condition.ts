@@ -6,23 +6,23 @@ import { assertNever } from '../../engine/index.js';
 import { foldedSearch } from './case-folding.js';
 import type {
   CompareOperator,
-  Condition,
   Containment,
   MemberOperator,
   Operand,
   OperandType,
   PatternOperator,
+  QueryCondition,
 } from './condition.js';
 import { propertyValue, USED_RESOURCES, type Field, type PropertyField } from './fields.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 
-const compiled = new WeakMap<Condition, Fragment>();
+const compiled = new WeakMap<QueryCondition, Fragment>();
 
 /**
  * Returns the same fragment each time it is given the same condition. A statement contains it in many places, and its
  * bindings are then sent only once (server/db/sql.ts).
  */
-export function compileCondition(condition: Condition): Fragment {
+export function compileCondition(condition: QueryCondition): Fragment {
   const known = compiled.get(condition);
   if (known !== undefined) return known;
   const made = compile(condition);
@@ -30,7 +30,7 @@ export function compileCondition(condition: Condition): Fragment {
   return made;
 }
 
-function compile(condition: Condition): Fragment {
+function compile(condition: QueryCondition): Fragment {
   switch (condition.kind) {
     case 'and':
       return condition.parts.length === 0 ? sql`TRUE` : sql`(${join(condition.parts.map(compileCondition), ' AND ')})`;

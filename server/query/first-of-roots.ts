@@ -2,7 +2,7 @@
 // in the wanted order, and no further than needed.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
-import { isEverything, type Condition } from './condition.js';
+import { isEverything, type QueryCondition } from './condition.js';
 import { ID_BYTES, keyColumns, runKey, runOrder, type KeyOrder, type Row, type Run } from './key-order.js';
 import type { Arm } from './visible-arms.js';
 
@@ -27,7 +27,7 @@ export interface QueryNames {
 interface FirstOfRoots {
   readonly run: Run;
   readonly names: QueryNames;
-  readonly condition: Condition;
+  readonly condition: QueryCondition;
   /** The most records that can be wanted. */
   readonly size: number;
   readonly wanted: Fragment;

@@ -2,7 +2,7 @@
 // a page costs depends on the number of roots and the size of the page, and never on anything invisible.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
-import { isEverything, type Condition } from './condition.js';
+import { isEverything, type QueryCondition } from './condition.js';
 import { firstOfRoots, type Merge, type QueryNames } from './first-of-roots.js';
 import { runsAfter, type KeyOrder, type Run } from './key-order.js';
 import { orderBy, sortColumns, type Position } from './order.js';
@@ -87,7 +87,7 @@ function firstMatches(merge: Merge, { plan, run, index, size, wanted }: Matching
   return firstOfRoots(merge, { run, names, condition: plan.where, size, wanted, about: false });
 }
 
-const EVERYTHING: Condition = Object.freeze({ kind: 'and', parts: [] });
+const EVERYTHING: QueryCondition = Object.freeze({ kind: 'and', parts: [] });
 
 /**
  * How many records are tried for each record of the page. `FAR` is for more than `FAR_ROOTS` roots, if `NEAR` gave too

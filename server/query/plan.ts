@@ -1,6 +1,6 @@
 // A valid query, from which the statements are built. Only parse-query.ts makes one.
 import type { Family, NamespacePath, Reach } from '../../engine/index.js';
-import type { Condition } from './condition.js';
+import type { QueryCondition } from './condition.js';
 import type { Field } from './fields.js';
 import type { Include } from './includes.js';
 import type { Projection } from './projection.js';
@@ -33,7 +33,7 @@ export interface QueryPlan {
   readonly family: Family;
   readonly namespace: NamespacePath;
   readonly reach: Reach;
-  readonly where: Condition;
+  readonly where: QueryCondition;
   readonly orderBy: readonly SortKey[];
   /** Null selects the whole record. */
   readonly select: Projection | null;

@@ -39,7 +39,7 @@ export interface RecordPage {
   readonly next: string | null;
 }
 
-export interface CountRequest extends ReadOptions {
+interface CountRequest extends ReadOptions {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
 }
@@ -176,7 +176,7 @@ export async function countRecords(db: Database, request: CountRequest): Promise
   return (await countMatches(db, request)).count;
 }
 
-export interface Counted {
+interface Counted {
   readonly count: number;
   /** The id of the only record that meets a filter; null if there are more or none, or if there is no filter. */
   readonly only: string | null;

@@ -35,7 +35,7 @@ export interface Findings {
   readonly examples: readonly Example[];
 }
 
-export interface Followed {
+interface Followed {
   /** Identifies one candidate from its beginning to its end. Findings for any other era are dropped. */
   readonly era: string;
   /** Null while this process cannot judge by the candidate. Every question is skipped then. */

@@ -24,7 +24,7 @@ import {
   principalsNear,
   rowsNear,
 } from '../cells/holdings.js';
-import { type Group, groupsNear } from '../cells/identities.js';
+import { groupsNear, type HolderClass } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
 import type { CellPatch } from '../cells/regions.js';
 import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
@@ -188,7 +188,7 @@ interface GroupTurn {
 }
 
 interface Asked {
-  readonly group: Group;
+  readonly group: HolderClass;
   readonly timed: Timed['timed'];
   readonly window: Window;
   readonly most: number;

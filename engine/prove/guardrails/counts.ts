@@ -7,7 +7,7 @@ import { endOf } from '../cells/nodes.js';
 import { type CountVerdict, sightingsOf } from './count-sightings.js';
 import { countOf, type CoveredPlace, inForceOf, makePlaces, plus } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
-import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
+import type { GuardrailFinding, RowNumbers, RuleOf, Scene, World } from './scene.js';
 
 /** A class of namespaces in which a rule counts. */
 export type Where = Pick<CoveredPlace, 'row' | 'extent'>;
@@ -16,7 +16,7 @@ export function checkAtLeast(
   scene: Scene,
   { scopes, identities }: RuleOf<'atLeast'>,
   places: readonly Where[],
-): Finding {
+): GuardrailFinding {
   const isBroken = (count: number): boolean => count < identities;
   // Removing grants never adds holders, so there is no repair.
   return {
@@ -30,7 +30,7 @@ export function checkAtMost(
   { people, groups }: { readonly people: Scene; readonly groups: Scene | null },
   rule: RuleOf<'atMost'>,
   places: readonly Where[],
-): Finding {
+): GuardrailFinding {
   const counted = [
     { scene: people, most: rule.identities },
     ...(groups === null ? [] : [{ scene: groups, most: rule.groups }]),

@@ -9,10 +9,10 @@ import { carryingGrants, compareHoldings, type Holding, holdingOf, outermost } f
 import { groupsNear } from '../cells/identities.js';
 import type { CellPatch } from '../cells/regions.js';
 import { checkGrants } from './grant-rules.js';
-import type { Finding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
+import type { GuardrailFinding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
 import { countPrincipals } from '../../model/tables.js';
 
-export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): Finding {
+export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): GuardrailFinding {
   const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
     until - from <= withinMilliseconds
       ? null
@@ -32,7 +32,7 @@ interface Series {
   readonly people: RowNumbers;
 }
 
-function checkFollowing(scene: Scene, within: number): Finding {
+function checkFollowing(scene: Scene, within: number): GuardrailFinding {
   const series = seriesOf(scene, within);
   const broken = series.map((one) => ({ ...one, patches: longIn(scene, one.holdings, within) }));
   const sightings = broken.flatMap(({ holdings, people, patches }) =>

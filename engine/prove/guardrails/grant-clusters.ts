@@ -5,7 +5,7 @@ import { addTo, groupBy } from '../../model/group.js';
 import { sortedRows } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
 import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
-import type { Group } from '../cells/identities.js';
+import type { HolderClass } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowNumbers } from './scene.js';
 
@@ -30,7 +30,7 @@ export interface Concerned {
   readonly holdings: readonly Holding[];
   /** By position in the holdings, the principal that holds the grant. */
   readonly principals: Int32Array;
-  readonly groups: readonly Group[];
+  readonly groups: readonly HolderClass[];
   /** The parties of the groups that are a principal or are in it, sorted. */
   readonly reach: (principal: number) => RowNumbers;
 }
@@ -39,7 +39,7 @@ export interface Concerned {
 interface Meeting {
   readonly positions: readonly number[];
   readonly rows: Rows;
-  readonly groups: Group[];
+  readonly groups: HolderClass[];
 }
 
 /** The clusters in which the rule may be broken: the scopes meet there, though perhaps never at the same time. */
@@ -75,7 +75,7 @@ function aloneOf(
   { nodes, under, breaks, holdings, principals, reach }: Concerned,
   meetings: readonly Meeting[],
 ): readonly Cluster[] {
-  const othersOf = new Map<number, Group[]>();
+  const othersOf = new Map<number, HolderClass[]>();
   for (const { positions, groups } of meetings) {
     for (const position of positions)
       if (breaks(holdings[position]?.scopes ?? NO_SCOPES)) for (const group of groups) addTo(othersOf, position, group);

@@ -36,7 +36,7 @@ export interface Sighting extends CellPatch {
   readonly also?: readonly Sighting[];
 }
 
-export interface Finding {
+export interface GuardrailFinding {
   readonly sightings: readonly Sighting[];
   /** Rows of grants, sorted. */
   readonly repair: readonly number[];

@@ -7,7 +7,7 @@ import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } fro
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
-import { type Group } from '../cells/identities.js';
+import { type HolderClass } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
 import type { CellPatch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
@@ -124,7 +124,7 @@ interface Near {
 }
 
 /** Finds who holds something where a group does. */
-function makeNear({ nodes, under, holdings, principals, groups }: Concerned): (group: Group) => Near {
+function makeNear({ nodes, under, holdings, principals, groups }: Concerned): (group: HolderClass) => Near {
   const rowAt = Int32Array.from(holdings, ({ row }) => row);
   const firstAt = (row: number): number => firstFrom(rowAt.length, (i) => (rowAt[i] ?? Infinity) >= row);
   const byPrincipal = groupBy(holdings.keys(), (position) => principals[position] ?? 0);

@@ -1,7 +1,7 @@
 // Access reviews for people: what was reviewed, what was decided, and what has come of it.
 import { groupDigits, type ScopeName } from '../../../engine/index.js';
 import type { NamedRow, ReviewOutcome } from '../../review/outcome.js';
-import type { Counts, Population, Selection } from '../../review/population.js';
+import type { Population, PopulationCounts, Selection } from '../../review/population.js';
 import type { Decisions } from '../../review/sheet.js';
 import { grantText, patternsOf, regionText } from './words.js';
 import { escapeText } from './escape.js';
@@ -21,7 +21,7 @@ export function selectionText({ under, persons, identities, scopes }: Selection)
 }
 
 /** `132: 38 people and 2 groups, with 41 identities, by 27 grants` */
-export function countsText({ rows, people, groups, identities, grants }: Counts): string {
+export function countsText({ rows, people, groups, identities, grants }: PopulationCounts): string {
   const who = [count(people, 'person', 'people'), ...(groups === 0 ? [] : [count(groups, 'group')])].join(' and ');
   return `${groupDigits(rows)}: ${who}, with ${count(identities, 'identity', 'identities')}, by ${count(grants, 'grant')}`;
 }
@@ -49,7 +49,7 @@ function rowTextOf({ rows }: Pick<Population, 'rows'>): RowText {
   };
 }
 
-export type Checked = Pick<Decisions, 'missing' | 'faults'> & {
+type Checked = Pick<Decisions, 'missing' | 'faults'> & {
   readonly population: Population;
   readonly outcome: ReviewOutcome;
 };

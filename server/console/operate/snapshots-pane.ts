@@ -7,15 +7,15 @@ import { Table } from '../page/table.js';
 import { grouped, plain } from '../page/words.js';
 import { whereText } from '../page/changes-pane.js';
 import type { Shadow, StoredSnapshot } from './answers.js';
-import type { Candidate } from './candidate.js';
+import type { CandidateSnapshot } from './candidate.js';
 import { useDraft } from './draft.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 
 export interface SnapshotsPaneProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayClient;
   /** What runs: when it changes, the list is asked for again. */
   readonly running: string;
-  readonly onCandidate: (candidate: Candidate) => void;
+  readonly onCandidate: (candidate: CandidateSnapshot) => void;
 }
 
 interface SnapshotsState {

@@ -1,7 +1,7 @@
 // Who may use the one engine, and when. Whole units of work run in order of arrival. But a client inside a transaction
 // keeps the engine until it leaves the transaction, has been idle in it for too long, or is gone.
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
-import type { Engine } from './engine.js';
+import type { EmbeddedEngine } from './engine.js';
 import type { Session, Unit } from './session.js';
 import {
   READY_IDLE,
@@ -17,7 +17,7 @@ import {
 } from './wire.js';
 
 export interface SchedulerOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   /** Milliseconds that a client may do nothing inside a transaction. */
   readonly idleLimit: number;
   /** Called before the engine is used. Does not return if the engine must not be used. */

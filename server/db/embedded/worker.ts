@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
-import { type Engine, isDurable, openEngine } from './engine.js';
+import { type EmbeddedEngine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from '../../lib/owner-lock.js';
@@ -79,7 +79,7 @@ function guard(): void {
   if (!stillOwns(lockFile)) abandon(new Error('another process has taken over the store'));
 }
 
-async function open(): Promise<Engine> {
+async function open(): Promise<EmbeddedEngine> {
   const state = prepareFolder(dataDir);
   try {
     if (state === 'new') await createStore(dataDir, guard);

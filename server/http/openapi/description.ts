@@ -14,7 +14,7 @@ export interface Parameter {
   readonly example: string;
 }
 
-export interface Content {
+export interface MediaContent {
   readonly schema: JsonSchema;
   readonly example?: unknown;
 }
@@ -22,7 +22,7 @@ export interface Content {
 export interface Response {
   readonly description: string;
   readonly headers: Readonly<Record<string, Reference>>;
-  readonly content: Readonly<Record<string, Content>>;
+  readonly content: Readonly<Record<string, MediaContent>>;
 }
 
 export interface DescribedOperation {
@@ -32,7 +32,7 @@ export interface DescribedOperation {
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly (Parameter | Reference)[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Content>> };
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaContent>> };
   readonly responses: Readonly<Record<string, Response | Reference>>;
 }
 

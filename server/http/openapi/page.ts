@@ -3,7 +3,14 @@ import type { JsonSchema } from '../../api/schema.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
 import { curlCommand } from './curl.js';
-import type { ApiDescription, Content, DescribedOperation, Parameter, Reference, Response } from './description.js';
+import type {
+  ApiDescription,
+  DescribedOperation,
+  MediaContent,
+  Parameter,
+  Reference,
+  Response,
+} from './description.js';
 import { schemaArticle, typeText } from './schema-page.js';
 
 interface Shown {
@@ -166,7 +173,7 @@ ${refusalsOf(operation, api.components.responses)}
 </article>`;
 }
 
-function contentsOf(content: Readonly<Record<string, Content>>): string {
+function contentsOf(content: Readonly<Record<string, MediaContent>>): string {
   const shapes = new Set(Object.values(content).map(({ schema }) => typeText(schema)));
   return `${[...shapes].join(' or ')} as ${Object.keys(content)
     .map((type) => `<code>${type}</code>`)

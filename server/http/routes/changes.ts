@@ -4,7 +4,7 @@ import { CHANGE_STREAM_SCHEMA, CHANGES_SCHEMA } from '../../api/changes-schema.j
 import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
-import type { Changes, Feed } from '../../changes/feed.js';
+import type { Feed, FeedPage } from '../../changes/feed.js';
 import { partOf, type View, viewOf, type ViewPart } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
@@ -163,7 +163,7 @@ function mainFamily(view: View, part: ViewPart): Family {
 }
 
 /** Whoever sees nothing is refused, except for the answer that says that it has lost what it saw. */
-function refuseNothing(view: View, part: ViewPart, { items }: Changes): void {
+function refuseNothing(view: View, part: ViewPart, { items }: FeedPage): void {
   if (partOf(view, part).size > 0 || items.length > 0) return;
   const [family = 'namespace'] = part.families;
   throw new ApiProblem('authz.denied', { step: view.refused.get(family)?.step ?? 'no_matching_grant' });
@@ -172,7 +172,7 @@ function refuseNothing(view: View, part: ViewPart, { items }: Changes): void {
 interface Showing {
   readonly view: View;
   readonly part: ViewPart;
-  readonly changes: Changes;
+  readonly changes: FeedPage;
 }
 
 /** For each family what was shown of it; the first family even if that is nothing. */

@@ -17,7 +17,7 @@ import { HTTP_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/store/activations.js';
 import type { ActivePolicy, Labels } from '../../policy/active/active-policy.js';
-import type { Activator, Choice } from '../../policy/active/activator.js';
+import type { Activator, ChosenSnapshot } from '../../policy/active/activator.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
@@ -58,7 +58,7 @@ export function makeSnapshotRoutes({
 
   const choose = async (
     { actor, at, requestId }: Call<AdminActor>,
-    choice: Pick<Choice, 'kind' | 'snapshot' | 'reason'>,
+    choice: Pick<ChosenSnapshot, 'kind' | 'snapshot' | 'reason'>,
   ): Promise<JsonAnswer> => {
     const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';

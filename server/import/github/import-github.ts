@@ -12,7 +12,7 @@ import {
   type Unsaid,
 } from '../imported-policy.js';
 import { asSegment, makeNames, type NameMaker } from '../make-names.js';
-import { makeMembers, type MemberLink, type Members } from '../role-members.js';
+import { makeMembers, type MemberLink, type RoleMembers } from '../role-members.js';
 import { type Account, mayApprove, mayUse, teamsOf } from './judge.js';
 import { type OwnedFolder, ownedFolders } from './owned-folders.js';
 import { type CodeOwners, isCodeOwners, readCodeOwners } from './read-code-owners.js';
@@ -149,7 +149,7 @@ function repositoryGrants({ organizations }: Source, ids: NameMaker, named: Nami
 function ownerGrants(
   { owners }: Source,
   ids: NameMaker,
-  { members, named }: { readonly members: Members; readonly named: Naming },
+  { members, named }: { readonly members: RoleMembers; readonly named: Naming },
 ): readonly ImportedGrant[] {
   return owners.flatMap(({ source, folders }) =>
     folders.flatMap(({ folder, line, inherit }) =>
@@ -177,7 +177,7 @@ function namespaceOf({ repository }: CodeOwners, folder: string): string {
   return `/${[repository, ...(folder === '' ? [] : folder.split('/'))].map(asSegment).join('/')}`;
 }
 
-function accountsOf({ organizations, owners }: Source, members: Members): readonly Account[] {
+function accountsOf({ organizations, owners }: Source, members: RoleMembers): readonly Account[] {
   const named = owners.flatMap(({ source }) => source.lines.flatMap((line) => line.owners));
   const logins = [
     ...organizations.flatMap(({ teams }) => teams.flatMap((team) => team.members)),

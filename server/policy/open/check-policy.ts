@@ -41,10 +41,10 @@ export interface CheckReport {
   readonly tests: PolicyTestReport;
   readonly guardrails: GuardrailReport;
   /** Null if the policy could not be read completely; nothing was run then. */
-  readonly compiled: CheckedPolicy | null;
+  readonly compiled: CompiledPolicy | null;
 }
 
-export interface CheckedPolicy {
+export interface CompiledPolicy {
   readonly set: PolicySet;
   /** Null for `digests: false`. */
   readonly snapshot: CompiledSnapshot | null;
@@ -155,7 +155,7 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
 }
 
 type Compiling =
-  | { readonly ok: true; readonly compiled: CheckedPolicy }
+  | { readonly ok: true; readonly compiled: CompiledPolicy }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 function compile(set: PolicySet): Compiling {

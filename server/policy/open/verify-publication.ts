@@ -15,7 +15,7 @@ import { SigningError } from '../../signing/signing-error.js';
 import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
 
 /** What a publication must satisfy. A null member requires nothing. */
-export interface Expected {
+interface Expected {
   readonly keyring: Keyring;
   readonly at: Instant;
   readonly environment: string | null;

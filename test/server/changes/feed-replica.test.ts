@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ALL_SCOPES, FAMILIES, instantOf, resolveActor, ROOT, type ScopeName } from '../../../engine/index.js';
-import { type ChangeItem, type Changes, type Feed, makeFeed } from '../../../server/changes/feed.js';
+import { type ChangeItem, type Feed, type FeedPage, makeFeed } from '../../../server/changes/feed.js';
 import { type View, viewOf } from '../../../server/changes/view.js';
 import type { Database } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
@@ -55,7 +55,7 @@ withPostgres('the feed beside a replica', () => {
     );
     return id;
   };
-  const read = (view: View, after: string | null): Promise<Changes> =>
+  const read = (view: View, after: string | null): Promise<FeedPage> =>
     feed.read({ view, at: instantOf(0), owner: OWNER, after, limit: 500 });
   const ids = (items: readonly ChangeItem[]): readonly string[] =>
     items.flatMap((item) => (item.change === 'rights' ? [] : [item.id]));
