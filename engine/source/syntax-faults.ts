@@ -10,12 +10,12 @@ import {
   lineBelow,
   makeScene,
   type PackageFault,
-  type Scene,
+  type SyntaxScene,
 } from './syntax-scene.js';
 import type { SourceFault } from './tree.js';
 
 /** Explains a fault. Null if the rule does not know it. */
-type Rule = (scene: Scene) => SourceFault | null;
+type Rule = (scene: SyntaxScene) => SourceFault | null;
 
 interface Words {
   readonly code: DiagnosticCode;

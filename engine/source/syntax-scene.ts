@@ -15,7 +15,7 @@ export interface Enclosure {
   readonly mark: string;
 }
 
-export interface Scene {
+export interface SyntaxScene {
   readonly text: string;
   readonly fault: PackageFault;
   readonly enclosures: readonly Enclosure[];
@@ -31,7 +31,7 @@ export interface Scene {
 
 const AT_NODE_END = /^Unexpected (?:scalar|flow-(?:seq|map)-start|.*quoted-scalar) at node end/;
 
-export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): Scene {
+export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): SyntaxScene {
   const [from, to] = fault.pos;
   // If something is missing at the end, the package points past the end. The last character is shown instead.
   const start = Math.min(from, Math.max(0, text.trimEnd().length - 1));

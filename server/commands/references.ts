@@ -6,7 +6,7 @@ import { familyCode } from '../db/tables.js';
 import { pointerTo } from '../json/strict-json.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { LOAD_LIMITS } from '../limits/records.js';
-import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
+import { ApiProblem, type InputFault, type ProblemCode } from '../problem.js';
 import type { Reference } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
@@ -143,6 +143,6 @@ export function assertRoom(...documents: readonly unknown[]): void {
   if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');
 }
 
-function refused(code: ProblemCode, faults: readonly Omit<ProblemError, 'code'>[]): ApiProblem {
+function refused(code: ProblemCode, faults: readonly Omit<InputFault, 'code'>[]): ApiProblem {
   return new ApiProblem(code, { errors: faults.slice(0, QUERY_LIMITS.errors).map((fault) => ({ ...fault, code })) });
 }

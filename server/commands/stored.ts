@@ -4,7 +4,7 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { ChangedRecord, Done, Found, NewRecord, Session } from './command.js';
+import type { ChangedRecord, Done, Found, RecordToCreate, Session } from './command.js';
 
 export interface WrittenRecord {
   readonly id: string;
@@ -13,7 +13,7 @@ export interface WrittenRecord {
 }
 
 /** Null if a namespace with that path already exists. */
-export async function insertRecord(session: Session, record: NewRecord): Promise<WrittenRecord | null> {
+export async function insertRecord(session: Session, record: RecordToCreate): Promise<WrittenRecord | null> {
   const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, sql``));
   return row ?? null;
 }
@@ -21,7 +21,7 @@ export async function insertRecord(session: Session, record: NewRecord): Promise
 /** Inserts the record, as often as `from` has rows, and answers with a `WrittenRecord` if it did. */
 export function insertStatement(
   session: Pick<Session, 'at' | 'actor'>,
-  { id, family, namespace, content, copiedFrom }: NewRecord,
+  { id, family, namespace, content, copiedFrom }: RecordToCreate,
   from: Fragment,
 ): Fragment {
   const at = instant(session.at);

@@ -43,7 +43,7 @@ export interface Spent {
  * Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. If
  * it takes too long, it is rolled back, and this rejects with `store.timeout`.
  */
-export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
+export type StoreWriter = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
 
 /**
  * Runs one statement as a transaction. It is made when a connection is free, since it may depend on what is so then; null
@@ -52,7 +52,7 @@ export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: Write
 export type OneWriter = <Row>(make: () => Fragment | null, options?: WriteOptions) => Promise<readonly Row[]>;
 
 export interface Writers {
-  readonly write: Writer;
+  readonly write: StoreWriter;
   readonly writeOne: OneWriter;
 }
 

@@ -12,7 +12,7 @@ export interface SortKey {
   readonly direction: Direction;
 }
 
-export interface Page {
+interface Page {
   /** 0 to 500. */
   readonly size: number;
   /** A cursor, as the client sent it. */

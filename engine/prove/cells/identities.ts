@@ -84,7 +84,7 @@ export function makeReach(policy: PreparedPolicy): (principal: number) => Int32A
 }
 
 /** A number with the text of what it stands for. */
-export interface Named {
+interface Named {
   readonly number: number;
   readonly text: string;
 }

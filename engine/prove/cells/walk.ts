@@ -1,7 +1,7 @@
 // What a class of identities may do at and below every node of some places, for all time. Only nodes where something is granted are
 // visited: every other path has the rights below its nearest node above (engine/README.md "Why exact answers are exact").
 import { during, either, NOTHING, type Timeline } from '../../model/timeline.js';
-import type { Holding, Rows } from './holdings.js';
+import type { Holding, RowRange } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
 
 /** Called with the rights of each side at a node, and at every path with this node as its nearest one above. */
@@ -10,7 +10,7 @@ export type Visit = (row: number, at: readonly Timeline[], below: readonly Timel
 export interface Walk {
   readonly nodes: Nodes;
   /** The rows to walk: disjoint, in path order, each a node with or without its subtree. These nodes are always visited. */
-  readonly places: readonly Rows[];
+  readonly places: readonly RowRange[];
   /** What each side holds in and above these places, sorted by node (`holdingsIn`). All sides are walked together. */
   readonly sides: readonly (readonly Holding[])[];
 }
@@ -68,7 +68,7 @@ export function walkClasses(
 }
 
 /** What a side holds at one node: a range of its list, with an exclusive end. */
-interface Run extends Rows {
+interface Run extends RowRange {
   readonly side: readonly Holding[];
 }
 

@@ -6,7 +6,7 @@ import { invariant } from '../../model/invariant.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
 import { makeFold } from '../cells/fold.js';
-import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
+import { type Holding, holdingsIn, type RowRange } from '../cells/holdings.js';
 import type { CellPatch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
@@ -105,7 +105,7 @@ interface Differences {
 /** Compares all places of a group in one walk. */
 function comparePlaces(
   { nodes }: PolicyPair,
-  places: readonly Rows[],
+  places: readonly RowRange[],
   sides: readonly [readonly Holding[], readonly Holding[]],
 ): Differences {
   const folds = { gained: makeFold(nodes, 'each'), lost: makeFold(nodes, 'each') };

@@ -6,7 +6,7 @@ import { compareTexts } from '../../model/order.js';
 import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { type CellSpace, instantsOf, scopesOfAny } from '../cells/count-cells.js';
-import { makeRights, namedPaths, type NodeRights, type PolicyRows } from '../cells/holdings.js';
+import { makeRights, namedPaths, type NodeRights, type UnindexedPolicy } from '../cells/holdings.js';
 import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 
@@ -165,7 +165,7 @@ function renumbered(
   { tables, holders, byPrincipal, paths }: PreparedPolicy,
   side: SideName,
   common: Common,
-): PolicyRows {
+): UnindexedPolicy {
   const { roles, identities, roleNames, providers, provider, subject } = common;
   const ownRoles = tables.roles.name.length;
   const roleOf = (row: number): number => roles.numbers[side][row] ?? 0;

@@ -18,7 +18,7 @@ import {
   type NodeRights,
   outermost,
   reachOf,
-  type Rows,
+  type RowRange,
 } from '../cells/holdings.js';
 import { groupsNear, makeReach } from '../cells/identities.js';
 import { makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
@@ -94,7 +94,7 @@ function principalsNear({ policy, nodes, rowOfGrant }: AskedGround, given: Holdi
 /** The number of cells of one identity that are given and were not held. */
 function countOpened(
   ground: AskedGround,
-  places: readonly Rows[],
+  places: readonly RowRange[],
   { gives, held }: { readonly gives: readonly Holding[]; readonly held: readonly Holding[] },
 ): bigint {
   const walk = { nodes: ground.nodes, places, sides: [gives, held] };

@@ -4,7 +4,7 @@
 import { addTo, groupBy } from '../../model/group.js';
 import { sortedRows } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
-import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
+import { type Holding, reachOf, type RowRange } from '../cells/holdings.js';
 import type { HolderClass } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowNumbers } from './scene.js';
@@ -14,7 +14,7 @@ export interface Cluster {
   /** Sorted by node, then grant. Those bound above the rows are inherited there. */
   readonly holdings: readonly Holding[];
   /** The node alone, or its subtree. */
-  readonly rows: Rows;
+  readonly rows: RowRange;
   /** Those who hold exactly these grants here, sorted; never empty. */
   readonly people: RowNumbers;
 }
@@ -38,7 +38,7 @@ export interface Concerned {
 /** Several holdings (by position) that meet in some rows, and the groups that hold exactly these there. */
 interface Meeting {
   readonly positions: readonly number[];
-  readonly rows: Rows;
+  readonly rows: RowRange;
   readonly groups: HolderClass[];
 }
 
@@ -91,10 +91,10 @@ function aloneOf(
 }
 
 /** Called with the positions of several grants that meet, and the rows in which they count. */
-type Take = (positions: readonly number[], rows: Rows) => void;
+type Take = (positions: readonly number[], rows: RowRange) => void;
 
 /** A node, the grants that it inherits from above, and the range of grants that are bound there or below. */
-interface Part extends Rows {
+interface Part extends RowRange {
   readonly row: number;
   readonly above: readonly number[];
 }

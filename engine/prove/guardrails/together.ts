@@ -6,7 +6,7 @@ import { firstFrom } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } from '../../model/scope-set.js';
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
+import { carryingGrants, type Holding, outermost, type RowRange } from '../cells/holdings.js';
 import { type HolderClass } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
 import type { CellPatch } from '../cells/regions.js';
@@ -116,7 +116,7 @@ function meet(
 
 interface Near {
   /** Where the grants of the group count, and the rule too. */
-  readonly places: readonly Rows[];
+  readonly places: readonly RowRange[];
   /** Positions of the group's own holdings. */
   readonly own: readonly number[];
   /** By position in the groups, those that hold something in these places: positions of holdings, sorted. */

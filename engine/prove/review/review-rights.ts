@@ -24,7 +24,7 @@ import {
   makeRights,
   namedPaths,
   reachOf,
-  type Rows,
+  type RowRange,
 } from '../cells/holdings.js';
 import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
@@ -176,7 +176,7 @@ function rightNow(
 }
 
 /** Only the holdings in and above the places are walked. */
-function walkNear(nodes: Nodes, places: readonly Rows[], sides: Walk['sides']): Walk {
+function walkNear(nodes: Nodes, places: readonly RowRange[], sides: Walk['sides']): Walk {
   const [from, until] = [places[0]?.from ?? 0, places.at(-1)?.until ?? 0];
   const near = sides.map((side) => side.filter(({ row }) => row < until && endOf(nodes, row) > from));
   return { nodes, places, sides: near };

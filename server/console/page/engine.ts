@@ -1,5 +1,5 @@
 // The engine as the page asks it: in a worker of its own in the playground, in the page itself in a report.
-import type { Ask, Reply, Sent, Subject, WorkerAnswer } from '../worker/protocol.js';
+import type { Ask, NumberedAsk, Subject, WorkerAnswer, WorkerReply } from '../worker/protocol.js';
 
 export interface Working {
   readonly doing: string;
@@ -22,7 +22,7 @@ export function startEngine(script: string, onWork: (working: Working | null) =>
   const waiting = new Map<number, (answer: WorkerAnswer) => void>();
   const followers = new Set<{ readonly subject: Subject; readonly call: () => void }>();
   let last = 0;
-  worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+  worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
     if ('progress' in data) {
       onWork(data.progress);
       return;
@@ -52,7 +52,7 @@ export function startEngine(script: string, onWork: (working: Working | null) =>
       new Promise((resolve) => {
         last += 1;
         waiting.set(last, resolve);
-        const sent: Sent = { number: last, ask };
+        const sent: NumberedAsk = { number: last, ask };
         worker.postMessage(sent);
       }),
   };

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../../engine/compiler.js';
 import type { Facts, PolicyDifference, Proofs, TextFile } from '../worker/protocol.js';
 import { type Engine, startEngine, type Working } from './engine.js';
 
-export interface PolicyState {
+interface PolicyState {
   readonly engine: Engine;
   readonly working: Working | null;
   readonly diagnostics: readonly Diagnostic[];

@@ -27,7 +27,7 @@ import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } fr
 import type { Ask, Checked, Facts, PolicyDifference, Subject, TimedQuestion, WorkerAnswer } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
-export type Progress = (doing: string, done: number) => void;
+type Progress = (doing: string, done: number) => void;
 
 export interface Desk {
   readonly answer: (ask: Ask) => WorkerAnswer;

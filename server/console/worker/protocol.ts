@@ -199,12 +199,12 @@ export type WorkerAnswer =
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What a thread is sent and sends. */
-export interface Sent {
+export interface NumberedAsk {
   readonly number: number;
   readonly ask: Ask;
 }
 
-export type Reply =
+export type WorkerReply =
   | { readonly number: number; readonly answer: WorkerAnswer }
   /** A column of a picture that was pending can be shown. */
   | { readonly counted: Subject }

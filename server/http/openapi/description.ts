@@ -1,7 +1,7 @@
 // The type of an API's description: the part of OpenAPI 3.1 that it uses.
 import type { JsonSchema } from '../../api/schema.js';
 
-export interface Reference {
+export interface SchemaReference {
   readonly $ref: string;
 }
 
@@ -21,7 +21,7 @@ export interface MediaContent {
 
 export interface Response {
   readonly description: string;
-  readonly headers: Readonly<Record<string, Reference>>;
+  readonly headers: Readonly<Record<string, SchemaReference>>;
   readonly content: Readonly<Record<string, MediaContent>>;
 }
 
@@ -31,9 +31,9 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly (Parameter | Reference)[];
+  readonly parameters: readonly (Parameter | SchemaReference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaContent>> };
-  readonly responses: Readonly<Record<string, Response | Reference>>;
+  readonly responses: Readonly<Record<string, Response | SchemaReference>>;
 }
 
 export interface ApiDescription {

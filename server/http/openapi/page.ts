@@ -8,8 +8,8 @@ import type {
   DescribedOperation,
   MediaContent,
   Parameter,
-  Reference,
   Response,
+  SchemaReference,
 } from './description.js';
 import { schemaArticle, typeText } from './schema-page.js';
 
@@ -19,7 +19,7 @@ interface Shown {
   readonly operation: DescribedOperation;
 }
 
-export interface PageAsked {
+interface PageAsked {
   /** Scheme and authority of the gateway, as its reader wrote them: for the examples. */
   readonly address: string;
   /** Words that all have to be there; empty for everything. */
@@ -98,7 +98,7 @@ function wordsOf({ method, path, operation }: Shown, { components }: ApiDescript
 }
 
 function problemOf(
-  answer: Response | Reference,
+  answer: Response | SchemaReference,
   known: ApiDescription['components']['responses'],
 ): JsonSchema | undefined {
   return '$ref' in answer ? known[nameOf(answer)]?.content['application/problem+json']?.schema : undefined;
@@ -227,7 +227,7 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-function nameOf({ $ref }: Reference): string {
+function nameOf({ $ref }: SchemaReference): string {
   return $ref.slice($ref.lastIndexOf('/') + 1);
 }
 

@@ -8,7 +8,7 @@ import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { QUERY_LIMITS } from '../../limits/queries.js';
-import { ApiProblem, type ProblemError } from '../../problem.js';
+import { ApiProblem, type InputFault } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { checkTarget } from '../request-head.js';
 import { isStrongTag, readQuery } from '../request-inputs.js';
@@ -168,7 +168,7 @@ function readBody(
   body: Json,
   named: ReadonlyMap<string, string>,
 ): ReturnType<CommandRoute['readBody']> {
-  const errors: ProblemError[] = [];
+  const errors: InputFault[] = [];
   const whole = withIds(body, (text, pointer) => {
     if (typeof text !== 'string' || !text.startsWith('$')) return text;
     const name = text.slice(1);

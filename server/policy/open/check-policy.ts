@@ -21,7 +21,7 @@ import {
 } from '../../../engine/compiler.js';
 import { InvariantError, type NamespacePath, type Policy } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import type { PathFault } from '../policy-fault.js';
+import type { FileFault } from '../policy-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
 /** If several apply, the first of them after `ok`. */
@@ -69,7 +69,7 @@ export interface Phase {
 }
 
 export type CheckResult =
-  { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: PathFault };
+  { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: FileFault };
 
 export interface CheckRequest {
   /** An absolute path. */

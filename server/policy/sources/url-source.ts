@@ -5,7 +5,7 @@ import { STATEMENT_LIMITS } from '../../../engine/index.js';
 import { TLS_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import { OutgoingError, receive } from '../../net/outgoing.js';
-import type { Reach } from '../../net/addresses.js';
+import type { NetworkReach } from '../../net/addresses.js';
 import { statementPathOf } from '../../signing/statement-file.js';
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { refusal } from '../policy-fault.js';
@@ -17,7 +17,7 @@ export interface UrlSourceOptions {
   readonly url: string;
   /** Authorities for the server's certificate; null for those that Node trusts. Read with each look. */
   readonly caFile: string | null;
-  readonly reach: Reach;
+  readonly reach: NetworkReach;
   /** Whether a signature is required, so that there must be a statement. */
   readonly statements: 'required' | 'ignored';
   /**
