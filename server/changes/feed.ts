@@ -20,7 +20,7 @@ import { type CursorOwner, type FeedPlace, makeCursors } from './cursor.js';
 import { type FeedWatch, watchFeed } from './feed-watch.js';
 import { type KeptViews, makeKeptViews } from './kept-views.js';
 import type { Retention } from './number-changes.js';
-import { partOf, type RightsChange, rightsChange, type View } from './view.js';
+import { type FeedView, partOf, type RightsChange, rightsChange } from './view.js';
 
 export interface FeedOptions {
   readonly db: Database;
@@ -48,7 +48,7 @@ export type ChangeItem =
     };
 
 export interface ReadChanges {
-  readonly view: View;
+  readonly view: FeedView;
   readonly at: Instant;
   readonly owner: CursorOwner;
   /** Null begins at the present end of the feed. */

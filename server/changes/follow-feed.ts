@@ -5,18 +5,18 @@ import type { Instant } from '../../engine/index.js';
 import { STREAM_LIMITS } from '../limits/changes.js';
 import type { ChangeItem, Feed, FeedPage } from './feed.js';
 import type { CursorOwner } from './cursor.js';
-import { partOf, type View } from './view.js';
+import { type FeedView, partOf } from './view.js';
 
 /** Who reads at a moment, and what they may see. */
 interface Look<Moment> {
   readonly at: Instant;
-  readonly view: View;
+  readonly view: FeedView;
   readonly moment: Moment;
 }
 
 export interface Following<Moment> {
   /** What was read before the stream began. */
-  readonly first: { readonly view: View; readonly changes: FeedPage };
+  readonly first: { readonly view: FeedView; readonly changes: FeedPage };
   readonly owner: CursorOwner;
   readonly limit: number;
   /** Aborted once the client is gone. */

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { GROUP_SUFFIX, type Identity, identityFaultText, parseIdentity } from '../../engine/index.js';
 import { reachedUrlFault } from '../net/outgoing.js';
-import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../asking/vocabulary.js';
+import { type AuthzenVocabulary, readVocabulary, VOCABULARY_SCHEMA } from '../asking/vocabulary.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
@@ -206,7 +206,7 @@ export const BASE_URL: ValueType<string> = textType('an https URL', (text) => {
 });
 
 /** The words of AuthZEN. */
-export const VOCABULARY: ValueType<Vocabulary> = {
+export const VOCABULARY: ValueType<AuthzenVocabulary> = {
   schema: VOCABULARY_SCHEMA,
   words: 'a vocabulary with `subjects`, `resources` and `actions` (docs/authzen.md)',
   fromText: (text) => text,

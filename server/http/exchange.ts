@@ -8,7 +8,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
 import { holdsCredential, maskCredentials } from '../lib/mask.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
-import type { Span } from '../telemetry/trace.js';
+import type { TraceSpan } from '../telemetry/trace.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import type { Incoming, Outgoing, Pour } from './message.js';
 import type { Headers } from './request-head.js';
@@ -22,7 +22,7 @@ export interface Exchange {
   /** The client's own id, if it sent a valid one. The answer bears it. */
   readonly clientId: string | null;
   /** Its span in the trace that it belongs to. */
-  readonly span: Span;
+  readonly span: TraceSpan;
   /** The time of the request. The clock is read only once. */
   readonly at: Instant;
   /** The client's address; null for a Unix socket, or if there is no socket at all. */

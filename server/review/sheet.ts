@@ -89,7 +89,7 @@ export interface SheetFault {
   readonly message: string;
 }
 
-export interface Sheet {
+interface Sheet {
   /** In the order of the lines. */
   readonly decisions: readonly { readonly row: string; readonly line: number; readonly decision: Decision }[];
   /** Ids of rows that have a line. */

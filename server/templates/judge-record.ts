@@ -16,7 +16,7 @@ export const RIGHT: RecordVerdict = Object.freeze({ kind: 'right' });
 /** Said of what a thread does not get done in time. */
 export const NOT_IN_TIME: RecordVerdict = Object.freeze({ kind: 'wrong', faults: TOO_LARGE });
 
-export interface Value {
+export interface JudgedValue {
   readonly value: unknown;
 }
 
@@ -29,7 +29,7 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
  * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, the
  * schema is judged as that of a new template.
  */
-export function judgePart(template: TemplateResult | null, value: Value | null): RecordVerdict {
+export function judgePart(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', faults: template.faults };
   if (value === null) {
@@ -40,7 +40,7 @@ export function judgePart(template: TemplateResult | null, value: Value | null):
 }
 
 /** Like `judgePart`, but null if that could hold up other requests. So it is if there is no template yet. */
-export function judgeSoon(template: TemplateResult | null, value: Value | null): RecordVerdict | null {
+export function judgeSoon(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict | null {
   if (template?.ok !== true || value === null) return template === null ? null : judgePart(template, value);
   const faults = template.template.checkSoon(value.value);
   return faults === null ? null : verdictOf(faults);

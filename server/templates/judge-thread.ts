@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { makeTurns } from '../lib/turns.js';
-import { NOT_IN_TIME, type RecordVerdict, type Value } from './judge-record.js';
+import { type JudgedValue, NOT_IN_TIME, type RecordVerdict } from './judge-record.js';
 
 export interface JudgeTask {
   /** JSON text. */
   readonly schema: string;
   /** Null if only the schema is judged. */
-  readonly value: Value | null;
+  readonly value: JudgedValue | null;
 }
 
 export interface TimeLeft {

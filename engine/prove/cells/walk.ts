@@ -42,13 +42,13 @@ export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
 }
 
 /** A namespace class at which rights can change: a node, what is below it, or the first one after its subtree. */
-export type Turn = 'at' | 'below' | 'after';
+export type ClassTurn = 'at' | 'below' | 'after';
 
 /** Visits the classes of all nodes in path order, with what one side holds from there on. */
 export function walkClasses(
   nodes: Nodes,
   side: readonly Holding[],
-  visit: (row: number, turn: Turn, held: Timeline) => void,
+  visit: (row: number, turn: ClassTurn, held: Timeline) => void,
 ): void {
   const around: { readonly row: number; readonly below: Timeline }[] = [];
   const leaveTo = (row: number): void => {

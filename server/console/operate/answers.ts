@@ -60,7 +60,7 @@ interface ShadowRow {
   readonly until: string | null;
 }
 
-export interface Shadow {
+export interface ShadowAnswer {
   readonly snapshot: string | null;
   readonly since: string | null;
   readonly differs: {

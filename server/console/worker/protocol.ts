@@ -75,7 +75,7 @@ export type Ask =
   | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };
 
-export interface Violation {
+interface Violation {
   readonly guardrail: string;
   readonly requires: string;
   readonly file: string | null;

@@ -12,7 +12,7 @@ import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder
 import { stillOwns } from '../../lib/owner-lock.js';
 import { PortSocket } from './port-socket.js';
 import { Scheduler } from './scheduler.js';
-import { Session } from './session.js';
+import { EngineSession } from './session.js';
 import { greeting } from './wire.js';
 
 /**
@@ -112,7 +112,7 @@ async function serve(): Promise<void> {
   };
   let sessions = 0;
   const welcome = (connection: Duplex): void => {
-    const session = new Session(++sessions, connection, {
+    const session = new EngineSession(++sessions, connection, {
       greet: (newcomer) => {
         if (scheduler.sessions > MAX_SESSIONS) newcomer.end('53300', `more than ${String(MAX_SESSIONS)} connections`);
         else newcomer.send(greeting(newcomer.id, PARAMETERS));

@@ -3,7 +3,7 @@
 import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
 import type { Json } from '../../api/dataset-schema.js';
 import type { Command, Perform, Rule, Session } from '../../commands/command.js';
-import type { Executor, Shown } from '../../commands/execute.js';
+import type { CommandAnswer, Executor } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
@@ -73,7 +73,7 @@ export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): 
   };
 }
 
-function resultJson({ status, etag, json }: Shown): string {
+function resultJson({ status, etag, json }: CommandAnswer): string {
   const tag = etag === null ? '' : `"etag":${JSON.stringify(etag)},`;
   return `{"status":${String(status)},${tag}"body":${json}}`;
 }

@@ -5,7 +5,7 @@ import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
 import type { Feed, FeedPage } from '../../changes/feed.js';
-import { partOf, type View, viewOf, type ViewPart } from '../../changes/view.js';
+import { type FeedView, partOf, viewOf, type ViewPart } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
 import { makeTurns } from '../../lib/turns.js';
@@ -144,7 +144,7 @@ function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedReque
 }
 
 /** What the actor may see. The log names the first family that it sees something of. */
-function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): View {
+function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): FeedView {
   const began = performance.now();
   const view = viewOf(resolved, at);
   const ended = performance.now();
@@ -156,21 +156,21 @@ function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: 
   return view;
 }
 
-function mainFamily(view: View, part: ViewPart): Family {
+function mainFamily(view: FeedView, part: ViewPart): Family {
   const [first] = [...partOf(view, part).keys(), ...part.families];
   if (first === undefined) throw new TypeError('a feed of no family');
   return first;
 }
 
 /** Whoever sees nothing is refused, except for the answer that says that it has lost what it saw. */
-function refuseNothing(view: View, part: ViewPart, { items }: FeedPage): void {
+function refuseNothing(view: FeedView, part: ViewPart, { items }: FeedPage): void {
   if (partOf(view, part).size > 0 || items.length > 0) return;
   const [family = 'namespace'] = part.families;
   throw new ApiProblem('authz.denied', { step: view.refused.get(family)?.step ?? 'no_matching_grant' });
 }
 
 interface Showing {
-  readonly view: View;
+  readonly view: FeedView;
   readonly part: ViewPart;
   readonly changes: FeedPage;
 }

@@ -18,7 +18,7 @@ interface Found {
   readonly outcome: CommitOutcome;
 }
 
-export interface Step extends Found {
+export interface HistoryStep extends Found {
   /** The commit that it is compared with; null for the beginning, when nobody holds anything. */
   readonly compared: string | null;
   /** Null if nothing changed, or nothing is known of it. */
@@ -57,11 +57,11 @@ export interface HistoryProgress {
 
 export interface History {
   /** Each commit of the line, oldest first. Ends early if the signal is aborted. */
-  readonly steps: () => AsyncGenerator<Step>;
+  readonly steps: () => AsyncGenerator<HistoryStep>;
   /** Each commit of the line and each that it merged, parents first, without what they changed. */
   readonly all: () => AsyncGenerator<Found>;
   /** What the commits that a merge brings changed by themselves; those that changed nothing are left out. */
-  readonly partsOf: (step: Step) => Promise<readonly BroughtCommit[]>;
+  readonly partsOf: (step: HistoryStep) => Promise<readonly BroughtCommit[]>;
   /** Who is named in the policy of a commit. */
   readonly peopleOf: (found: Found) => Promise<People>;
 }
@@ -87,7 +87,7 @@ export function openHistory(request: HistoryRequest): History {
   };
 }
 
-async function* stepsOf(work: Work): AsyncGenerator<Step> {
+async function* stepsOf(work: Work): AsyncGenerator<HistoryStep> {
   const { objects, line, signal } = work;
   const folders = await foldersOf(work);
   const broughtTo = broughtBy(objects, line.after);
@@ -125,7 +125,7 @@ async function* allOf(work: Work): AsyncGenerator<Found> {
   }
 }
 
-async function partsOf(work: Work, { brought, path, movedFrom }: Step): Promise<readonly BroughtCommit[]> {
+async function partsOf(work: Work, { brought, path, movedFrom }: HistoryStep): Promise<readonly BroughtCommit[]> {
   const parts: BroughtCommit[] = [];
   for (const commit of brought) {
     if (work.signal.aborted) break;
