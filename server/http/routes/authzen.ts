@@ -3,12 +3,13 @@
 // subject or a resource gives a right.
 import { decideRaw } from '../../../engine/index.js';
 import { boundsOf, decideWithin } from '../../asking/about-others.js';
+import type { Fields } from '../../asking/decide-question.js';
 import { type ReportedAnswer, toldDecision } from '../../audit/cite.js';
 import { ASK_LIMITS } from '../../limits/http.js';
 import type { JsonAnswer } from '../exchange.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
 import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
-import { evaluationOf, type EvaluationRequest, type Fields, optionalObject, RequestFault } from './authzen-request.js';
+import { evaluationOf, type EvaluationRequest, optionalObject, RequestFault } from './authzen-request.js';
 import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
 import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
 import { isObject } from '../../json/strict-json.js';
