@@ -30,7 +30,7 @@ export interface ReviewedChange {
 }
 
 /** One of these policies, with its own numbers over the common nodes. */
-interface Side {
+interface NumberedPolicy {
   readonly policy: PreparedPolicy;
   readonly rights: NodeRights;
 }
@@ -75,6 +75,6 @@ function knownOf([base = NOTHING, ...held]: readonly Timeline[]): Timeline {
 }
 
 /** What an identity, by its common number, is or is in. */
-function principalsIn({ new: { policy } }: PolicyPair, side: Side, identity: number): Int32Array {
+function principalsIn({ new: { policy } }: PolicyPair, side: NumberedPolicy, identity: number): Int32Array {
   return principalsOf(side.policy, identityAt(policy.tables, identity));
 }
