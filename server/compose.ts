@@ -14,7 +14,7 @@ import {
   ownPage,
 } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
-import { type At, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
+import { type ListenAt, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
@@ -30,7 +30,7 @@ export { answerProbes } from './http/waiting-probes.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 export { type GatewayMode, type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
-export interface ListenerOptions<Where extends At> {
+export interface ListenerOptions<Where extends ListenAt> {
   readonly routes: readonly Route[];
   readonly manner: Manner | ((at: Where) => Manner);
   /** Origins of web pages that may send requests. Defaults to none. */
@@ -46,7 +46,7 @@ export interface Manner {
   readonly showsStatus?: true;
 }
 
-export interface Listener<Where extends At = At> {
+interface Listener<Where extends ListenAt = ListenAt> {
   readonly at: Where;
   readonly url: string;
   /** Refuses new requests, lets those in flight end for `patience` milliseconds, then closes. Safe to call twice. */
@@ -57,7 +57,7 @@ export interface Listener<Where extends At = At> {
  * Answers requests at an address, which it opens. Several listeners may share services. Rejects with Node's error if
  * somebody else has taken the address by now.
  */
-export async function listen<Where extends At>(
+export async function listen<Where extends ListenAt>(
   services: ListeningServices,
   { routes, manner, origins, at: bound }: ListenerOptions<Where>,
 ): Promise<Listener<Where>> {

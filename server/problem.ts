@@ -324,7 +324,7 @@ export function isProblemCode(text: string): text is ProblemCode {
 export const PROBLEMS_PATH = '/docs/problems';
 
 /** One fault of a bad input; `pointer` is an RFC 6901 pointer into the body and never holds a value of it. */
-export interface ProblemError {
+export interface InputFault {
   readonly pointer: string;
   readonly code: ProblemCode;
   readonly message: string;
@@ -359,7 +359,7 @@ export interface ProblemDetail {
   readonly command?: number;
   /** The policy that refused, if it is not the pinned one. */
   readonly snapshot?: string;
-  readonly errors?: readonly ProblemError[];
+  readonly errors?: readonly InputFault[];
   /** Seconds. */
   readonly retryAfter?: number;
   /** Headers that the answer needs in addition to the usual ones: name, value, name, value. */

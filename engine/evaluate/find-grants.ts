@@ -10,7 +10,7 @@ import { placeOf } from '../table/locate.js';
 import { bitOf } from '../table/scope-numbers.js';
 import { groundOf, type Policy, UNRESTRICTED } from './policy.js';
 
-interface Wanted {
+interface WantedScope {
   readonly target: NamespacePath;
   /** Finds grants that carry it. */
   readonly scope: ScopeName;
@@ -18,7 +18,11 @@ interface Wanted {
 }
 
 /** The rows of the grants in force that count at the target, sorted, which is also by id. */
-export function findGrants(policy: Policy, principals: Int32Array, { target, scope, at }: Wanted): readonly number[] {
+export function findGrants(
+  policy: Policy,
+  principals: Int32Array,
+  { target, scope, at }: WantedScope,
+): readonly number[] {
   const table = groundOf(policy);
   invariant(table !== UNRESTRICTED, 'only a compiled policy has grants');
   const marks = makeMarks();

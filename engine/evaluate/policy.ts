@@ -39,11 +39,11 @@ export type PolicyFacts = Omit<Policy, typeof brand | 'scopes'>;
 export const UNRESTRICTED = Symbol('unrestricted');
 
 /** What decisions are made from. */
-export type Ground = DecisionTable | typeof UNRESTRICTED;
+export type DecisionGround = DecisionTable | typeof UNRESTRICTED;
 
 /** All that a decision takes from a policy, found by a single look into a map. */
 export interface Basis {
-  readonly ground: Ground;
+  readonly ground: DecisionGround;
   /** The places of scopes of declared families among the bits of a set. */
   readonly own: OwnScopes;
 }
@@ -89,7 +89,7 @@ export function basisOf(policy: Policy): Basis {
   return basis;
 }
 
-export function groundOf(policy: Policy): Ground {
+export function groundOf(policy: Policy): DecisionGround {
   return basisOf(policy).ground;
 }
 

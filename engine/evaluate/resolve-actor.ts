@@ -15,7 +15,7 @@ import { indexOwn, type OwnScopes } from '../table/own-scopes.js';
 import { bitsOfSet, type ScopeBit } from '../table/scope-numbers.js';
 import { beginTurn, endTurn } from './turn.js';
 import { requireActor, requireIdentity, requireRawActor } from './caller.js';
-import { basisOf, type Ground, type Policy, UNRESTRICTED } from './policy.js';
+import { basisOf, type DecisionGround, type Policy, UNRESTRICTED } from './policy.js';
 
 /** An actor as somebody typed it. */
 export type RawActor =
@@ -31,7 +31,7 @@ export type RawActor =
 
 /** What a decision needs to know about an actor. */
 export interface Asker {
-  ground: Ground;
+  ground: DecisionGround;
   local: boolean;
   /** The runs of its principals are the first `count` entries. A run may occur twice. */
   runs: Int32Array;

@@ -5,7 +5,7 @@ import type { Located, Span } from '../model/span.js';
 import { makeSuggester, type Suggester } from '../diagnostics/nearest.js';
 import type { Sink } from '../diagnostics/report.js';
 import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
-import { findingAt, relatedAt, type Words } from './places.js';
+import { findingAt, type FindingWords, relatedAt } from './places.js';
 
 export interface DeclaredRole {
   readonly document: PolicyDocument;
@@ -20,7 +20,7 @@ export interface Names {
   readonly rolesMayBeMissing: boolean;
   readonly suggestRole: Suggester;
   readonly sink: Sink;
-  readonly report: (document: PolicyDocument, at: Span, words: Words) => void;
+  readonly report: (document: PolicyDocument, at: Span, words: FindingWords) => void;
 }
 
 export function collectNames(documents: readonly PolicyDocument[], sink: Sink): Names {

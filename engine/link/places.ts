@@ -14,8 +14,8 @@ export function relatedAt({ file, lines }: Pick<Place, 'file' | 'lines'>, span: 
 }
 
 /** What a finding says. */
-export type Words = Omit<Finding, 'file' | 'range'>;
+export type FindingWords = Omit<Finding, 'file' | 'range'>;
 
-export function findingAt({ file, lines }: PolicyDocument, span: Span, words: Words): Finding {
+export function findingAt({ file, lines }: PolicyDocument, span: Span, words: FindingWords): Finding {
   return { file, range: rangeOf(lines, span), ...words };
 }

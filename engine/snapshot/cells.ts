@@ -64,7 +64,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
   const below = new Int32Array(holders.count);
 
   /** Gives rights to each of the classes. Only this loop runs for every row of the expanded policy. */
-  const giveAll = (to: Int32Array, more: Rights): void => {
+  const giveAll = (to: Int32Array, more: RowRights): void => {
     const { at: moreAt, below: moreBelow } = more;
     const isStatic = moreAt <= RECORD_SCOPE_SET && moreBelow <= RECORD_SCOPE_SET;
     for (let i = 0; i < to.length; i += 1) {
@@ -82,7 +82,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     }
   };
   const oneClass = new Int32Array(1);
-  const giveOne = (holder: number, more: Rights): void => {
+  const giveOne = (holder: number, more: RowRights): void => {
     oneClass[0] = holder;
     giveAll(oneClass, more);
   };
@@ -137,7 +137,7 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     }
   };
 
-  const uniteWindows = ({ at: atRow, below: belowRow }: Windows): Rights => ({
+  const uniteWindows = ({ at: atRow, below: belowRow }: Windows): RowRights => ({
     at: timelines.unionOf(atRow),
     below: timelines.unionOf(belowRow),
   });
@@ -232,7 +232,7 @@ function makeUndoLog(inherited: Int32Array): UndoLog {
 }
 
 /** What a class holds at a row, and below it. */
-export interface Rights {
+export interface RowRights {
   readonly at: TimelineNumber;
   readonly below: TimelineNumber;
 }
@@ -243,7 +243,7 @@ interface Windows {
   readonly below: TimelineNumber[];
 }
 
-function gather(lists: Map<number, Windows>, key: number, more: Rights): void {
+function gather(lists: Map<number, Windows>, key: number, more: RowRights): void {
   let windows = lists.get(key);
   if (windows === undefined) {
     windows = { at: [], below: [] };

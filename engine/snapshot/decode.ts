@@ -8,7 +8,6 @@ import type { PolicyTables } from '../model/tables.js';
 import { noChecks } from './checks.js';
 import { decodeTables } from './decode-tables.js';
 import {
-  type Field,
   type FieldHolds,
   FIELDS_OF_FORMAT,
   type FieldTable,
@@ -17,6 +16,7 @@ import {
   SNAPSHOT_FORMAT,
   type SnapshotBody,
   type SnapshotDocument,
+  type SnapshotField,
 } from './document.js';
 import { type Digest, digestOf } from './hash.js';
 
@@ -205,7 +205,7 @@ function shapeFault(value: unknown, table: FieldTable, path = ''): string | null
   return null;
 }
 
-function entryFault(value: unknown, entry: Field | FieldTable, path: string): string | null {
+function entryFault(value: unknown, entry: SnapshotField | FieldTable, path: string): string | null {
   if (!isField(entry)) return shapeFault(value, entry, path);
   return HOLDS[entry.holds](value) ? null : path;
 }

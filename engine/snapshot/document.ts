@@ -16,7 +16,7 @@ export interface FieldValues {
 
 export type FieldHolds = keyof FieldValues;
 
-export interface Field<Holds extends FieldHolds = FieldHolds> {
+export interface SnapshotField<Holds extends FieldHolds = FieldHolds> {
   readonly holds: Holds;
   /**
    * Which digests a change of the field can change: `file` is the snapshot digest alone, `sealed` the seal as well, `decided` also the
@@ -26,14 +26,14 @@ export interface Field<Holds extends FieldHolds = FieldHolds> {
 }
 
 export interface FieldTable {
-  readonly [key: string]: Field | FieldTable;
+  readonly [key: string]: SnapshotField | FieldTable;
 }
 
-function sealed<Holds extends FieldHolds>(holds: Holds): Field<Holds> {
+function sealed<Holds extends FieldHolds>(holds: Holds): SnapshotField<Holds> {
   return { holds, digests: 'sealed' };
 }
 
-function decided<Holds extends FieldHolds>(holds: Holds): Field<Holds> {
+function decided<Holds extends FieldHolds>(holds: Holds): SnapshotField<Holds> {
   return { holds, digests: 'decided' };
 }
 
@@ -114,7 +114,9 @@ export const SNAPSHOT_FIELDS = {
 } as const satisfies FieldTable;
 
 type ValuesOf<Table> = {
-  readonly [Key in keyof Table]: Table[Key] extends Field ? FieldValues[Table[Key]['holds']] : ValuesOf<Table[Key]>;
+  readonly [Key in keyof Table]: Table[Key] extends SnapshotField
+    ? FieldValues[Table[Key]['holds']]
+    : ValuesOf<Table[Key]>;
 };
 type Full = ValuesOf<typeof SNAPSHOT_FIELDS.snapshot>;
 /** Some fields came with a later format, and `families` stands only where there are any. */
@@ -155,6 +157,6 @@ export const FIELDS_OF_FORMAT: ReadonlyMap<number, FieldTable> = new Map<number,
   [SNAPSHOT_FORMAT, { ...SNAPSHOT_FIELDS, snapshot: WITHOUT_FAMILIES }],
 ]);
 
-export function isField(entry: Field | FieldTable): entry is Field {
+export function isField(entry: SnapshotField | FieldTable): entry is SnapshotField {
   return typeof entry.holds === 'string';
 }

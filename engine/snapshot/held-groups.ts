@@ -1,7 +1,7 @@
 // Who holds what at each namespace of a walk, inherited rights included, as texts of groups with equal rights. Most groups of a
 // namespace are those of the namespace above it, so groups that its own grants do not touch are neither listed nor hashed again.
 import { invariant } from '../model/invariant.js';
-import type { Cells, Rights, RowChanges } from './cells.js';
+import type { Cells, RowChanges, RowRights } from './cells.js';
 import type { HolderSets } from './holder-sets.js';
 import { NEVER, type TimelineNumber } from './numbered-timelines.js';
 import { pairKey, type RightsGroup, rightsText } from './rights-text.js';
@@ -27,7 +27,7 @@ export function makeHeldGroups({ timelines, inherited }: Cells, sets: HolderSets
   const stack: (readonly Group[])[] = [];
   let entered = 0;
 
-  const textOf = (rights: Rights, classes: Int32Array): string => {
+  const textOf = (rights: RowRights, classes: Int32Array): string => {
     const identities = sets.digestOf(classes);
     invariant(identities !== null, 'sets without a limit are all hashed');
     return rightsText(timelines, rights, identities);

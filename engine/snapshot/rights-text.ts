@@ -1,6 +1,6 @@
 // Texts of the normal form: what holders may do at a namespace and below it, for those whose rights differ from what they inherit.
 import { RECORD_SCOPE_SET } from '../model/scope-set.js';
-import type { Rights, RowChanges } from './cells.js';
+import type { RowChanges, RowRights } from './cells.js';
 import type { Digest } from './hash.js';
 import type { HolderSets } from './holder-sets.js';
 import { NEVER, type Timelines } from './numbered-timelines.js';
@@ -39,7 +39,7 @@ export function makeRightsText(
 }
 
 /** Classes of equal rights. */
-export interface RightsGroup extends Rights {
+export interface RightsGroup extends RowRights {
   /** Valid until the next row is grouped. */
   readonly classes: Int32Array;
 }
@@ -89,7 +89,7 @@ export function makeGrouping(classCount: number): (changes: RowChanges) => reado
   };
 }
 
-interface SizedGroup extends Rights {
+interface SizedGroup extends RowRights {
   size: number;
 }
 
@@ -118,11 +118,11 @@ function sortByNumber(
 }
 
 /** The JSON of the rights, with the digest of the identities that have them. */
-export function rightsText(timelines: Timelines, { at, below }: Rights, identities: Digest): string {
+export function rightsText(timelines: Timelines, { at, below }: RowRights, identities: Digest): string {
   return `[${timelines.text(at)},${timelines.text(below)},"${identities}"]`;
 }
 
 /** One number for the pair. If both are the same it is a small number, which is a faster key. */
-export function pairKey({ at, below }: Rights): number {
+export function pairKey({ at, below }: RowRights): number {
   return at === below ? at : -(at * RADIX + below) - 1;
 }

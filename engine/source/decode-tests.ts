@@ -8,7 +8,7 @@ import { refuse, type FileContext } from './context.js';
 import { entriesOf, firstLine, itemsOf, readFreeText, readWord, textsOf } from './fields.js';
 import { CREDENTIAL_SCOPES, refuseScope, unionOf } from './scope-values.js';
 import { entryOf, list, mapping, named, readMapping, shape, text, value, type ReadMapping } from './shape.js';
-import type { Entry, Node, TextNode, Written } from './tree.js';
+import type { Entry, Node, TextNode, WrittenText } from './tree.js';
 import { IDENTITIES, INSTANT, namespaceOf, NAMESPACES, nearestHelp } from './values.js';
 
 /** The keys are those of a `decide` line (docs/cli.md "Requests for decide"). */
@@ -146,7 +146,7 @@ function cutExpectation(
   context: FileContext,
   written: TextNode,
   due: string,
-): { readonly head: Written; readonly path: Written } | null {
+): { readonly head: WrittenText; readonly path: WrittenText } | null {
   const [head = '', path = '', more] = written.text.split(' ');
   if (head === '' || path === '' || more !== undefined) {
     const message = `\`${written.text}\` is not an expectation`;
@@ -155,7 +155,7 @@ function cutExpectation(
   // Parts get exact places only if the text stands in the file without escapes.
   const start = written.plain ? written.start : written.start + 1;
   const exact = context.text.startsWith(written.text, start);
-  const part = (word: string, from: number): Written =>
+  const part = (word: string, from: number): WrittenText =>
     exact ? { text: word, start: from, end: from + word.length } : { ...written, text: word };
   return { head: part(head, start), path: part(path, start + head.length + 1) };
 }

@@ -33,7 +33,7 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
   faults.forEach(report);
   const read = faults.length > 0 ? null : readTree({ text, limits, report });
   if (read?.kind === 'broken' && read.fault !== null) report(read.fault);
-  const reader: Reader = { report, keys: new Map(), values: new Map() };
+  const reader: YamlContext = { report, keys: new Map(), values: new Map() };
   const value = read?.kind === 'tree' ? toValue(reader, withoutInvisible(text, read.node, report), '') : null;
   return {
     diagnostics: sink.diagnostics(),
@@ -45,13 +45,13 @@ export function readYaml(file: { readonly path: string; readonly bytes: Uint8Arr
   };
 }
 
-interface Reader {
+interface YamlContext {
   readonly report: (fault: SourceFault) => void;
   readonly keys: Map<string, Span>;
   readonly values: Map<string, Span>;
 }
 
-function toValue(reader: Reader, node: Node, pointer: string): YamlValue {
+function toValue(reader: YamlContext, node: Node, pointer: string): YamlValue {
   reader.values.set(pointer, node);
   switch (node.kind) {
     case 'refused':
@@ -75,7 +75,7 @@ const NOT_ZERO = /^[^eE]*[1-9]/;
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
 /** A number, boolean or null must be spelled as in JSON. Other spellings that YAML allows were probably not meant, so they are refused. */
-function plainValue(reader: Reader, node: TextNode): YamlValue {
+function plainValue(reader: YamlContext, node: TextNode): YamlValue {
   const { text } = node;
   const refuse = (code: DiagnosticCode, message: string, help: string): null => {
     reader.report({ code, start: node.start, end: node.end, message, help });

@@ -10,7 +10,7 @@ import { firstLine, isNull, readWord, refuseNull, textsOf, type Reader } from '.
 import { quoted } from './quoting.js';
 import { list, text, value, type Value } from './shape.js';
 import { TEMPLATE_PATTERNS } from './texts.js';
-import type { Written } from './tree.js';
+import type { WrittenText } from './tree.js';
 import { nearestHelp } from './values.js';
 
 type PatternSyntax = 'scope-pattern' | 'guardrail-pattern';
@@ -45,7 +45,7 @@ function hiddenSet(written: string): ScopeSet | null {
   return isOwnScope(scope) ? scopeBit(scope) : null;
 }
 
-function scopeOf(context: FileContext, written: Written, syntax: PatternSyntax): ScopeSet | null {
+function scopeOf(context: FileContext, written: WrittenText, syntax: PatternSyntax): ScopeSet | null {
   const set = setOf(context, written.text, syntax);
   if (set !== null) return set;
   const words = [...context.words.vocabulary.patterns.keys()];
@@ -53,7 +53,7 @@ function scopeOf(context: FileContext, written: Written, syntax: PatternSyntax):
 }
 
 /** `words` are the scopes and patterns that are allowed here. */
-export function refuseScope(context: FileContext, written: Written, words: Iterable<string>): null {
+export function refuseScope(context: FileContext, written: WrittenText, words: Iterable<string>): null {
   const scope = written.text;
   if (OF_TEMPLATES.has(scope)) {
     const [one, other] = wordsOf(scope);

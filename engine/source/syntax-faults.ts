@@ -10,14 +10,14 @@ import {
   lineBelow,
   makeScene,
   type PackageFault,
-  type Scene,
+  type SyntaxScene,
 } from './syntax-scene.js';
 import type { SourceFault } from './tree.js';
 
 /** Explains a fault. Null if the rule does not know it. */
-type Rule = (scene: Scene) => SourceFault | null;
+type Rule = (scene: SyntaxScene) => SourceFault | null;
 
-interface Words {
+interface FaultWords {
   readonly code: DiagnosticCode;
   readonly message: string;
   readonly help: string;
@@ -36,11 +36,11 @@ export function explainSyntax(text: string, fault: PackageFault, enclosures: rea
 }
 
 /** A rule for faults with a matching code or message of the package. */
-function named(by: RegExp, words: Words): Rule {
+function named(by: RegExp, words: FaultWords): Rule {
   return ({ fault, at }) => (by.test(fault.message) || by.test(fault.code) ? { ...words, ...at } : null);
 }
 
-const INDENT: Words = {
+const INDENT: FaultWords = {
   code: 'YAML_INDENT',
   message: 'the indentation does not fit the lines above',
   help: 'begin all entries of a list or mapping in one column, and what is inside of them further right',

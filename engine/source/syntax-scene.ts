@@ -15,7 +15,7 @@ export interface Enclosure {
   readonly mark: string;
 }
 
-export interface Scene {
+export interface SyntaxScene {
   readonly text: string;
   readonly fault: PackageFault;
   readonly enclosures: readonly Enclosure[];
@@ -31,7 +31,7 @@ export interface Scene {
 
 const AT_NODE_END = /^Unexpected (?:scalar|flow-(?:seq|map)-start|.*quoted-scalar) at node end/;
 
-export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): Scene {
+export function makeScene(text: string, fault: PackageFault, enclosures: readonly Enclosure[]): SyntaxScene {
   const [from, to] = fault.pos;
   // If something is missing at the end, the package points past the end. The last character is shown instead.
   const start = Math.min(from, Math.max(0, text.trimEnd().length - 1));
@@ -56,7 +56,7 @@ function lineEndAt(text: string, offset: number): number {
 }
 
 /** A line, with the content after its indentation and list dashes. */
-export interface Line extends Span {
+interface Line extends Span {
   /** Where the indentation ends. */
   readonly first: number;
   /** Where its content begins. */

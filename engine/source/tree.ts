@@ -4,11 +4,11 @@ import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import type { Span } from '../model/span.js';
 
 /** A text and its place. It may be part of a node. */
-export interface Written extends Span {
+export interface WrittenText extends Span {
   readonly text: string;
 }
 
-export interface TextNode extends Written {
+export interface TextNode extends WrittenText {
   readonly kind: 'text';
   /** Whether it is without quotes, so that it may mean something other than text. */
   readonly plain: boolean;

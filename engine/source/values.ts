@@ -22,7 +22,7 @@ import {
 import type { IdentityReference } from '../model/document.js';
 import { either, list, mapping, readMapping, shape, text, value, type Value } from './shape.js';
 import { durationAdvice, instantAdvice } from './time-advice.js';
-import type { Node, Written } from './tree.js';
+import type { Node, WrittenText } from './tree.js';
 
 export const NAME = value(text('name'), readName);
 export const BOOLEAN = value({ kind: 'boolean' }, readBoolean);
@@ -38,7 +38,7 @@ export const NAMESPACE = value(text('namespace'), (context, node, what) => {
   return written === null ? null : namespaceOf(context, written, what);
 });
 
-export function namespaceOf(context: FileContext, written: Written, what: string): Located<NamespacePath> | null {
+export function namespaceOf(context: FileContext, written: WrittenText, what: string): Located<NamespacePath> | null {
   const result = canonicalize(written.text);
   if (!result.ok) {
     const message = `${what} is not a namespace: ${pathFaultText(result.fault)}`;

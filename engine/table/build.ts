@@ -18,7 +18,7 @@ import {
   type TableStarts,
   type TableTexts,
 } from './columns.js';
-import { makeRuns, type Nodes } from './runs.js';
+import { makeRuns, type NodeNumbers } from './runs.js';
 import { fillSlots, packIdentity, putRecord, recordBits, slotCount, startsOf } from './slots.js';
 
 /** A table that one thread builds and another may open. */
@@ -100,7 +100,7 @@ function totalLength(texts: readonly string[]): number {
 }
 
 /** The nodes: the root, and the namespaces that grants name. */
-function findNodes({ grants, namespaces }: PolicyTables): Nodes {
+function findNodes({ grants, namespaces }: PolicyTables): NodeNumbers {
   const rows = namespaces.parent.length;
   const isNode = new Uint8Array(rows);
   isNode[0] = 1;
@@ -119,7 +119,7 @@ interface Filling {
 }
 
 /** Returns the start of the hashes. */
-function putPaths(tables: PolicyTables, { before, subtreeEnd }: Nodes, { columns, starts }: Filling): number {
+function putPaths(tables: PolicyTables, { before, subtreeEnd }: NodeNumbers, { columns, starts }: Filling): number {
   const { nodeRow, pathSlots, rows } = columns;
   const { parent, segment } = tables.namespaces;
   const segmentAt = putSegments(tables.segments, columns.segmentBytes);

@@ -15,7 +15,7 @@ export function addGrants(table: DecisionTable, run: number, { wanted, rows }: S
   }
 }
 
-export interface Search {
+interface Search {
   readonly wanted: Wanted;
   readonly rows: number[];
 }

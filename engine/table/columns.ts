@@ -7,7 +7,7 @@
 // order, so a grant reaches one run of places.
 import type { GrantRef } from '../model/decision.js';
 import type { NamespacePath } from '../model/namespace.js';
-import { type Kept, makeKept } from './kept.js';
+import { type KeptRows, makeKept } from './kept.js';
 import { indexOwn, type OwnScopes } from './own-scopes.js';
 import type { MeantColumn } from './steps.js';
 
@@ -181,8 +181,8 @@ export interface DecisionTable extends TableColumns {
   readonly ownScopes: OwnScopes;
   readonly starts: TableStarts;
   readonly texts: TableTexts;
-  readonly refs: Kept<GrantRef>;
-  readonly paths: Kept<NamespacePath>;
+  readonly refs: KeptRows<GrantRef>;
+  readonly paths: KeptRows<NamespacePath>;
 }
 
 export function openTable(

@@ -59,7 +59,7 @@ function renumbered(steps: Steps, sets: SetWords, { numberOf }: SetNumbers): Ste
 
 const NO_UPPER = new Uint16Array(0);
 
-export interface Held {
+interface Held {
   /** Of the principals: the first `count`. */
   readonly runs: Int32Array;
   readonly count: number;

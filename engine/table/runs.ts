@@ -24,12 +24,12 @@ export interface Runs {
  * `before` counts the nodes before a row. For a node that is its number. There is also an entry for the end of all
  * rows.
  */
-export interface Nodes {
+export interface NodeNumbers {
   readonly before: Int32Array;
   readonly subtreeEnd: Int32Array;
 }
 
-export function makeRuns(tables: PolicyTables, lists: RowLists, nodes: Nodes): Runs {
+export function makeRuns(tables: PolicyTables, lists: RowLists, nodes: NodeNumbers): Runs {
   const numbers = tables.vocabulary.own.length === 0 ? PLAIN : makeSetNumbers();
   const grantSets = numberSets(tables, numbers);
   // Whether numbers are too long for steps is known only when all sets have been met.
@@ -52,7 +52,7 @@ function numberSets({ grants, vocabulary }: PolicyTables, numbers: SetNumbers): 
 
 interface Filling {
   readonly lists: RowLists;
-  readonly nodes: Nodes;
+  readonly nodes: NodeNumbers;
   readonly numbers: SetNumbers;
   readonly grantSets: Int32Array;
   /** Whether numbers of sets take more than the ten bits of a step. */

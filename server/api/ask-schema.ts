@@ -14,7 +14,7 @@ import { decodeActor, type Question, QuestionFault, fields, readQuestion } from 
 import { isObject } from '../json/strict-json.js';
 import { pointerTo } from '../json/strict-json.js';
 import { ASK_LIMITS } from '../limits/http.js';
-import { ApiProblem, type ProblemError } from '../problem.js';
+import { ApiProblem, type InputFault } from '../problem.js';
 import { digest, identity, scope } from './answer-schemas.js';
 import { type BodyShape, bodyShape } from './body-shape.js';
 import { instant } from './record-schema.js';
@@ -139,7 +139,7 @@ export function readQuestions(
   { scopes }: Pick<Policy, 'scopes'>,
   only?: 'access',
 ): readonly Question[] {
-  const errors: ProblemError[] = [];
+  const errors: InputFault[] = [];
   const questions = items.flatMap((item, index): readonly Question[] => {
     try {
       if (isObject(item) && item['actor'] === 'local') throw new QuestionFault('/actor', NO_LOCAL);

@@ -2,7 +2,7 @@
 // declares a shape for its body, and the pipeline reads the body with it, so that no route is without a check.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ProblemCode } from '../problem.js';
-import { collectFaults, type Place, throwIfAny } from './faults.js';
+import { type BodyPath, collectFaults, throwIfAny } from './faults.js';
 import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
 import { isObject } from '../json/strict-json.js';
@@ -30,7 +30,7 @@ interface ShapeWording {
   /** The message for a member that the schema does not have; null for the usual one. */
   readonly unknown?: (name: string) => string | null;
   /** The code of a fault at a place. */
-  readonly code?: (place: Place) => ProblemCode;
+  readonly code?: (place: BodyPath) => ProblemCode;
 }
 
 // A valid body passes the whole schema. For an invalid one each part is checked by itself up to its first fault, so

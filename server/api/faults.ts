@@ -1,19 +1,19 @@
 // Collects what is wrong with a body: every fault with its place, and none with a value of the input (docs/errors.md).
 import { pointerTo } from '../json/strict-json.js';
-import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
+import { ApiProblem, type InputFault, type ProblemCode } from '../problem.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
 /** The keys from the top of the body to the place. */
-export type Place = readonly (string | number)[];
+export type BodyPath = readonly (string | number)[];
 
 export interface Faults {
-  add(place: Place, code: ProblemCode, message: string): void;
-  readonly found: readonly ProblemError[];
+  add(place: BodyPath, code: ProblemCode, message: string): void;
+  readonly found: readonly InputFault[];
 }
 
 /** Keeps the first few faults, in the order in which they were found. */
 export function collectFaults(): Faults {
-  const found: ProblemError[] = [];
+  const found: InputFault[] = [];
   return {
     found,
     add: (place, code, message) => {

@@ -5,7 +5,7 @@ import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
-import type { Place } from './faults.js';
+import type { BodyPath } from './faults.js';
 import { familyName, reachName } from './record-schema.js';
 import { type JsonSchema, schema, type TypeOf } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
@@ -104,8 +104,8 @@ const QUERY_SCHEMAS = Object.freeze({
 });
 
 /** The bodies after their shape has been checked. */
-export type QueryEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
-export type AggregateEnvelope = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
+export type QueryBody = TypeOf<(typeof QUERY_SCHEMAS)['query']>;
+export type AggregateBody = TypeOf<(typeof QUERY_SCHEMAS)['aggregate']>;
 
 const PAGE_DOCUMENT = Object.freeze({
   ...LIST.page,
@@ -158,15 +158,15 @@ function unknownPart(name: string, kind: QueryKind): string {
   return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }
 
-function codeAt(place: Place): ProblemCode {
+function codeAt(place: BodyPath): ProblemCode {
   return place[0] === 'page' && place[1] === 'size' ? 'query.limit' : 'request.schema';
 }
 
 /** The shapes with which the routes read their bodies. */
 export const QUERY_SHAPES = Object.freeze({
-  query: shapeOf<QueryEnvelope>('query'),
-  count: shapeOf<QueryEnvelope>('count'),
-  aggregate: shapeOf<AggregateEnvelope>('aggregate'),
+  query: shapeOf<QueryBody>('query'),
+  count: shapeOf<QueryBody>('count'),
+  aggregate: shapeOf<AggregateBody>('aggregate'),
 });
 
 function shapeOf<Value>(kind: QueryKind): BodyShape<Value> {

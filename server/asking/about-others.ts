@@ -22,7 +22,7 @@ import {
 } from '../../engine/index.js';
 
 /** The part of an asker that bounds what it may ask about. */
-export type Asker = Pick<Actor, 'credentialScopes' | 'namespaceRestrictions'>;
+export type AskerBounds = Pick<Actor, 'credentialScopes' | 'namespaceRestrictions'>;
 
 /** What an asker may ask about, as an actor who holds everything there. */
 export type Bounds = ResolvedActor;
@@ -30,7 +30,7 @@ export type Bounds = ResolvedActor;
 /** By policy: everything, in the scopes of that policy. */
 const everything = new WeakMap<Policy, Policy>();
 
-export function boundsOf({ credentialScopes, namespaceRestrictions }: Asker, policy: Policy): Bounds {
+export function boundsOf({ credentialScopes, namespaceRestrictions }: AskerBounds, policy: Policy): Bounds {
   let all = everything.get(policy);
   if (all === undefined) everything.set(policy, (all = unrestrictedLike(policy)));
   return resolveActor(all, { kind: 'key', identities: [], credentialScopes, namespaceRestrictions });
@@ -70,7 +70,7 @@ export function canonicalRequest(request: RawRequest, { scopes }: Pick<Policy, '
 }
 
 /** The subject with no more than the asker may ask about. */
-export function narrowed(asker: Asker, subject: Actor): Actor {
+export function narrowed(asker: AskerBounds, subject: Actor): Actor {
   const credentialScopes = carriedByBoth(asker.credentialScopes, subject.credentialScopes);
   const [own, others] = [asker.namespaceRestrictions, subject.namespaceRestrictions];
   const namespaceRestrictions = own === null ? others : others === null ? own : meet(own, others);
@@ -78,17 +78,17 @@ export function narrowed(asker: Asker, subject: Actor): Actor {
 }
 
 /** `see` is only called for a scope that the asker may ask about. */
-export function seeWithin(asker: Asker, scope: ScopeName, see: () => Visibility): Visibility {
+export function seeWithin(asker: AskerBounds, scope: ScopeName, see: () => Visibility): Visibility {
   if (mayAskOf(asker, scope)) return see();
   return { kind: 'none', step: 'credential_scope' };
 }
 
-export function mayAskOf({ credentialScopes }: Asker, scope: ScopeName): boolean {
+export function mayAskOf({ credentialScopes }: AskerBounds, scope: ScopeName): boolean {
   return carriesScope(credentialScopes, scope);
 }
 
 /** Whether the asker may ask about this very namespace. */
-export function mayAskAt({ namespaceRestrictions: restrictions }: Asker, namespace: NamespacePath): boolean {
+export function mayAskAt({ namespaceRestrictions: restrictions }: AskerBounds, namespace: NamespacePath): boolean {
   return restrictions === null || restrictions.some((restriction) => isWithin(namespace, restriction));
 }
 
@@ -99,7 +99,10 @@ interface Region {
 }
 
 /** The parts of a region that the asker may ask about. None of them overlap. */
-export function partsWithin<Held extends Region>({ namespaceRestrictions }: Asker, region: Held): readonly Held[] {
+export function partsWithin<Held extends Region>(
+  { namespaceRestrictions }: AskerBounds,
+  region: Held,
+): readonly Held[] {
   if (namespaceRestrictions === null) return [region];
   const { namespace, extent, except = [] } = region;
   return tops(namespaceRestrictions).flatMap((top): readonly Held[] => {

@@ -31,7 +31,7 @@ export type ResourceWord =
   | { readonly kind: 'store'; readonly family: Family };
 
 /** A table that is null has the natural meaning of its part. */
-export interface Vocabulary {
+export interface AuthzenVocabulary {
   /** SHA-256 of its canonical JSON. */
   readonly digest: string;
   /** Providers by type. */
@@ -64,14 +64,14 @@ export const VOCABULARY_SCHEMA: Readonly<Record<string, unknown>> = Object.freez
 });
 
 export type VocabularyReading =
-  { readonly ok: true; readonly value: Vocabulary } | { readonly ok: false; readonly message: string };
+  { readonly ok: true; readonly value: AuthzenVocabulary } | { readonly ok: false; readonly message: string };
 
 /** Reads what the schema has accepted. Ends at the first fault; the message continues a sentence. */
 export function readVocabulary(written: unknown): VocabularyReading {
   try {
     const { subjects, resources, actions } = membersOf(written);
     const scopes = tableOf(actions, scopeOf);
-    const value: Vocabulary = Object.freeze({
+    const value: AuthzenVocabulary = Object.freeze({
       digest: `sha256:${createHash('sha256').update(canonicalJson(written)).digest('hex')}`,
       subjects: tableOf(subjects, providerOf),
       resources: tableOf(resources, resourceOf),
@@ -133,7 +133,7 @@ function pathOf(value: unknown, type: string): NamespacePath {
 
 /** Warns of actions that everybody is denied under a policy, because it does not know their scopes. */
 export function warnOfUnknownScopes(
-  vocabulary: Vocabulary | null,
+  vocabulary: AuthzenVocabulary | null,
   { name: policy, digest: snapshot, scopes }: Pick<Policy, 'name' | 'digest' | 'scopes'>,
   log: Pick<Logger, 'warn'>,
 ): void {

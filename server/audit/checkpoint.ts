@@ -29,7 +29,7 @@ export function parseCheckpoint(text: string): Checkpoint | null {
   return { log, size: Number(size), root: bytes };
 }
 
-export interface Proof {
+interface Proof {
   /** From 0. */
   readonly index: number;
   /** The line of the event. */

@@ -12,7 +12,7 @@ import {
   claimedBefore,
   claimedByOthers,
   claimEvents,
-  type LogPlace,
+  type LogLocation,
   noteHead,
   removeAppended,
   removeEvents,
@@ -35,7 +35,7 @@ export interface DrainerOptions {
   readonly log: string;
   readonly writer: Writer;
   readonly logger: Logger;
-  readonly place: LogPlace;
+  readonly place: LogLocation;
   /** Milliseconds between looks at what other logs have claimed. */
   readonly lookInterval?: number;
 }

@@ -13,11 +13,11 @@ import type { Head } from './chain.js';
 import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
 import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from './log-place.js';
 import { makeGrowth, makeTree, type TreeHash } from '../signing/merkle.js';
-import { cosign, type Witness } from './witness.js';
+import { cosign, type LogWitness } from './witness.js';
 
 export interface CheckpointSettings {
   readonly key: SigningKey;
-  readonly witnesses: readonly Witness[];
+  readonly witnesses: readonly LogWitness[];
   /** How many events a checkpoint waits for. */
   readonly events?: number;
   /** Milliseconds between two looks at the log. */
@@ -89,7 +89,7 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
   const name = originOf(log);
   let last = START;
   /** What each witness has signed, as far as is known. */
-  const seen = new Map<Witness, LogPlace>();
+  const seen = new Map<LogWitness, LogPlace>();
   const textOf = ({ tree }: LogPlace): string => checkpointText({ log, size: tree.size, root: rootOf(tree) });
 
   const placeAt = (size: number): Promise<LogPlace> => {
@@ -97,7 +97,7 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
     return known === undefined ? readOn({ folder, log, from: START, to: size }) : Promise.resolve(known);
   };
   const askWitness = async (
-    witness: Witness,
+    witness: LogWitness,
     next: LogPlace,
     { signal, old = seen.get(witness) ?? START, isAgain = false }: Asking,
   ): Promise<readonly string[]> => {

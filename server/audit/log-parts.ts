@@ -5,7 +5,7 @@ import type { Fault } from './check-chain.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 /** A file to read, or the number of the last event before the file that comes after those that are elsewhere. */
-export type Part = LogFile | { readonly skipTo: number };
+export type LogPart = LogFile | { readonly skipTo: number };
 
 interface Finding {
   readonly archive: string | null;
@@ -16,7 +16,7 @@ interface Finding {
 export async function findParts(
   folder: string,
   { archive, report }: Finding,
-): Promise<{ readonly parts: ReadonlyMap<string, readonly Part[]>; readonly unread: readonly string[] }> {
+): Promise<{ readonly parts: ReadonlyMap<string, readonly LogPart[]>; readonly unread: readonly string[] }> {
   const logs = await listLogs(folder);
   const { files: archived, others } = await readArchiveList(folder);
   for (const line of others) {
@@ -28,7 +28,7 @@ export async function findParts(
     });
   }
   const unread: string[] = [];
-  const parts = new Map<string, Part[]>();
+  const parts = new Map<string, LogPart[]>();
   for (const log of new Set([...logs.keys(), ...archived.map((file) => file.log)])) {
     const here = logs.get(log) ?? [];
     const moved: LogFile[] = [];
@@ -44,15 +44,15 @@ export async function findParts(
 }
 
 /** Where archived files are not read, the events before the next file are taken to be in them. */
-function withGaps(files: readonly LogFile[], elsewhere: readonly ArchivedFile[]): Part[] {
-  return files.flatMap((file, index): Part[] => {
+function withGaps(files: readonly LogFile[], elsewhere: readonly ArchivedFile[]): LogPart[] {
+  return files.flatMap((file, index): LogPart[] => {
     const before = files[index - 1]?.first ?? 0;
     const isGap = elsewhere.some(({ first }) => first > before && first < file.first);
     return isGap ? [{ skipTo: file.first - 1 }, file] : [file];
   });
 }
 
-export function skippedTo(parts: readonly Part[]): number {
+export function skippedTo(parts: readonly LogPart[]): number {
   return Math.max(0, ...parts.map((part) => ('skipTo' in part ? part.skipTo : 0)));
 }
 

@@ -1,10 +1,10 @@
 // Which logs that the store knows should be in a folder, and which of them are not (docs/audit.md "Verifying").
 import { listLogs } from './log-files.js';
 import { readArchiveList } from './archived-files.js';
-import type { NotedHead, LogPlace } from './outbox.js';
+import type { NotedHead, LogLocation } from './outbox.js';
 
 /** Whether a log was last written at this place. An embedded store moves from machine to machine with its logs. */
-export function isFrom(place: LogPlace, store: 'embedded' | 'external'): (log: NotedHead) => boolean {
+export function isFrom(place: LogLocation, store: 'embedded' | 'external'): (log: NotedHead) => boolean {
   return ({ host, folder }) => folder === place.folder && (store === 'embedded' || host === place.host);
 }
 

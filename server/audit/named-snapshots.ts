@@ -13,7 +13,7 @@ export interface NamedSnapshots {
   readonly check: (folder: string, onFault: (fault: SnapshotFault) => void) => Promise<void>;
 }
 
-export interface SnapshotFault {
+interface SnapshotFault {
   readonly log: string;
   readonly seq: number;
   readonly text: string;

@@ -90,12 +90,12 @@ export async function removeAppended(store: Store, positions: readonly string[],
 }
 
 /** Where a log is. */
-export interface LogPlace {
+export interface LogLocation {
   readonly host: string;
   readonly folder: string;
 }
 
-export interface NotedHead extends Head, LogPlace {
+export interface NotedHead extends Head, LogLocation {
   readonly log: string;
 }
 

@@ -25,7 +25,7 @@ import type { StoredEvent } from './event-schema.js';
 import { readSnapshot } from './snapshots.js';
 
 /** What an event says about a decision. */
-export interface Decided {
+export interface LoggedDecision {
   readonly decision: 'allow' | 'deny';
   readonly step?: string;
   readonly cause?: string;
@@ -43,11 +43,11 @@ export type NotReplayed = 'authentication' | 'undecided' | 'snapshot_missing' | 
 
 export interface Replayed {
   /** Null if no policy decided anything. */
-  readonly recorded: Decided | null;
+  readonly recorded: LoggedDecision | null;
   /** The decision on the event's own snapshot. */
-  readonly own: Decided | null;
+  readonly own: LoggedDecision | null;
   /** The decision on the other policy, if there is one. */
-  readonly against?: Decided | null;
+  readonly against?: LoggedDecision | null;
   readonly reason?: NotReplayed;
 }
 
@@ -130,7 +130,7 @@ function makeGrounds(folder: string): (event: StoredEvent) => Promise<Ground | N
  * Parses every text of the event again, because the file may hold anything. Null if a gateway would never write one of
  * them.
  */
-function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEvent): Decided | null {
+function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEvent): LoggedDecision | null {
   const at = parseInstant(time);
   const resolved = resolvedIn(ground, { ...actor, ...subject });
   if (access === null || at === null || resolved === null || !pathsOf(access).every(isCanonical)) return null;
@@ -203,7 +203,7 @@ function isCanonical(text: string): boolean {
   return read.ok && read.path === text;
 }
 
-function decidedOf(decision: Decision, visibility: string | undefined): Decided {
+function decidedOf(decision: Decision, visibility: string | undefined): LoggedDecision {
   const digest = visibility === undefined ? {} : { visibility };
   if (decision.decision === 'allow') return { decision: 'allow', ...citedGrants(decision.grants), ...digest };
   const { step, cause } = decision;
@@ -218,7 +218,7 @@ function recordedOf({
   grants,
   grantsOmitted,
   visibility,
-}: StoredEvent): Decided | null {
+}: StoredEvent): LoggedDecision | null {
   // Who may is a list, which no event holds.
   if (access === null || operation === 'who-can') return null;
   return {

@@ -214,7 +214,7 @@ type MakeOwn = (operation: OwnOperation, more?: OwnParts) => AuditEvent;
 
 /** Records that a gateway starts and by which policies it decides. Returns a function that records that it stops. */
 export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policies): () => void {
-  const partsOf = ({ policy, reason: _, ...rest }: InForce, reason?: string): OwnParts => ({
+  const partsOf = ({ policy, reason: _, ...rest }: RecordedPolicy, reason?: string): OwnParts => ({
     snapshot: policy.digest,
     policy: eventPolicy({ ...rest, ...(reason === undefined ? {} : { reason }) }),
   });
@@ -227,15 +227,15 @@ export function recordLife(trail: Pick<Recorder, 'recordOwn'>, policies: Policie
   };
 }
 
-interface InForce extends Pick<Provenance, 'askedBy' | 'generation' | 'signers' | 'source' | 'statement'> {
+interface RecordedPolicy extends Pick<Provenance, 'askedBy' | 'generation' | 'signers' | 'source' | 'statement'> {
   readonly reason: string;
   readonly policy: { readonly digest: string };
 }
 
 /** The part of the active policy that is recorded. */
 interface Policies {
-  readonly current: () => InForce;
-  readonly subscribe: (listener: (change: { readonly to: InForce }) => void) => () => void;
+  readonly current: () => RecordedPolicy;
+  readonly subscribe: (listener: (change: { readonly to: RecordedPolicy }) => void) => () => void;
 }
 
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });

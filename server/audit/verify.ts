@@ -5,7 +5,7 @@ import { AUDIT_LIMITS } from '../limits/logs.js';
 import { BEGINNING, type ChainLine, type Head } from './chain.js';
 import { type ChainCheck, checkChain, type Fault } from './check-chain.js';
 import type { Checkpoint } from './checkpoint.js';
-import { findParts, type Part, skippedTo } from './log-parts.js';
+import { findParts, type LogPart, skippedTo } from './log-parts.js';
 import { leafHash, makeTree } from '../signing/merkle.js';
 import { listFault } from './list-fault.js';
 import { makeNamedSnapshots } from './named-snapshots.js';
@@ -188,7 +188,7 @@ interface OnEvents extends ChainCheck {
 }
 
 async function verifyLog(
-  parts: readonly Part[],
+  parts: readonly LogPart[],
   { line, torn, skip, take, see, onProgress }: OnEvents,
 ): Promise<number> {
   let events = 0;

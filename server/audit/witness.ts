@@ -5,7 +5,7 @@ import { cosignaturesOf, type NoteKey } from '../signing/signed-note.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { TreeHash } from '../signing/merkle.js';
 
-export interface Witness {
+export interface LogWitness {
   /** Below it is `add-checkpoint`. */
   readonly url: string;
   readonly key: NoteKey;
@@ -30,7 +30,7 @@ export type Cosigned =
   | { readonly kind: 'failed' | 'contradicted'; readonly reason: string };
 
 /** Never rejects. */
-export async function cosign({ url, key }: Witness, submission: Submission, signal: AbortSignal): Promise<Cosigned> {
+export async function cosign({ url, key }: LogWitness, submission: Submission, signal: AbortSignal): Promise<Cosigned> {
   const { text, note, old, growth } = submission;
   const proof = growth.map((one) => `${one.toString('base64')}\n`).join('');
   try {

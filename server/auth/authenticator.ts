@@ -62,7 +62,7 @@ export interface SetupFault {
 }
 
 /** All authenticators of one door. Any evidence gives a credential to judge. */
-export interface Registry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 'close'> {
+export interface AuthenticatorRegistry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 'close'> {
   readonly credentialOf: (evidence: Evidence) => Credential<Actor>;
 }
 
@@ -73,7 +73,7 @@ export interface Registry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 
 export function makeRegistry<Actor extends { readonly credentialFingerprint: string | null }>(
   authenticators: readonly Authenticator<Actor>[],
   isRevoked: (fingerprint: string) => boolean,
-): Registry<Actor> {
+): AuthenticatorRegistry<Actor> {
   return {
     credentialOf: (evidence) => {
       const [one, ...others] = authenticators

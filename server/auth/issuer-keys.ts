@@ -5,7 +5,7 @@ import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../net/outgoing.js';
 import type { Clock, Logger } from '../lib/ports.js';
-import { type Reach, reachFrom } from '../net/addresses.js';
+import { type NetworkReach, reachFrom } from '../net/addresses.js';
 import type { TraceHeaders } from '../telemetry/trace.js';
 import { type Algorithm, KeySetError, type PublicKey, readDocument, readKeySet } from './public-keys.js';
 
@@ -131,7 +131,7 @@ class DiscoveryError extends Error {
 
 interface KeysAddress {
   readonly url: string;
-  readonly reach: Reach;
+  readonly reach: NetworkReach;
 }
 
 /** The address of the keys by OpenID Connect Discovery. */
@@ -156,7 +156,7 @@ async function discover(issuer: string, trace?: TraceHeaders): Promise<KeysAddre
 
 async function fetchDocument(
   url: string,
-  { reach, trace = {} }: { readonly reach: Reach; readonly trace: TraceHeaders | undefined },
+  { reach, trace = {} }: { readonly reach: NetworkReach; readonly trace: TraceHeaders | undefined },
 ): Promise<OutgoingAnswer> {
   const { documentBytes: maxBytes, documentTimeout: timeout } = TOKEN_LIMITS;
   const answer = await send({ url, headers: trace, maxBytes, timeout, reach });

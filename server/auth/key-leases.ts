@@ -15,7 +15,7 @@ import { hashMatches } from './key-text.js';
 import { REVOCATIONS_CHANNEL } from './revocation-news.js';
 
 /** A moment before the store is asked. */
-export interface Moment {
+interface Moment {
   /** Milliseconds of two clocks: one stops while the machine sleeps, the other can be set. */
   readonly tick: number;
   readonly time: number;

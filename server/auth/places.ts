@@ -9,7 +9,7 @@ export interface PlaceLimits {
   readonly patience: number;
 }
 
-export interface Places {
+interface Places {
   /** Does the work in a place. Null if none became free in time: then nothing was done. */
   readonly hold: <T>(address: string, work: () => Promise<T>) => Promise<{ readonly done: T } | null>;
 }

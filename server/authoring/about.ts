@@ -4,7 +4,7 @@ import { formatIdentity, type Instant, parseIdentity, scopeNames } from '../../e
 import type { PolicyIndex } from './policy-index.js';
 
 /** A piece of a line. Texts of a policy are no markup. */
-export interface Part {
+interface Part {
   readonly kind: 'text' | 'code' | 'strong';
   readonly text: string;
 }

@@ -14,7 +14,7 @@ export interface ChangesRequest {
 }
 
 /** All rows have the same `head`, `mark` and `intact`; one without `position` stands for an empty answer. */
-export interface ChangeRow extends HeadRow {
+export interface FeedRow extends HeadRow {
   /** Whether what follows the cursor is still there, and is what followed it before. */
   readonly intact: boolean;
   /** The text of a bigint. */

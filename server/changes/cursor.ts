@@ -3,9 +3,9 @@
 // cursors of one place differ: nobody can tell from a cursor whether anything invisible has happened.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { ApiProblem } from '../problem.js';
-import type { Part } from './view.js';
+import type { ViewPart } from './view.js';
 
-export interface Place {
+export interface FeedPlace {
   readonly position: number;
   /** The mark of that position (migration 0002). */
   readonly mark: number;
@@ -16,14 +16,14 @@ export interface Place {
 }
 
 /** Who reads what. */
-export interface CursorOwner extends Part {
+export interface CursorOwner extends ViewPart {
   readonly actorId: string;
 }
 
 export interface Cursors {
-  readonly seal: (place: Place, owner: CursorOwner) => string;
+  readonly seal: (place: FeedPlace, owner: CursorOwner) => string;
   /** Throws `query.cursor` for every text that is no cursor of this owner. */
-  readonly open: (text: string, owner: CursorOwner) => Place;
+  readonly open: (text: string, owner: CursorOwner) => FeedPlace;
 }
 
 const VERSION = 1;

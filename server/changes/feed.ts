@@ -14,13 +14,13 @@ import type { Fragment } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { ApiProblem } from '../problem.js';
 import { rowPredicate, type RowPredicate } from '../query/row-predicate.js';
-import { type ChangeKind, changeKind } from './change-kinds.js';
-import { type ChangeRow, changesStatement, headStatement, type HeadRow, settledStatement } from './change-statement.js';
-import { type CursorOwner, makeCursors, type Place } from './cursor.js';
+import { changeKind, type RecordChangeKind } from './change-kinds.js';
+import { type FeedRow, changesStatement, headStatement, type HeadRow, settledStatement } from './change-statement.js';
+import { type CursorOwner, type FeedPlace, makeCursors } from './cursor.js';
 import { type FeedWatch, watchFeed } from './feed-watch.js';
 import { type KeptViews, makeKeptViews } from './kept-views.js';
 import type { Retention } from './number-changes.js';
-import { partOf, type RightsChange, rightsChange, type View } from './view.js';
+import { type FeedView, partOf, type RightsChange, rightsChange } from './view.js';
 
 export interface FeedOptions {
   readonly db: Database;
@@ -36,7 +36,7 @@ export type ChangeItem =
   | {
       readonly cursor: string;
       readonly time: string;
-      readonly change: Exclude<ChangeKind, 'departed'>;
+      readonly change: Exclude<RecordChangeKind, 'departed'>;
       readonly family: Family;
       readonly id: string;
       readonly namespace: NamespacePath;
@@ -48,7 +48,7 @@ export type ChangeItem =
     };
 
 export interface ReadChanges {
-  readonly view: View;
+  readonly view: FeedView;
   readonly at: Instant;
   readonly owner: CursorOwner;
   /** Null begins at the present end of the feed. */
@@ -57,7 +57,7 @@ export interface ReadChanges {
   readonly signal?: AbortSignal;
 }
 
-export interface Changes {
+export interface FeedPage {
   readonly items: readonly ChangeItem[];
   /** The cursor to go on from. */
   readonly next: string;
@@ -67,7 +67,7 @@ export interface Changes {
 
 export interface Feed extends Omit<FeedWatch, 'number'> {
   /** Throws `query.cursor` and `changes.expired`. */
-  readonly read: (asked: ReadChanges) => Promise<Changes>;
+  readonly read: (asked: ReadChanges) => Promise<FeedPage>;
 }
 
 export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOptions): Feed {
@@ -109,7 +109,7 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
 /** What has changed in what the reader may see since the cursor; null if nothing has. */
 async function changedRights(
   views: KeptViews,
-  { view: digest }: Place,
+  { view: digest }: FeedPlace,
   { view, owner }: ReadChanges,
 ): Promise<RightsChange | null> {
   const before = await views.find(digest);
@@ -129,7 +129,7 @@ function expired(title: string): ApiProblem {
 }
 
 /** A place without the view under which it was reached. */
-type Where = Omit<Place, 'view'>;
+type Where = Omit<FeedPlace, 'view'>;
 
 interface Reading extends Pick<FeedWatch, 'number'> {
   readonly signal: AbortSignal | undefined;
@@ -159,7 +159,7 @@ function endOf({ head, mark, now }: HeadRow): Where {
   return { position: Number(head), mark, since: Number(now) };
 }
 
-type FoundRow = ChangeRow & { readonly position: string };
+type FoundRow = FeedRow & { readonly position: string };
 
 function whereOf({ position, own_mark: mark, own_since: since }: FoundRow): Where {
   return { position: Number(position), mark, since: Number(since) };
@@ -180,19 +180,19 @@ async function readRows(
   { number, signal }: Reading,
 ): Promise<Found> {
   const statement = changesStatement(request);
-  let found = foundIn(await db.readReplica<ChangeRow>(statement, { signal }));
-  found ??= foundIn(await db.read<ChangeRow>(statement, { signal }));
+  let found = foundIn(await db.readReplica<FeedRow>(statement, { signal }));
+  found ??= foundIn(await db.read<FeedRow>(statement, { signal }));
   if (found?.isPending === true && found.rows.length < request.limit) {
     // If nothing is left to number, somebody else has done it in the meantime.
     await number();
-    found = foundIn(await db.read<ChangeRow>(statement, { signal }));
+    found = foundIn(await db.read<FeedRow>(statement, { signal }));
   }
   if (found === null) throw expired(GONE);
   return found;
 }
 
 /** Null if the feed cannot go on from the cursor. */
-function foundIn(rows: readonly ChangeRow[]): (Found & { readonly isPending: boolean }) | null {
+function foundIn(rows: readonly FeedRow[]): (Found & { readonly isPending: boolean }) | null {
   const [head] = rows;
   if (head === undefined) throw new TypeError('a store without the head of its feed');
   if (!head.intact) return null;

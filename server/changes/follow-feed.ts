@@ -3,20 +3,20 @@
 // second, so a credential that ends, a policy that is replaced and an hour that comes are seen at once.
 import type { Instant } from '../../engine/index.js';
 import { STREAM_LIMITS } from '../limits/changes.js';
-import type { ChangeItem, Changes, Feed } from './feed.js';
+import type { ChangeItem, Feed, FeedPage } from './feed.js';
 import type { CursorOwner } from './cursor.js';
-import { partOf, type View } from './view.js';
+import { type FeedView, partOf } from './view.js';
 
 /** Who reads at a moment, and what they may see. */
-export interface Look<Moment> {
+interface Look<Moment> {
   readonly at: Instant;
-  readonly view: View;
+  readonly view: FeedView;
   readonly moment: Moment;
 }
 
 export interface Following<Moment> {
   /** What was read before the stream began. */
-  readonly first: { readonly view: View; readonly changes: Changes };
+  readonly first: { readonly view: FeedView; readonly changes: FeedPage };
   readonly owner: CursorOwner;
   readonly limit: number;
   /** Aborted once the client is gone. */
@@ -27,7 +27,7 @@ export interface Following<Moment> {
   /** Waits for one of the places of streams that read. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Records what was shown. */
-  readonly shown: (look: Pick<Look<Moment>, 'view'> & Partial<Look<Moment>>, changes: Changes) => void;
+  readonly shown: (look: Pick<Look<Moment>, 'view'> & Partial<Look<Moment>>, changes: FeedPage) => void;
   /** Null if there is nobody to tell. */
   readonly problemOf: (error: unknown) => StreamProblem | null;
 }
@@ -91,7 +91,7 @@ async function follow<Moment>(feed: Feed, following: Following<Moment>): Promise
 }
 
 /** Ends with the place after all items, which a client that comes back names even if it has seen no item for long. */
-function eventsOf({ items, next }: Changes): string {
+function eventsOf({ items, next }: FeedPage): string {
   return `${items.map(eventOf).join('')}:\nid: ${next}\n\n`;
 }
 

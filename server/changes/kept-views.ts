@@ -4,11 +4,11 @@ import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import { readView, type View, viewText } from './view.js';
+import { type FeedView, readView, viewText } from './view.js';
 
 export interface KeptViews {
   /** Keeps a view before a cursor names it. */
-  readonly keep: (view: View) => Promise<void>;
+  readonly keep: (view: FeedView) => Promise<void>;
   /** Null if it is not kept any more, or was too large to be kept. */
   readonly find: (digest: string) => Promise<ReadonlyMap<Family, Visible> | null>;
 }

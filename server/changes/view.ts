@@ -21,7 +21,7 @@ import {
   type VisibleRegion,
 } from '../../engine/index.js';
 
-export interface View {
+export interface FeedView {
   /** Families of which nothing is visible are absent. */
   readonly sets: ReadonlyMap<Family, Visible>;
   /** The step that failed, for each of those families. */
@@ -30,13 +30,13 @@ export interface View {
 }
 
 /** The requested part of a view. */
-export interface Part {
+export interface ViewPart {
   readonly families: readonly Family[];
   readonly namespace: NamespacePath;
 }
 
 /** Made again for each read: policy, credential and hour may have changed. */
-export function viewOf(resolved: ResolvedActor, at: Instant): View {
+export function viewOf(resolved: ResolvedActor, at: Instant): FeedView {
   const sets = new Map<Family, Visible>();
   const refused = new Map<Family, Extract<Visibility, { readonly kind: 'none' }>>();
   for (const family of FAMILIES) {
@@ -47,14 +47,17 @@ export function viewOf(resolved: ResolvedActor, at: Instant): View {
   return { sets, refused, digest: digestOf(sets) };
 }
 
-function digestOf(sets: View['sets']): string {
+function digestOf(sets: FeedView['sets']): string {
   const hash = createHash('sha256').update('bailiwick view 1');
   for (const [family, visible] of sets) hash.update(`\n${family} ${visibilityDigest(visible)}`);
   return hash.digest('hex');
 }
 
 /** The part of a view, by family. Families of which the part has nothing are absent. */
-export function partOf({ sets }: Pick<View, 'sets'>, { families, namespace }: Part): ReadonlyMap<Family, Visible> {
+export function partOf(
+  { sets }: Pick<FeedView, 'sets'>,
+  { families, namespace }: ViewPart,
+): ReadonlyMap<Family, Visible> {
   const found = new Map<Family, Visible>();
   for (const family of families) {
     const within = visibleWithin(sets.get(family), namespace);
@@ -109,7 +112,7 @@ function regionsOf(a: ReadonlyMap<Family, Visible>, b: ReadonlyMap<Family, Visib
 }
 
 /** The form in which a view is kept. */
-export function viewText({ sets }: View): string {
+export function viewText({ sets }: FeedView): string {
   return JSON.stringify([...sets].map(([family, visible]) => [family, visible]));
 }
 

@@ -2,10 +2,10 @@
 // every text is escaped for the terminal.
 import { escapeText } from './render/escape.js';
 
-export type Members = ReadonlyMap<string, unknown>;
+export type AnswerMembers = ReadonlyMap<string, unknown>;
 
 /** The members of an object; none for anything else. */
-export function membersOf(value: unknown): Members {
+export function membersOf(value: unknown): AnswerMembers {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
 

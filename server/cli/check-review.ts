@@ -2,7 +2,7 @@
 import type { PolicySet } from '../../engine/compiler.js';
 import type { Identity, Instant, Policy } from '../../engine/index.js';
 import { REVIEW_LIMITS } from '../limits/command-line.js';
-import { outcomeOf, type Outcome } from '../review/outcome.js';
+import { outcomeOf, type ReviewOutcome } from '../review/outcome.js';
 import type { Population, ReviewRow } from '../review/population.js';
 import { readPopulation } from '../review/read-population.js';
 import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
@@ -28,7 +28,7 @@ export interface CheckFlags {
 
 export interface CheckedReview extends Decisions {
   readonly population: Population;
-  readonly outcome: Outcome;
+  readonly outcome: ReviewOutcome;
   readonly policy: Policy;
 }
 
@@ -67,7 +67,7 @@ export async function checkReview(io: CliIo, { file, path }: ReviewArguments, fl
 /** The rows with what was decided about them and what has become of them. */
 export function decidedSheet(
   rows: readonly ReviewRow[],
-  { byRow, states }: Pick<Decisions, 'byRow'> & Pick<Outcome, 'states'>,
+  { byRow, states }: Pick<Decisions, 'byRow'> & Pick<ReviewOutcome, 'states'>,
 ): string {
   const stateOf = new Map(rows.map(({ id }, index) => [id, states[index] ?? '']));
   return sheetText(rows, {

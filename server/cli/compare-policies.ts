@@ -11,14 +11,14 @@ import {
 import { POLICY_LIMITS } from '../limits/policy.js';
 import type { CliIo } from './io.js';
 import type { OpenedPolicy } from './open-policy.js';
-import type { Compared } from './render/diff.js';
+import type { ComparedPolicies } from './render/diff.js';
 import { startProgress } from './render/terminal.js';
 
-export interface Comparison {
+interface Comparison {
   readonly report: DiffReport;
-  readonly compared: Compared;
+  readonly compared: ComparedPolicies;
   /** The same, of the two snapshots alone: what they were compiled from may say more of the checks. */
-  readonly stated: Compared;
+  readonly stated: ComparedPolicies;
   /** Whether anybody may do anything that they could not before. */
   readonly givesAccess: boolean;
   readonly isWeaker: boolean;
@@ -54,7 +54,7 @@ export function mergeOf(
     changed,
     reviewed,
   }: { readonly old: OpenedPolicy; readonly changed: OpenedPolicy; readonly reviewed: readonly OpenedChange[] },
-): NonNullable<Compared['merge']> {
+): NonNullable<ComparedPolicies['merge']> {
   const progress = startProgress(io);
   const named = reviewed.flatMap(({ opened, from }) => (from === null ? [opened] : [opened, from]));
   const bytes = [old, changed, ...named].reduce((sum, one) => sum + one.bytes.length, 0);
@@ -81,6 +81,6 @@ function sideOf({ policy, set, sources }: OpenedPolicy): Parameters<typeof diffC
   return { digest: policy.digest, checks: policy.checks, set, accepted: acceptedFindings(sources) };
 }
 
-function namesOf({ policy: { digest, decisions } }: OpenedPolicy): Compared['old'] {
+function namesOf({ policy: { digest, decisions } }: OpenedPolicy): ComparedPolicies['old'] {
   return { snapshot: digest, decisions };
 }

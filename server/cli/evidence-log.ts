@@ -33,7 +33,7 @@ export interface Bundle {
 }
 
 /** When a snapshot was put in force, by the audit log. */
-export interface Activations {
+export interface LoggedActivations {
   /** Each time that it began to decide, in the order of time. */
   readonly events: readonly StoredEvent[];
   /** Their lines, as in the log. */
@@ -53,7 +53,7 @@ const ACTIVATIONS: Search = {
 };
 
 /** Throws `CliFailure` 8 if lines of the log are no events: then some of the answer may be lost. */
-export async function findActivations(folder: string, digest: string): Promise<Activations> {
+export async function findActivations(folder: string, digest: string): Promise<LoggedActivations> {
   const all: { readonly event: StoredEvent; readonly line: string }[] = [];
   const { malformed } = await searchLogs(folder, ACTIVATIONS, (found) => {
     for (const { event, line } of found)
@@ -72,7 +72,7 @@ export async function findActivations(folder: string, digest: string): Promise<A
 }
 
 interface LogRequest {
-  readonly activations: Activations;
+  readonly activations: LoggedActivations;
   readonly folder: string;
   readonly flags: EvidenceFlags;
 }

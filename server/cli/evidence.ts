@@ -23,10 +23,10 @@ import { programVersion } from '../lib/version.js';
 import { statusOfFaults } from './commands/verify.js';
 import { compareOpened } from './compare-policies.js';
 import {
-  type Activations,
   type Bundle,
   type EvidenceFlags,
   findActivations,
+  type LoggedActivations,
   proveActivations,
 } from './evidence-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
@@ -185,7 +185,7 @@ interface Difference {
   readonly opened: OpenedPolicy;
   readonly folder: string;
   readonly flags: EvidenceFlags;
-  readonly activations: Activations;
+  readonly activations: LoggedActivations;
   readonly attested: VerificationResult | null;
 }
 

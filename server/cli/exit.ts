@@ -1,7 +1,7 @@
 // How a command ends: the exit statuses (docs/cli.md "Exit statuses"), one table that is published in the help of
 // `bailiwick` and kept forever, and failures. Where 3, 4 and 5 apply at once, the smallest wins. Commands throw a
 // failure, and one place shows it (show-failure.ts), so that every verb fails in the same form.
-import type { Verdict } from '../policy/open/check-policy.js';
+import type { CheckVerdict } from '../policy/open/check-policy.js';
 
 export const EXIT = Object.freeze({
   ok: 0,
@@ -34,7 +34,7 @@ export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus
   [EXIT.away, 'store or port not available now; try again'],
 ]);
 
-const VERDICTS: Readonly<Record<Verdict, ExitStatus>> = Object.freeze({
+const VERDICTS: Readonly<Record<CheckVerdict, ExitStatus>> = Object.freeze({
   ok: EXIT.ok,
   invalid: EXIT.policyInvalid,
   tests_failed: EXIT.testsFailed,
@@ -42,7 +42,7 @@ const VERDICTS: Readonly<Record<Verdict, ExitStatus>> = Object.freeze({
 });
 
 /** How a verb ends after this report. */
-export function statusOf({ verdict }: { readonly verdict: Verdict }): ExitStatus {
+export function statusOf({ verdict }: { readonly verdict: CheckVerdict }): ExitStatus {
   return VERDICTS[verdict];
 }
 

@@ -7,14 +7,14 @@ import type { Readable } from 'node:stream';
 import { writeWholeFile } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
-import { type PathFault, pathFaultOf, codeOf } from '../policy/policy-fault.js';
+import { type FileFault, pathFaultOf, codeOf } from '../policy/policy-fault.js';
 
 /** What a failed file operation says to the user; `shown` is the path as they wrote it. */
 export function fileFailure(error: unknown, shown: string): CliFailure {
   return pathFailure(pathFaultOf(error), shown);
 }
 
-export function pathFailure(fault: PathFault, shown: string): CliFailure {
+export function pathFailure(fault: FileFault, shown: string): CliFailure {
   const failure = (code: string, what: string, cause?: unknown): CliFailure =>
     new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, cause === undefined ? {} : { cause });
   switch (fault.kind) {

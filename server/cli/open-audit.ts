@@ -2,7 +2,7 @@
 // exit status.
 import { AuditError } from '../audit/audit-error.js';
 import type { CheckpointSettings } from '../audit/keep-checkpoints.js';
-import type { Witness } from '../audit/witness.js';
+import type { LogWitness } from '../audit/witness.js';
 import { eventPolicy } from '../audit/provenance.js';
 import { keepSnapshot } from '../audit/snapshots.js';
 import { type AuditTrail, openTrail } from '../audit/trail.js';
@@ -71,7 +71,7 @@ async function checkpointsOf({ audit }: Config): Promise<CheckpointSettings | nu
   return { key, witnesses: witnesses.map(readWitness) };
 }
 
-function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): Witness {
+function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): LogWitness {
   const key = parseWitnessKey(text);
   if (key !== null) return { url, key };
   throw usage(

@@ -4,7 +4,7 @@ import type { Needs, Rights } from '../../engine/compiler.js';
 import { knownGrants, makeNeeds } from '../../engine/compiler.js';
 import { InvariantError, type Instant, parseInstant, type Policy, visibilityAs } from '../../engine/index.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type Decided, makeResolver, type Replayed } from '../audit/replay.js';
+import { type LoggedDecision, makeResolver, type Replayed } from '../audit/replay.js';
 import { readSnapshot } from '../audit/snapshots.js';
 
 export interface PastUses {
@@ -45,7 +45,7 @@ export function makePastUses(policy: Policy, rights: Rights): PastUses {
 }
 
 /** Whether nobody could notice that the other policy decided. */
-export function isSame(one: Decided | null | undefined, other: Decided | null | undefined): boolean {
+export function isSame(one: LoggedDecision | null | undefined, other: LoggedDecision | null | undefined): boolean {
   return one?.decision === other?.decision && one?.visibility === other?.visibility;
 }
 

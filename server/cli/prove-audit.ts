@@ -57,7 +57,7 @@ export async function proveCommand(
   await give(io, flags, { text: proof, facts: { log: chosen.log, seq: Number(seq), size, proof } });
 }
 
-export interface Proofs {
+interface Proofs {
   /** How many events the checkpoint has. */
   readonly size: number;
   readonly checkpoint: string;

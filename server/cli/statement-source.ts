@@ -1,7 +1,7 @@
 // What a snapshot was compiled from, as its statement says it: named by whoever signs, or found in git. What is found is
 // proved: a policy folder of that commit compiles to this very snapshot.
 import type { StatementSource } from '../../engine/index.js';
-import type { Head } from '../policy/sources/revision.js';
+import type { CheckoutHead } from '../policy/sources/revision.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
@@ -42,7 +42,7 @@ function hasPassword(url: string): boolean {
   return URL.canParse(url) && new URL(url).password !== '';
 }
 
-async function headOf(io: CliIo): Promise<Head> {
+async function headOf(io: CliIo): Promise<CheckoutHead> {
   const { headAround } = await import('../policy/sources/revision.js');
   const head = await headAround({ cwd: io.cwd, programs: io.env['PATH'] ?? '' });
   if (head !== null) return head;
@@ -52,7 +52,7 @@ async function headOf(io: CliIo): Promise<Head> {
   );
 }
 
-async function compilesTo(io: CliIo, { commit, folders }: Head, digest: string): Promise<boolean> {
+async function compilesTo(io: CliIo, { commit, folders }: CheckoutHead, digest: string): Promise<boolean> {
   const { openPolicy } = await import('../policy/open/open-policy.js');
   for (const folder of folders) {
     const opened = await atPolicy(io, `${commit}:${folder === '.' ? '' : folder}`, async (content) =>

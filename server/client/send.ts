@@ -1,7 +1,7 @@
 // One call: an operation with its arguments becomes a request, and what comes back becomes an answer or an error.
 import { AnswerError, problemIn, readJson } from './errors.js';
 import type { Arguments, ClientOperation } from './operations.js';
-import type { Answered, Sent, Transport } from './transport.js';
+import type { Received, Sent, Transport } from './transport.js';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -41,7 +41,7 @@ export function sendBy(transport: Transport): Send {
     readAnswer<Body>(await transport(toSent(operation, asked, options)));
 }
 
-function readAnswer<Body>({ status, header, text }: Answered): Answer<Body> {
+function readAnswer<Body>({ status, header, text }: Received): Answer<Body> {
   if (status < 200 || status >= 300)
     throw problemIn(text) ?? new AnswerError(status, 'the answer does not come from a gateway');
   const body = header('content-type')?.startsWith('application/json') === true ? readJson(text) : undefined;

@@ -12,7 +12,7 @@ export interface Sent {
   readonly signal: AbortSignal | null;
 }
 
-export interface Answered {
+export interface Received {
   readonly status: number;
   /** A header by its name in lower case; null if there is none. */
   readonly header: (name: string) => string | null;
@@ -21,7 +21,7 @@ export interface Answered {
   readonly retryAfter: number | null;
 }
 
-export type Transport = (sent: Sent) => Promise<Answered>;
+export type Transport = (sent: Sent) => Promise<Received>;
 
 /** Bounds for repeating requests. */
 export interface Retries {
@@ -59,7 +59,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
 }
 
 /** Null if the connection failed and the request may be repeated. */
-async function attempt(transport: Transport, sent: Sent, isLast: boolean): Promise<Answered | null> {
+async function attempt(transport: Transport, sent: Sent, isLast: boolean): Promise<Received | null> {
   try {
     return await transport(sent);
   } catch (error) {

@@ -15,7 +15,7 @@ import type { AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import { type Fragment, sql } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
-import type { AtOnce, ChangedRecord, Done, NewRecord, Session } from './command.js';
+import type { AtOnce, ChangedRecord, Done, RecordToCreate, Session } from './command.js';
 import { type AnswerKey, keptUntil, sweptStatement } from './kept-answers.js';
 import { byId, doneOf, insertStatement, updateStatement } from './stored.js';
 
@@ -55,7 +55,7 @@ export function statusOf({ kind }: AtOnce): Done['status'] {
 // the join reads all records, and the plan stays when the store has grown.
 
 /** That the namespace and all above it exist and are not archived. */
-function isOpen({ namespace }: NewRecord): Fragment {
+function isOpen({ namespace }: RecordToCreate): Fragment {
   const lineage = lineageOf(namespace).map(storedPath);
   return sql`(SELECT count(*) FROM unnest(${lineage}::text[]) AS o (path) CROSS JOIN LATERAL (
             SELECT n.archived_at FROM records AS n WHERE n.family = 0 AND n.path = o.path OFFSET 0) AS n

@@ -32,7 +32,7 @@ import {
   instant,
   lockRecord,
   type StoredRecord,
-  type Place,
+  type RecordPlace,
   readGround,
   readRecord,
   readStored,
@@ -89,11 +89,11 @@ interface Change {
   /** What the record is called afterwards, if that changes. */
   readonly gives?: Pick<GivenName, 'name' | 'template'> | null;
   /** More columns that `assign` needs. */
-  readonly documents?: (session: Session, place: Place) => readonly Fragment[];
+  readonly documents?: (session: Session, place: RecordPlace) => readonly Fragment[];
   /** The name that the record has afterwards, if it must be unique and may not be so yet. */
-  readonly claim?: (session: Session, place: Place, record: StoredRecord) => Promise<Claim | null>;
+  readonly claim?: (session: Session, place: RecordPlace, record: StoredRecord) => Promise<Claim | null>;
   /** Null if nothing changes. */
-  readonly assign: (session: Session, place: Place, record: StoredRecord) => Promise<Assigned | null>;
+  readonly assign: (session: Session, place: RecordPlace, record: StoredRecord) => Promise<Assigned | null>;
 }
 
 interface Assigned {
@@ -155,7 +155,7 @@ function change(target: Target, { verb, gives = null, documents, claim: claiming
 
 interface Sought {
   /** Null if there is no such record. */
-  readonly place: Place | null;
+  readonly place: RecordPlace | null;
   readonly which: Fragment;
   readonly rule: Rule;
   /** The record that was found by its id. */
@@ -184,7 +184,7 @@ function absent(target: Target): ApiProblem {
 type Documents = Pick<StoredRecord, 'properties' | 'parameters' | 'resources'>;
 
 interface Patching {
-  readonly place: Place;
+  readonly place: RecordPlace;
   readonly record: StoredRecord;
   readonly patch: RecordPatch;
 }
@@ -236,11 +236,11 @@ async function claimOf(session: Session, { place, record, patch }: Patching): Pr
 }
 
 /** Of a template, the mark says what it asks for. */
-function isMarked({ family }: Place, { uniqueName }: StoredRecord): boolean {
+function isMarked({ family }: RecordPlace, { uniqueName }: StoredRecord): boolean {
   return uniqueName && isNamed(family);
 }
 
-function claimed({ family, namespace }: Place, { id }: StoredRecord, name: string | null): Claim {
+function claimed({ family, namespace }: RecordPlace, { id }: StoredRecord, name: string | null): Claim {
   return { family, namespace, name, id, pointer: '/name' };
 }
 
@@ -278,7 +278,7 @@ function assertWhole({ judge }: Session, { place: { family, namespace }, patch }
  * What the patch is merged into. For an actor who may not read the record, this is a record without properties,
  * parameters and resources, so the patch replaces them. The result of a merge, or its size, would reveal them.
  */
-function documentsFor(session: Session, { family, namespace }: Place, patch: RecordPatch): readonly Fragment[] {
+function documentsFor(session: Session, { family, namespace }: RecordPlace, patch: RecordPatch): readonly Fragment[] {
   const { properties, parameters, resources } = patch;
   const isMerged = properties !== undefined || parameters !== undefined || resources !== undefined;
   if (!isMerged && !isRemade(patch)) return [];

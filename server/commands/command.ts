@@ -123,7 +123,8 @@ export interface Found {
 
 /** What one statement writes. It depends on the records of `refersTo` as they were when it was judged. */
 export type AtOnce = { readonly refersTo: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[] } & (
-  { readonly kind: 'create'; readonly record: NewRecord } | { readonly kind: 'change'; readonly record: ChangedRecord }
+  | { readonly kind: 'create'; readonly record: RecordToCreate }
+  | { readonly kind: 'change'; readonly record: ChangedRecord }
 );
 
 /** A record that is changed as long as it is in this state. */
@@ -138,7 +139,7 @@ export interface ChangedRecord {
 }
 
 /** A record that does not exist yet. */
-export interface NewRecord {
+export interface RecordToCreate {
   readonly id: string;
   readonly family: Family;
   readonly namespace: NamespacePath;

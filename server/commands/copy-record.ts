@@ -14,8 +14,8 @@ import {
   type Done,
   type Found,
   Moved,
-  type NewRecord,
   type Perform,
+  type RecordToCreate,
   type Session,
 } from './command.js';
 import { insertNew } from './create-record.js';
@@ -156,7 +156,7 @@ async function judge(
   await judgeByTemplate(session, template, { family, value, uses, pointer: DESTINATION });
 }
 
-function recordOf({ id, family, destination: namespace, source }: Copying, { fields }: Drawn): NewRecord {
+function recordOf({ id, family, destination: namespace, source }: Copying, { fields }: Drawn): RecordToCreate {
   const copiedFrom = family === 'resource' ? source.toLowerCase() : null;
   return { id, family, namespace, content: contentOf(family, fields), copiedFrom };
 }

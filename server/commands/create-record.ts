@@ -4,7 +4,7 @@ import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
-import type { AtOnce, Command, Done, Found, GivenName, NewRecord, Session } from './command.js';
+import type { AtOnce, Command, Done, Found, GivenName, RecordToCreate, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { doneOf, type Ground, insertRecord, readGround } from './stored.js';
@@ -81,11 +81,11 @@ function templateOf({ fields }: Pick<Creation, 'fields'>, { records }: Ground): 
   return records.get(fields.template?.toLowerCase() ?? '');
 }
 
-function recordOf({ id, family, namespace, fields }: Creation): NewRecord {
+function recordOf({ id, family, namespace, fields }: Creation): RecordToCreate {
   return { id, family, namespace, content: contentOf(family, fields), copiedFrom: null };
 }
 
-export async function insertNew(session: Session, record: NewRecord): Promise<Done> {
+export async function insertNew(session: Session, record: RecordToCreate): Promise<Done> {
   const written = await insertRecord(session, record);
   if (written === null) throw new TypeError('a record that was not stored');
   return doneOf(201, record, written);

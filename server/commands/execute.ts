@@ -46,7 +46,7 @@ export interface Order {
 }
 
 /** The answer to a command. */
-export interface Shown {
+export interface CommandAnswer {
   readonly status: number;
   readonly json: string;
   readonly etag: string | null;
@@ -57,7 +57,7 @@ export interface Shown {
 }
 
 export interface Executed {
-  readonly shown: readonly Shown[];
+  readonly shown: readonly CommandAnswer[];
   /** Whether this is the answer to an earlier request with the same key. */
   readonly replayed: boolean;
 }
@@ -182,7 +182,7 @@ async function atOnceOf(session: Session, { atOnce }: Authorized): Promise<AtOnc
 type Authorized = Command & Prepared;
 
 /** What a command did, as it is answered. */
-type Recorded = Omit<Deed, 'status' | 'id'> & { readonly done: Done; readonly shown: Shown };
+type Recorded = Omit<Deed, 'status' | 'id'> & { readonly done: Done; readonly shown: CommandAnswer };
 
 interface Running {
   readonly first: Authorized;
@@ -284,7 +284,7 @@ function eventsOf(asking: Asking, { nextId }: Tools, { done, replayed }: Ran): r
   return done.filter(({ shown }) => shown.isWhole).map((one) => replayEvent(asking, nextId, one.done));
 }
 
-function show({ judge }: Session, { status, family, namespace, id, revision, json, untold }: Done): Shown {
+function show({ judge }: Session, { status, family, namespace, id, revision, json, untold }: Done): CommandAnswer {
   if (untold === 'deleted') return { status, json: JSON.stringify({ id, revision }), etag: null, id, isWhole: false };
   const etag = `"${String(revision)}"`;
   if (mayRead(judge, family, namespace)) return { status, json, etag, id, isWhole: true };

@@ -41,7 +41,7 @@ function digest(value: unknown): string {
   return hash('sha256', canonicalJson(value), 'base64url');
 }
 
-export type Kept =
+type Kept =
   /** The key is locked until the end of the transaction. Nobody has used it, or its answer has expired. */
   | { readonly kind: 'free'; readonly expired: boolean }
   | { readonly kind: 'taken' }

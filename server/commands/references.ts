@@ -6,7 +6,7 @@ import { familyCode } from '../db/tables.js';
 import { pointerTo } from '../json/strict-json.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { LOAD_LIMITS } from '../limits/records.js';
-import { ApiProblem, type ProblemCode, type ProblemError } from '../problem.js';
+import { ApiProblem, type InputFault, type ProblemCode } from '../problem.js';
 import type { Reference } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
@@ -61,7 +61,7 @@ export function mayReferTo(
   return found !== undefined && found.family === familyCode(family) && !found.archived && verdict === 'allow';
 }
 
-export interface Judged {
+export interface JudgedRecord {
   /** The family of the record. */
   readonly family: Family;
   /** What the schema judges; undefined if it does not change. */
@@ -79,7 +79,7 @@ export interface Judged {
 export async function judgeByTemplate(
   session: Session,
   template: Found,
-  { family, value, uses, pointer }: Judged,
+  { family, value, uses, pointer }: JudgedRecord,
 ): Promise<void> {
   const schema = value === undefined ? null : await schemaOf(session, template);
   const verdict = schema === null ? RIGHT : session.judgements.judge(schema, { value });
@@ -108,7 +108,7 @@ export async function judgeByTemplate(
   );
 }
 
-function slotFaultsOf(template: Found, uses: Judged['uses']): readonly ShapeFault[] {
+function slotFaultsOf(template: Found, uses: JudgedRecord['uses']): readonly ShapeFault[] {
   if (uses === null || !isIds(uses.resources)) return [];
   const { resources, records } = uses;
   return slotFaults(storedSlots(template.slots), { resources, templateOf: (id) => records.get(id)?.template });
@@ -143,6 +143,6 @@ export function assertRoom(...documents: readonly unknown[]): void {
   if (bytes > LOAD_LIMITS.lineBytes || isTooLarge(bytes, documents)) throw new ApiProblem('request.too_large');
 }
 
-function refused(code: ProblemCode, faults: readonly Omit<ProblemError, 'code'>[]): ApiProblem {
+function refused(code: ProblemCode, faults: readonly Omit<InputFault, 'code'>[]): ApiProblem {
   return new ApiProblem(code, { errors: faults.slice(0, QUERY_LIMITS.errors).map((fault) => ({ ...fault, code })) });
 }

@@ -50,7 +50,7 @@ export function mustWriteRecord(family: Family, namespace: NamespacePath | null)
   };
 }
 
-export interface Sides {
+interface Sides {
   /** Null if there is no such record. */
   readonly source: NamespacePath | null;
   readonly destination: NamespacePath;

@@ -4,7 +4,7 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { ChangedRecord, Done, Found, NewRecord, Session } from './command.js';
+import type { ChangedRecord, Done, Found, RecordToCreate, Session } from './command.js';
 
 export interface WrittenRecord {
   readonly id: string;
@@ -13,7 +13,7 @@ export interface WrittenRecord {
 }
 
 /** Null if a namespace with that path already exists. */
-export async function insertRecord(session: Session, record: NewRecord): Promise<WrittenRecord | null> {
+export async function insertRecord(session: Session, record: RecordToCreate): Promise<WrittenRecord | null> {
   const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, sql``));
   return row ?? null;
 }
@@ -21,7 +21,7 @@ export async function insertRecord(session: Session, record: NewRecord): Promise
 /** Inserts the record, as often as `from` has rows, and answers with a `WrittenRecord` if it did. */
 export function insertStatement(
   session: Pick<Session, 'at' | 'actor'>,
-  { id, family, namespace, content, copiedFrom }: NewRecord,
+  { id, family, namespace, content, copiedFrom }: RecordToCreate,
   from: Fragment,
 ): Fragment {
   const at = instant(session.at);
@@ -36,7 +36,7 @@ export function insertStatement(
 }
 
 /** What was done when a record was written. */
-export function doneOf(status: Done['status'], { family, namespace }: Place, written: WrittenRecord): Done {
+export function doneOf(status: Done['status'], { family, namespace }: RecordPlace, written: WrittenRecord): Done {
   return { status, family, namespace, ...written, untold: 'record' };
 }
 
@@ -99,7 +99,7 @@ export function byPath(namespace: NamespacePath): Fragment {
 }
 
 /** Where a record of ours is: the namespace is the one that was decided. */
-export interface Place {
+export interface RecordPlace {
   readonly family: Family;
   readonly namespace: NamespacePath;
 }
@@ -107,7 +107,7 @@ export interface Place {
 /** Changes a locked record; `columns` are columns with their values. */
 export async function updateRecord(
   session: Session,
-  record: Place & { readonly id: string },
+  record: RecordPlace & { readonly id: string },
   columns: readonly Fragment[],
 ): Promise<Done> {
   const [row] = await session.rows<WrittenRecord>(updateStatement(session, { ...record, columns }, sql``));
@@ -128,7 +128,7 @@ export function updateStatement(
 }
 
 /** The record in its present state. */
-export async function readRecord(session: Session, place: Place, which: Fragment): Promise<Done> {
+export async function readRecord(session: Session, place: RecordPlace, which: Fragment): Promise<Done> {
   const [row] = await session.rows<WrittenRecord>(
     sql`SELECT x.id, x.revision, ${recordJson(place.family, null)} AS json FROM records AS x WHERE ${which}`,
   );

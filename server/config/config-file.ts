@@ -11,7 +11,7 @@ import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 import { laterNames, memberOf, type SettingRow, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
-import { PATH, type ValueType, type Written } from './value-types.js';
+import { PATH, type ValueType, type WrittenSetting } from './value-types.js';
 
 /** One setting as one source gives it. */
 export interface Given {
@@ -19,7 +19,7 @@ export interface Given {
   readonly level: 'flag' | 'environment' | 'file';
   /** A flag, a variable or `file:line:column`. */
   readonly place: string;
-  readonly written: Written;
+  readonly written: WrittenSetting;
   /** Where relative paths start. */
   readonly base: string;
 }
@@ -76,7 +76,7 @@ export function typeOf(row: SettingRow): ValueType<unknown> {
 }
 
 /** Whether the file could hold this as the value of the row. */
-export function isAccepted(row: SettingRow, written: Written): boolean {
+export function isAccepted(row: SettingRow, written: WrittenSetting): boolean {
   const value = row.key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), written);
   return validate(value);
 }
@@ -95,12 +95,12 @@ function placeText(name: string, range: Range): string {
   return `${name}:${String(range.start.line)}:${String(range.start.column)}`;
 }
 
-function valueAt(document: unknown, [name, ...inner]: readonly string[]): Written | undefined {
+function valueAt(document: unknown, [name, ...inner]: readonly string[]): WrittenSetting | undefined {
   if (name !== undefined) return valueAt(memberOf(document, name), inner);
   return isWritten(document) ? document : undefined;
 }
 
-function isWritten(value: unknown): value is Written {
+function isWritten(value: unknown): value is WrittenSetting {
   // What is no list has passed the schema of its setting.
   return (
     isScalar(value) || (Array.isArray(value) ? value.every(isScalar) : typeof value === 'object' && value !== null)

@@ -10,7 +10,7 @@ import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError } from '../lib/small-file.js';
 import { type FileKind, laterNames, nest, type SettingRow } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
-import { type Parsed, type Written, writtenText } from './value-types.js';
+import { type Parsed, type WrittenSetting, writtenText } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
 const PREFIX = 'BAILIWICK_';
@@ -29,7 +29,7 @@ export interface ConfigSources {
 export interface ChosenSetting {
   readonly key: string;
   /** As it was written; null if it is not set or is a secret. */
-  readonly written: Written | null;
+  readonly written: WrittenSetting | null;
   readonly isSecret: boolean;
   readonly level: Given['level'] | 'default';
   /** The flag, the variable or the place in the file; null for a default. */

@@ -1,6 +1,6 @@
 // What a row of the table of settings says, and the rows of a table by key. This file does not know which settings
 // exist.
-import type { ValueType, Written } from './value-types.js';
+import type { ValueType, WrittenSetting } from './value-types.js';
 import { isObject } from '../json/strict-json.js';
 
 export type FileKind =
@@ -15,7 +15,7 @@ export type FileKind =
 
 export interface SettingFacts {
   /** As the file would write it. Null if the setting has no default; its value is then null. */
-  readonly default: Written | null;
+  readonly default: WrittenSetting | null;
   /**
    * In the form that commander takes. A flag without a value means `true`. A setting with a flag also has the variable
    * `BAILIWICK_<FLAG>`.
@@ -46,7 +46,7 @@ export type Setting<T, Facts extends SettingFacts = SettingFacts> = Facts & {
   readonly type: ValueType<T>;
 };
 
-export interface Group<Members> {
+export interface SettingGroup<Members> {
   readonly kind: 'group';
   readonly doc: string;
   readonly members: Members;
@@ -74,12 +74,12 @@ export interface Later {
 
 /** Settings and groups of settings, by their names in the file. */
 export interface Table {
-  readonly [name: string]: Setting<unknown> | Group<Table> | List<Table> | Optional<Table> | Later;
+  readonly [name: string]: Setting<unknown> | SettingGroup<Table> | List<Table> | Optional<Table> | Later;
 }
 
 /** The values of a table, nested in the same way. */
 export type ValuesOf<T> = {
-  readonly [Name in keyof T as T[Name] extends Later ? never : Name]: T[Name] extends Group<infer Members>
+  readonly [Name in keyof T as T[Name] extends Later ? never : Name]: T[Name] extends SettingGroup<infer Members>
     ? ValuesOf<Members>
     : T[Name] extends List<infer Members>
       ? readonly ValuesOf<Members>[]
@@ -98,7 +98,7 @@ type ValueOf<Of, Value> = Of extends { readonly required: true }
 
 /** What commander calls the flags of a table: `--data-dir <folder>` is `dataDir`. */
 export type FlagNames<T> = {
-  [Name in keyof T]: T[Name] extends Group<infer Members>
+  [Name in keyof T]: T[Name] extends SettingGroup<infer Members>
     ? FlagNames<Members>
     : T[Name] extends { readonly flag: `--${infer Flag} <${string}>` }
       ? CamelCase<Flag>
@@ -107,7 +107,7 @@ export type FlagNames<T> = {
 
 /** The same for flags without a value. */
 export type SwitchNames<T> = {
-  [Name in keyof T]: T[Name] extends Group<infer Members>
+  [Name in keyof T]: T[Name] extends SettingGroup<infer Members>
     ? SwitchNames<Members>
     : T[Name] extends { readonly flag: `--${string} <${string}>` }
       ? never
@@ -124,7 +124,7 @@ export function setting<T, const Facts extends SettingFacts>(type: ValueType<T>,
   return { kind: 'setting', type, ...facts };
 }
 
-export function group<Members>(doc: string, members: Members): Group<Members> {
+export function group<Members>(doc: string, members: Members): SettingGroup<Members> {
   return { kind: 'group', doc, members };
 }
 

@@ -4,16 +4,16 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { GROUP_SUFFIX, type Identity, identityFaultText, parseIdentity } from '../../engine/index.js';
 import { reachedUrlFault } from '../net/outgoing.js';
-import { readVocabulary, type Vocabulary, VOCABULARY_SCHEMA } from '../asking/vocabulary.js';
+import { type AuthzenVocabulary, readVocabulary, VOCABULARY_SCHEMA } from '../asking/vocabulary.js';
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 /** A setting as it is written in the file. */
-export type Written =
+export type WrittenSetting =
   string | number | boolean | readonly (string | number | boolean)[] | Readonly<Record<string, unknown>>;
 
 /** As people read it. */
-export function writtenText(written: Written): string {
+export function writtenText(written: WrittenSetting): string {
   if (written instanceof Array) return written.join();
   return typeof written === 'object' ? JSON.stringify(written) : String(written);
 }
@@ -27,9 +27,9 @@ export interface ValueType<T> {
    * Turns the text of a flag or a variable into what the file would write. Text that does not fit stays text, which the
    * schema refuses.
    */
-  readonly fromText: (text: string) => Written;
+  readonly fromText: (text: string) => WrittenSetting;
   /** Parses what the schema has accepted. Relative paths start at `base`. */
-  readonly parse: (written: Written, base: string) => Parsed<T>;
+  readonly parse: (written: WrittenSetting, base: string) => Parsed<T>;
 }
 
 /** Where to listen. Port 0 means any free port. */
@@ -48,7 +48,7 @@ function textType<T>(words: string, parse: (text: string, base: string) => Parse
   };
 }
 
-function textOf(written: Written): string {
+function textOf(written: WrittenSetting): string {
   return typeof written === 'string' ? written : JSON.stringify(written);
 }
 
@@ -206,7 +206,7 @@ export const BASE_URL: ValueType<string> = textType('an https URL', (text) => {
 });
 
 /** The words of AuthZEN. */
-export const VOCABULARY: ValueType<Vocabulary> = {
+export const VOCABULARY: ValueType<AuthzenVocabulary> = {
   schema: VOCABULARY_SCHEMA,
   words: 'a vocabulary with `subjects`, `resources` and `actions` (docs/authzen.md)',
   fromText: (text) => text,

@@ -11,13 +11,13 @@ import { embeddedSource } from './embedded/source.js';
 import { addressOfUrl, externalSource, probeExternal } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
-import { makeReader, makeStatementNames, type Reader } from './prepared.js';
+import { makeReader, makeStatementNames, type StoreReader } from './prepared.js';
 import { openReplicas, type ReplicasOptions, type ReplicaState } from './replica.js';
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
 import { makeTurns } from '../lib/turns.js';
-import { makeWriters, type OneWriter, type Rows, type Writer } from './writing.js';
+import { makeWriters, type OneWriter, type Rows, type StoreWriter } from './writing.js';
 
 export type DatabaseConfig =
   /** `dataDir` is the folder of the gateway's data; the store is in `store/` below it. */
@@ -76,9 +76,9 @@ export interface Database {
   /** For migrations and `load`. */
   readonly knex: Knex;
   /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
-  readonly read: Reader;
+  readonly read: StoreReader;
   /** Like `read`, but from a replica whose answers are no older than allowed, while there is one. */
-  readonly readReplica: Reader;
+  readonly readReplica: StoreReader;
   /** The state of each replica. */
   readonly replicas: () => readonly ReplicaState[];
   /** How many milliseconds older than the primary what `readReplica` finds may be; null if there are no replicas. */
@@ -89,11 +89,11 @@ export interface Database {
    */
   readonly longestQuery: number | null;
   /** Like `read`, on connections that queries cannot take. Only for keys and health. */
-  readonly vital: Reader;
+  readonly vital: StoreReader;
   /** Runs one statement by itself, on the connections of transactions. */
   readonly rows: Rows;
   /** Transactions. */
-  readonly write: Writer;
+  readonly write: StoreWriter;
   /** Transactions of one statement. */
   readonly writeOne: OneWriter;
   /** Those of migrations and `load`: see `inTransaction`. */
@@ -232,7 +232,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
  * A statement of the kind that queries send, on a connection of theirs. So a pooler that cannot take prepared statements
  * is found, and connections without their settings. That all connections are taken is no fault of the store.
  */
-async function tryReading(read: Reader): Promise<void> {
+async function tryReading(read: StoreReader): Promise<void> {
   try {
     await read(sql`SELECT 1 FROM records WHERE id = ${NOBODY}::uuid`);
   } catch (error) {

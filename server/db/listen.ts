@@ -7,7 +7,7 @@ import { type ConnectionSource, StoreClient } from './connections.js';
 /** `payload` is null when something may have been missed: at the beginning, and after a lost connection. */
 export type NotificationHandler = (payload: string | null) => void;
 
-export interface Listener {
+interface Listener {
   readonly listen: (channel: string, handler: NotificationHandler) => Promise<Subscription>;
   readonly close: () => Promise<void>;
 }

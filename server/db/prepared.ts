@@ -21,7 +21,7 @@ export interface ReadOptions {
 }
 
 /** Runs one statement outside any transaction and returns its rows. Rejects with the driver's error unchanged. */
-export type Reader = <Row>(statement: Fragment, options?: ReadOptions) => Promise<readonly Row[]>;
+export type StoreReader = <Row>(statement: Fragment, options?: ReadOptions) => Promise<readonly Row[]>;
 
 /** In the form that the server reads, with `$1`, `$2`, …. */
 interface NamedText {
@@ -63,7 +63,7 @@ export function makeReader(
   pool: StorePool,
   turns: Turns | null = null,
   names: StatementNames = makeStatementNames(),
-): Reader {
+): StoreReader {
   const read = async <Row>(statement: Fragment, { signal, whole = false }: ReadOptions): Promise<readonly Row[]> => {
     // What travels together is one transaction, so the settings end with it.
     const queries = [...(whole ? [PLANNED_WHOLE] : []), queryOf(statement, names)];

@@ -7,7 +7,7 @@ import { type Poller, makePoller } from '../lib/poller.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { probeExternal } from './external.js';
 import { StoreError, storeFailure } from './failures.js';
-import { makeReader, type Reader } from './prepared.js';
+import { makeReader, type StoreReader } from './prepared.js';
 import { sql } from './sql.js';
 
 export interface Replicas {
@@ -15,7 +15,7 @@ export interface Replicas {
    * Like the primary's reader. Of the replicas that are fresh enough, the one with the fewest reads in progress answers. The primary
    * answers while there is none, and what a replica gives up.
    */
-  readonly read: Reader;
+  readonly read: StoreReader;
   /** In the order of the settings. */
   readonly states: () => readonly ReplicaState[];
   readonly close: () => Promise<void>;
@@ -41,7 +41,7 @@ export interface ReplicasOptions {
   /** Milliseconds. */
   readonly lag: number;
   /** Readers of the primary: one for queries, and one that queries cannot hold up. */
-  readonly primary: { readonly read: Reader; readonly vital: Reader };
+  readonly primary: { readonly read: StoreReader; readonly vital: StoreReader };
 }
 
 export interface ReplicaSource extends ConnectionSource {
@@ -99,7 +99,7 @@ export function openReplicas({ sources, maxConnections, lag, primary }: Replicas
 type Marks = () => Promise<readonly Mark[] | null>;
 
 /** All replicas share them, so the primary is asked as often for many as for one. */
-function makeMarks(vital: Reader, { lag, interval }: { readonly lag: number; readonly interval: number }): Marks {
+function makeMarks(vital: StoreReader, { lag, interval }: { readonly lag: number; readonly interval: number }): Marks {
   let marks: readonly Mark[] = [];
   let asked: Promise<readonly Mark[] | null> = Promise.resolve(null);
   let askedAt = -Infinity;
@@ -117,7 +117,7 @@ function makeMarks(vital: Reader, { lag, interval }: { readonly lag: number; rea
 }
 
 interface ReplicaConnection {
-  readonly read: Reader;
+  readonly read: StoreReader;
   /** How many reads are in progress. */
   readonly busy: () => number;
   /** Measures its age from now on. Processes that only write, as commands do, do not need that. */
@@ -226,7 +226,7 @@ const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_repla
   WHERE ${true}::boolean`;
 
 /** Null for a server that is not replaying. */
-async function positionOf(reader: Reader, statement: typeof WRITTEN): Promise<Position | null> {
+async function positionOf(reader: StoreReader, statement: typeof WRITTEN): Promise<Position | null> {
   const [row] = await reader<ReplicaRow>(statement);
   if (row === undefined || row.lsn === null) return null;
   const [high = '', low = ''] = row.lsn.split('/');

@@ -15,7 +15,7 @@ export interface Query {
   readonly values: readonly Binding[];
 }
 
-export interface Answered {
+export interface StatementAnswer {
   /** What the server says it did, such as COMMIT or ROLLBACK. */
   readonly command: string;
   /** Decoded by the caller: a value that cannot be decoded must not throw within the driver's events. */
@@ -26,9 +26,9 @@ export interface Answered {
  * Sends the statements at once. If one fails, the server skips those after it, and this rejects with the driver's error
  * unchanged.
  */
-export function send(client: StoreClient, queries: readonly Query[]): Promise<readonly Answered[]> {
+export function send(client: StoreClient, queries: readonly Query[]): Promise<readonly StatementAnswer[]> {
   return new Promise((resolve, reject) => {
-    client.query(new Group(client, queries), (error: Error | null, answers: readonly Answered[]) => {
+    client.query(new Group(client, queries), (error: Error | null, answers: readonly StatementAnswer[]) => {
       if (error === null) resolve(answers);
       else reject(error);
     });
@@ -43,7 +43,7 @@ export async function sendStoppable(
   client: StoreClient,
   queries: readonly Query[],
   signal: AbortSignal | undefined,
-): Promise<readonly Answered[]> {
+): Promise<readonly StatementAnswer[]> {
   const stopping: Promise<void>[] = [];
   const stop = (): void => {
     stopping.push(client.cancel());
@@ -61,7 +61,10 @@ export async function sendStoppable(
 }
 
 /** The rows of the statement at that place. Its columns must be those of `Row`. */
-export async function readRows<Row>(answers: Promise<readonly Answered[]>, place: number): Promise<readonly Row[]> {
+export async function readRows<Row>(
+  answers: Promise<readonly StatementAnswer[]>,
+  place: number,
+): Promise<readonly Row[]> {
   const rows = (await answers)[place]?.rows() ?? [];
   return rows as readonly Row[];
 }
@@ -113,10 +116,10 @@ const LOST: ReadonlySet<string> = new Set(['0A000', '26000']);
 /** A query in the form that the driver wants: the driver tells it where to write, and brings the answers. */
 class Group {
   /** Set by the driver. */
-  declare readonly callback: (error: Error | null, answers?: readonly Answered[]) => void;
+  declare readonly callback: (error: Error | null, answers?: readonly StatementAnswer[]) => void;
   readonly #prepared: Prepared;
   readonly #queries: readonly Query[];
-  readonly #answers: (Answered & { readonly columns: readonly Column[] })[] = [];
+  readonly #answers: (StatementAnswer & { readonly columns: readonly Column[] })[] = [];
   #described: readonly Column[] = [];
   #found: Texts[] = [];
 

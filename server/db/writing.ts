@@ -5,7 +5,7 @@
 import type { StoreClient, StorePool } from './connections.js';
 import { StoreError } from './failures.js';
 import { makeStatementNames, queryOf, type StatementNames } from './prepared.js';
-import { type Answered, isFull, type Query, readRows, sendStoppable } from './send.js';
+import { isFull, type Query, readRows, sendStoppable, type StatementAnswer } from './send.js';
 import type { Fragment } from './sql.js';
 import { assertCommitted, again, type TransactionOptions } from './transaction.js';
 import { makeTurns } from '../lib/turns.js';
@@ -43,7 +43,7 @@ export interface Spent {
  * Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. If
  * it takes too long, it is rolled back, and this rejects with `store.timeout`.
  */
-export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
+export type StoreWriter = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
 
 /**
  * Runs one statement as a transaction. It is made when a connection is free, since it may depend on what is so then; null
@@ -52,7 +52,7 @@ export type Writer = <T>(work: (writing: Writing) => Promise<T>, options?: Write
 export type OneWriter = <Row>(make: () => Fragment | null, options?: WriteOptions) => Promise<readonly Row[]>;
 
 export interface Writers {
-  readonly write: Writer;
+  readonly write: StoreWriter;
   readonly writeOne: OneWriter;
 }
 
@@ -183,16 +183,16 @@ interface Trips {
   /** Adds the statement to the next trip and returns its place there. */
   readonly load: (query: Query) => number;
   /** The answers of the next trip. It leaves at the end of the turn in which this is called. */
-  readonly answers: () => Promise<readonly Answered[]>;
+  readonly answers: () => Promise<readonly StatementAnswer[]>;
   /** The answer to COMMIT, which leaves with the rest. Nothing stops it any more: only its answer tells what was done. */
-  readonly commit: () => Promise<Answered | undefined>;
+  readonly commit: () => Promise<StatementAnswer | undefined>;
 }
 
 function makeTrips(client: StoreClient, clock: Clock): Trips {
   let load: Query[] = [BEGIN];
-  let trip: Promise<readonly Answered[]> | null = null;
+  let trip: Promise<readonly StatementAnswer[]> | null = null;
   let isLast = false;
-  const leave = async (): Promise<readonly Answered[]> => {
+  const leave = async (): Promise<readonly StatementAnswer[]> => {
     clock.signal.throwIfAborted();
     const queries = load;
     load = [];
@@ -201,7 +201,7 @@ function makeTrips(client: StoreClient, clock: Clock): Trips {
     clock.start();
     return answers;
   };
-  const answers = (): Promise<readonly Answered[]> => (trip ??= Promise.resolve().then(leave));
+  const answers = (): Promise<readonly StatementAnswer[]> => (trip ??= Promise.resolve().then(leave));
   return {
     load: (query) => load.push(query) - 1,
     answers,

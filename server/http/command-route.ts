@@ -1,7 +1,7 @@
 // Routes of commands. Each says how a request becomes a command. The route of batches reads its commands with the same
 // routes, so a batch accepts exactly the commands that can be sent alone.
 import type { ObjectSchema } from '../api/body-shape.js';
-import type { Executed, Executor, Shown } from '../commands/execute.js';
+import type { CommandAnswer, Executed, Executor } from '../commands/execute.js';
 import type { Asking, Under } from '../commands/session.js';
 import type { Command } from '../commands/command.js';
 import { answerKey } from '../commands/kept-answers.js';
@@ -120,7 +120,7 @@ export function replayHeader({ replayed }: Executed): readonly string[] {
 const OF_ANOTHER = /\/(?:\{id\}\/(?:copies|versions)|by-name)$/;
 
 function headersOf(
-  shown: Shown,
+  shown: CommandAnswer,
   { collection, executed }: { readonly collection: string; readonly executed: Executed },
 ): readonly string[] {
   const { status, id, etag } = shown;

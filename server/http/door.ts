@@ -2,7 +2,7 @@
 // through.
 import type { Instant } from '../../engine/index.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
-import type { Registry } from '../auth/authenticator.js';
+import type { AuthenticatorRegistry } from '../auth/authenticator.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import type { Clock, IdSource } from '../lib/ports.js';
@@ -21,12 +21,12 @@ import type { Shares, Strangers } from './shares.js';
 
 /** What every request needs, whichever door it comes through. */
 export interface Services {
-  readonly actors: Registry<RequestActor>;
+  readonly actors: AuthenticatorRegistry<RequestActor>;
   /** Who reads without a credential; null if everybody needs one. */
   readonly anonymous: RequestActor | null;
-  readonly admins: Registry<AdminActor>;
+  readonly admins: AuthenticatorRegistry<AdminActor>;
   /** Who may see what runs here: admins and monitoring. */
-  readonly watchers: Registry<AdminActor | MonitorActor>;
+  readonly watchers: AuthenticatorRegistry<AdminActor | MonitorActor>;
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly resolveActor: ActorResolver;

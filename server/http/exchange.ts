@@ -8,7 +8,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
 import { holdsCredential, maskCredentials } from '../lib/mask.js';
 import { type ApiProblem, PROBLEMS_PATH } from '../problem.js';
-import type { Span } from '../telemetry/trace.js';
+import type { TraceSpan } from '../telemetry/trace.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import type { Incoming, Outgoing, Pour } from './message.js';
 import type { Headers } from './request-head.js';
@@ -22,7 +22,7 @@ export interface Exchange {
   /** The client's own id, if it sent a valid one. The answer bears it. */
   readonly clientId: string | null;
   /** Its span in the trace that it belongs to. */
-  readonly span: Span;
+  readonly span: TraceSpan;
   /** The time of the request. The clock is read only once. */
   readonly at: Instant;
   /** The client's address; null for a Unix socket, or if there is no socket at all. */
@@ -72,7 +72,7 @@ export interface ShownRecords {
 }
 
 /** What a route answers: a JSON text. */
-export interface Answer {
+export interface JsonAnswer {
   readonly status: number;
   readonly json: string;
   /** In addition to the usual headers: name, value, name, value. */
@@ -122,8 +122,8 @@ export function clientIdOf(headers: Headers, speaks?: Route['speaks']): string |
  */
 export function unlessKnown(
   { route, headers }: Exchange,
-  answer: Answer | Page | PlainText,
-): Answer | Page | PlainText {
+  answer: JsonAnswer | Page | PlainText,
+): JsonAnswer | Page | PlainText {
   const known = headers.get('if-none-match');
   if (known === undefined || route?.method !== 'GET' || answer.status !== 200 || !('json' in answer)) return answer;
   const [name, etag] = answer.headers ?? [];
@@ -138,7 +138,7 @@ const ENTITY_TAGS = /"[\x21\x23-\x7e]*"/g;
 /** An answer that is not yet counted against anybody. */
 export type Reply = Omit<Outgoing, 'taken' | 'isLast'>;
 
-export function toReply(exchange: Exchange, answer: Answer | Page | PlainText, currentDigest: string): Reply {
+export function toReply(exchange: Exchange, answer: JsonAnswer | Page | PlainText, currentDigest: string): Reply {
   const { status } = answer;
   if (status === 304 && 'json' in answer) {
     const { headers } = make(exchange, { status, text: '', type: '', headers: answer.headers ?? [] }, currentDigest);

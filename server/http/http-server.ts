@@ -23,12 +23,12 @@ import {
   type MessageClasses,
   messageClasses,
 } from './http-message.js';
-import { type At, checkTcp, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { Refusal, FailedHandshake } from './request-observer.js';
+import { checkTcp, type ListenAt, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
+import type { RefusedRequest, FailedHandshake } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
-export interface Bound<Where extends At = At> {
+export interface Bound<Where extends ListenAt = ListenAt> {
   /** Once it is served this includes the port that was taken. */
   readonly at: Where;
   /** Call this once. Rejects with Node's error if the address cannot be taken. */
@@ -54,7 +54,7 @@ export interface HttpService {
   readonly currentDigest: () => string;
   readonly nextId: () => string;
   /** Told of each request that was refused before it could be read. */
-  readonly onRefused: (refusal: Refusal) => void;
+  readonly onRefused: (refusal: RefusedRequest) => void;
   /** Told of each client whose TLS handshake failed. */
   readonly onHandshakeFailed: (client: FailedHandshake) => void;
   /** Told of each connection that the gateway ends although nothing on it is wrong. */
@@ -140,7 +140,7 @@ interface Opening<Where> {
   readonly open: (server: HttpServer) => Promise<Where>;
 }
 
-function makeBound<Where extends At>(listener: HttpListener, { asked, open }: Opening<Where>): Bound<Where> {
+function makeBound<Where extends ListenAt>(listener: HttpListener, { asked, open }: Opening<Where>): Bound<Where> {
   const { server, limits, timeouts } = listener;
   let at = asked;
   const silent = new Set<Socket>();

@@ -1,6 +1,6 @@
 // Who a request comes from: whoever its credential says, or, where the settings have it, whoever reads without one. Each
 // is counted against limits here, and nowhere else.
-import { bearerToken, type Evidence, notValid, type Registry } from '../auth/authenticator.js';
+import { type AuthenticatorRegistry, bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';
 import type { Attempts } from './attempts.js';
@@ -70,7 +70,7 @@ export function evidenceOf({ headers, incoming, address, span }: Exchange): Evid
 }
 
 export async function identify<Actor extends NonNullable<Exchange['actor']>>(
-  registry: Registry<Actor>,
+  registry: AuthenticatorRegistry<Actor>,
   services: Pick<Identifying, 'limiters' | 'audit'>,
   exchange: Exchange,
 ): Promise<Actor> {

@@ -20,10 +20,10 @@ export interface SocketAt {
   readonly path: string;
 }
 
-export type At = TcpAt | SocketAt;
+export type ListenAt = TcpAt | SocketAt;
 
 /** The address that clients connect to. */
-export function urlOf(at: At): string {
+export function urlOf(at: ListenAt): string {
   if (at.kind === 'socket') return `unix:${at.path}`;
   return `${at.kind === 'tls' ? 'https' : 'http'}://${at.host.includes(':') ? `[${at.host}]` : at.host}:${String(at.port)}`;
 }

@@ -72,7 +72,7 @@ export interface Outgoing {
 export type Pour = (sink: Sink) => Promise<void>;
 
 /** Where they go. */
-export interface Sink {
+interface Sink {
   /** Resolves once the system has taken the text. Rejects with `RequestAborted` once the client is gone. */
   readonly send: (text: string) => Promise<void>;
 }

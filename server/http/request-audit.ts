@@ -8,7 +8,7 @@ import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
 import type { ApiProblem, ProblemCode } from '../problem.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import type { Answer, Exchange, Page, PlainText, ShownRecords } from './exchange.js';
+import type { Exchange, JsonAnswer, Page, PlainText, ShownRecords } from './exchange.js';
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
@@ -18,7 +18,7 @@ export interface RequestAudit {
   readonly check: (access: Route['access']) => void;
   /** An actor was authenticated. */
   readonly authenticated: (exchange: Exchange) => void;
-  readonly answered: (exchange: Exchange, answer: Answer | Page | PlainText) => void;
+  readonly answered: (exchange: Exchange, answer: JsonAnswer | Page | PlainText) => void;
   readonly refused: (exchange: Exchange, problem: ApiProblem) => void;
 }
 

@@ -10,7 +10,7 @@ export interface RequestObserver {
   /** The client went away before its answer. */
   readonly abandoned: (exchange: Exchange) => void;
   /** Something was refused before it became a request. */
-  readonly refused: (refusal: Refusal) => void;
+  readonly refused: (refusal: RefusedRequest) => void;
   /** A connection ended during its TLS handshake. The reason is a code of OpenSSL or Node. */
   readonly handshakeFailed: (client: FailedHandshake) => void;
 }
@@ -20,7 +20,7 @@ export interface FailedHandshake {
   readonly reason: string;
 }
 
-export interface Refusal {
+export interface RefusedRequest {
   readonly requestId: string;
   readonly address: string | null;
   readonly problem: ApiProblem;

@@ -24,7 +24,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { Answer, DecisionTimes, EventStream, Page, PlainText } from './exchange.js';
+import type { DecisionTimes, EventStream, JsonAnswer, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -180,7 +180,7 @@ interface Described extends RouteDescription {
 /** Answers everybody alike, without a credential. It tells nothing about this installation except whether it works. */
 export interface PublicRoute extends Described {
   readonly access: 'public';
-  readonly answer: (asked: PublicAsked) => Answer | Page | Promise<Answer>;
+  readonly answer: (asked: PublicAsked) => JsonAnswer | Page | Promise<JsonAnswer>;
 }
 
 /** What such a route may know of a request: what anybody may ask, and the address that it was sent to. */
@@ -196,7 +196,7 @@ export interface PublicAsked {
  */
 export interface HealthRoute extends Described {
   readonly access: 'health';
-  readonly answer: () => Promise<Answer>;
+  readonly answer: () => Promise<JsonAnswer>;
 }
 
 export interface ActorRoute extends Described {
@@ -206,7 +206,7 @@ export interface ActorRoute extends Described {
    * `ask`: what others may do, for keys with the right to ask.
    */
   readonly access: 'self' | 'ask' | 'visibility' | 'record' | 'command';
-  readonly run: (call: ActorCall) => Promise<Answer>;
+  readonly run: (call: ActorCall) => Promise<JsonAnswer>;
   /** Answers clients that ask for events (`Accept: text/event-stream`). Absent if the route has none. */
   readonly stream?: (call: ActorCall, live: Live) => Promise<EventStream>;
 }
@@ -237,7 +237,7 @@ export interface AdminRoute extends Described {
   readonly access: 'admin';
   /** Its name in the audit log. Absent if the route only shows something, or records itself in its own transaction. */
   readonly operation?: Operation;
-  readonly run: (call: Call<AdminActor>) => Promise<Answer>;
+  readonly run: (call: Call<AdminActor>) => Promise<JsonAnswer>;
 }
 
 /**
@@ -246,13 +246,13 @@ export interface AdminRoute extends Described {
  */
 export interface StatusRoute extends Described {
   readonly access: 'status';
-  readonly answer: (asked: { readonly at: Instant }) => Promise<Answer | PlainText>;
+  readonly answer: (asked: { readonly at: Instant }) => Promise<JsonAnswer | PlainText>;
 }
 
 export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | StatusRoute;
 
 interface SelfRoute extends RouteDescription {
-  readonly answer: (call: ActorCall) => Answer;
+  readonly answer: (call: ActorCall) => JsonAnswer;
 }
 
 export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
@@ -260,7 +260,7 @@ export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
-export interface Decided {
+export interface DecidedQuery {
   readonly actor: RequestActor;
   /** The same actor under the policy. */
   readonly resolved: ResolvedActor;
@@ -280,7 +280,7 @@ interface VisibilityRoute<Value, Plan> extends RouteDescription {
   /** Its name in the audit log. */
   readonly verb: 'query' | 'count' | 'aggregate';
   readonly visibilityOf: (plan: Plan) => RecordVisibility;
-  readonly answer: (decided: Decided, plan: Plan) => Promise<Answer>;
+  readonly answer: (decided: DecidedQuery, plan: Plan) => Promise<JsonAnswer>;
 }
 
 export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>): ActorRoute {
@@ -299,7 +299,7 @@ export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>
 
 /** With `{path}` in its path. */
 interface NamespaceRoute extends RouteDescription {
-  readonly answer: (decided: Decided) => Promise<Answer>;
+  readonly answer: (decided: DecidedQuery) => Promise<JsonAnswer>;
 }
 
 /**
@@ -326,7 +326,7 @@ interface RecordRoute extends RouteDescription {
   /** The namespace of the record with that id, and nothing else about it; null if the family has no such record. */
   readonly locate: (id: string, gone: AbortSignal) => Promise<NamespacePath | null>;
   /** Null if the record is gone by now. */
-  readonly answer: (decided: Decided, id: string) => Promise<Answer | null>;
+  readonly answer: (decided: DecidedQuery, id: string) => Promise<JsonAnswer | null>;
 }
 
 /**
@@ -364,7 +364,11 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
 
 type ReadVerb = 'query' | 'count' | 'aggregate' | 'read';
 
-function see({ actor, at, pin, judged, resolve, gone }: ActorCall, request: RecordVisibility, verb: ReadVerb): Decided {
+function see(
+  { actor, at, pin, judged, resolve, gone }: ActorCall,
+  request: RecordVisibility,
+  verb: ReadVerb,
+): DecidedQuery {
   const { policy } = pin();
   const began = performance.now();
   const resolved = resolve();

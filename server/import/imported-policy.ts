@@ -8,14 +8,14 @@ export interface ForeignFile {
   readonly text: string;
 }
 
-export interface Place {
+export interface SourcePlace {
   readonly file: string;
   /** Counts from 1. */
   readonly line: number;
 }
 
 /** A rule, or a part of one, that the policy does not say. */
-export interface Unsaid extends Place {
+export interface Unsaid extends SourcePlace {
   /** The rule as its file names it. */
   readonly rule: string;
   readonly why: string;
@@ -46,7 +46,7 @@ export interface ImportedGrant {
 }
 
 /** One question to both sides, with the answer of the source's own rules. */
-export interface Question {
+export interface ImportQuestion {
   /** The question in the words of the source. */
   readonly text: string;
   readonly identities: readonly Identity[];
@@ -67,16 +67,16 @@ export interface ImportedPolicy {
   readonly notes: readonly string[];
   /** How many `questions` gives. */
   readonly questionCount: number;
-  readonly questions: () => Iterable<Question>;
+  readonly questions: () => Iterable<ImportQuestion>;
 }
 
 /** What keeps a file from being read at all. */
 export class ForeignFault extends Error {
   override readonly name = 'ForeignFault';
   /** Null if it is about all files together. */
-  readonly place: Place | null;
+  readonly place: SourcePlace | null;
 
-  constructor(place: Place | null, message: string) {
+  constructor(place: SourcePlace | null, message: string) {
     super(message);
     this.place = place;
   }

@@ -3,12 +3,12 @@
 const NAME_LENGTH = 100;
 const TAKEN: readonly string[] = ['constructor', 'prototype'];
 
-export interface Names {
+export interface NameMaker {
   /** The name of `key`; `wanted` is what it should look like. */
   readonly of: (key: string, wanted?: string) => string;
 }
 
-export function makeNames(reserved: readonly string[] = []): Names {
+export function makeNames(reserved: readonly string[] = []): NameMaker {
   const byKey = new Map<string, string>();
   const used = new Set([...TAKEN, ...reserved]);
   return {

@@ -2,13 +2,13 @@
 import { canonicalize } from '../../engine/index.js';
 import { asSegment } from './make-names.js';
 
-export interface Places {
+export interface NamespaceMaker {
   /** Null if the object can have no namespace of its own. */
   readonly of: (object: string) => string | null;
   readonly whyNot: (object: string) => string;
 }
 
-export function makePlaces(objects: readonly string[]): Places {
+export function makePlaces(objects: readonly string[]): NamespaceMaker {
   const byObject = new Map<string, string>();
   const taken = new Map<string, string>();
   const why = new Map<string, string>();

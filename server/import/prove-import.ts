@@ -11,7 +11,7 @@ import {
   type ResolvedActor,
   resolveActor,
 } from '../../engine/index.js';
-import type { ImportedPolicy, Question } from './imported-policy.js';
+import type { ImportedPolicy, ImportQuestion } from './imported-policy.js';
 import type { PolicyFiles } from './write-policy.js';
 
 export type Proof =
@@ -23,7 +23,7 @@ export type Proof =
       readonly allowed: number;
       readonly disagreements: number;
       /** The first of them. */
-      readonly examples: readonly Question[];
+      readonly examples: readonly ImportQuestion[];
     };
 
 const EXAMPLES = 20;
@@ -41,7 +41,7 @@ export function proveImport(files: PolicyFiles, imported: ImportedPolicy): Proof
   if (!opened.ok) throw new InvariantError(`the imported policy does not load: ${opened.fault.message}`);
   const { policy } = opened;
   const actors = new Map<string, ResolvedActor>();
-  const actorOf = ({ identities }: Question): ResolvedActor => {
+  const actorOf = ({ identities }: ImportQuestion): ResolvedActor => {
     const key = JSON.stringify(identities.map(formatIdentity));
     const known = actors.get(key);
     if (known !== undefined) return known;
@@ -50,7 +50,7 @@ export function proveImport(files: PolicyFiles, imported: ImportedPolicy): Proof
     return actor;
   };
   let [questions, allowed] = [0, 0];
-  const wrong: Question[] = [];
+  const wrong: ImportQuestion[] = [];
   let disagreements = 0;
   for (const question of imported.questions()) {
     const { scope, namespace } = question;

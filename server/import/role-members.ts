@@ -1,15 +1,15 @@
 // Who is in which role, of a source in which a name is a role as soon as somebody is a member of it. A policy has no circles of roles, so the
 // line that closes one is left out and reported.
 import type { IdentityResult } from '../../engine/index.js';
-import type { ImportedMember, Place, Unsaid } from './imported-policy.js';
+import type { ImportedMember, SourcePlace, Unsaid } from './imported-policy.js';
 
-export interface MemberLink extends Place {
+export interface MemberLink extends SourcePlace {
   readonly rule: string;
   readonly member: string;
   readonly role: string;
 }
 
-export interface Members {
+export interface RoleMembers {
   readonly roles: ReadonlyMap<string, readonly ImportedMember[]>;
   readonly unsaid: readonly Unsaid[];
   readonly isRole: (name: string) => boolean;
@@ -22,7 +22,7 @@ export function makeMembers(
   links: readonly MemberLink[],
   identityOf: (name: string) => IdentityResult,
   empty: Iterable<string> = [],
-): Members {
+): RoleMembers {
   const names = [...links.map(({ role }) => role), ...empty];
   const lists = new Map<string, Map<string, ImportedMember>>(names.map((role) => [role, new Map()]));
   const unsaid: Unsaid[] = [];

@@ -10,10 +10,17 @@ import { rowsOf, sql } from '../db/sql.js';
 import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
-import { isOpening, readRecordLine, type DatasetText, type LineFault, type LoadRow } from './record-line.js';
+import { isOpening, readRecordLine, type DatasetText, type SkippedLine, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
-import { NAME_TAKEN, type OnConflict, type Refusal, storeBatch, type StoredBatch, type Way } from './store-batch.js';
+import {
+  NAME_TAKEN,
+  type OnConflict,
+  type RecordRefusal,
+  storeBatch,
+  type StoredBatch,
+  type Way,
+} from './store-batch.js';
 
 export interface LoadCounts {
   /** The number of lines read, without blank lines. It is the sum of the other counts. */
@@ -35,7 +42,7 @@ export interface LoadReport extends LoadCounts {
   /** Namespaces made because something below them was loaded. */
   readonly implied: number;
   /** The first thousand faults in the order of lines; `bad` counts all. */
-  readonly faults: readonly LineFault[];
+  readonly faults: readonly SkippedLine[];
 }
 
 /** A batch is one transaction. It is full when it reaches either limit. */
@@ -66,7 +73,7 @@ export interface LoadOptions {
   /** Called after each batch. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Called for every bad line, in the order of lines. */
-  readonly onFault?: (fault: LineFault) => void;
+  readonly onFault?: (fault: SkippedLine) => void;
 }
 
 /**
@@ -129,7 +136,7 @@ export async function loadDataset(
 
 interface Batch {
   readonly rows: LoadRow[];
-  readonly faults: LineFault[];
+  readonly faults: SkippedLine[];
   readonly keys: Set<string>;
   /** Bytes of the rows. */
   bytes: number;
@@ -256,11 +263,11 @@ async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promi
   return result;
 }
 
-function refusalFor(state: string): Refusal {
+function refusalFor(state: string): RecordRefusal {
   return { code: 'record.refused', pointer: '', message: `the store refuses a value of it (${state})` };
 }
 
-function refused(row: LoadRow, refusal: Refusal, way: Way): StoredBatch {
+function refused(row: LoadRow, refusal: RecordRefusal, way: Way): StoredBatch {
   return { outcomes: new Map([[row, refusal]]), namespaces: [], implied: 0, way };
 }
 
@@ -283,7 +290,7 @@ interface Tally {
 
 function makeTally({ onFault, onProgress }: LoadOptions): Tally {
   const counts = { loaded: 0, replaced: 0, unchanged: 0, bad: 0 };
-  const faults: LineFault[] = [];
+  const faults: SkippedLine[] = [];
   let implied = 0;
   let bytes = 0;
   const current = (): LoadCounts => ({

@@ -28,7 +28,7 @@ export interface LoadRow extends RecordContent {
 }
 
 /** A line that was skipped. The code is that of the API, if the API has one for the same mistake. */
-export interface LineFault {
+export interface SkippedLine {
   /** Counts from 1. */
   readonly line: number;
   readonly code: string;
@@ -38,7 +38,7 @@ export interface LineFault {
 }
 
 export type RowResult =
-  { readonly ok: true; readonly row: LoadRow } | { readonly ok: false; readonly fault: LineFault };
+  { readonly ok: true; readonly row: LoadRow } | { readonly ok: false; readonly fault: SkippedLine };
 
 export interface DatasetText {
   /** Counts from 1. */

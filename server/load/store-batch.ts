@@ -43,7 +43,7 @@ export interface StoreOptions {
   readonly trial: Trial | null;
 }
 
-export interface Refusal {
+export interface RecordRefusal {
   readonly code:
     | 'reference.not_found'
     | 'record.conflict'
@@ -55,7 +55,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type LineOutcome = 'loaded' | 'replaced' | 'unchanged' | Refusal;
+export type LineOutcome = 'loaded' | 'replaced' | 'unchanged' | RecordRefusal;
 
 export interface StoredBatch {
   /** The better way for the next batch. */
@@ -198,7 +198,7 @@ async function refuseInvalid(
   return [...found.keys()];
 }
 
-function referenceNotFound({ pointer, family }: Reference): Refusal {
+function referenceNotFound({ pointer, family }: Reference): RecordRefusal {
   const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;
   return { code: 'reference.not_found', pointer, message };
 }
@@ -278,7 +278,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   }
 }
 
-export const NAME_TAKEN: Refusal = Object.freeze({
+export const NAME_TAKEN: RecordRefusal = Object.freeze({
   code: 'record.name_taken',
   pointer: '/name',
   message:
@@ -298,7 +298,7 @@ function withoutRecord(trx: Knex, places: readonly number[]): Promise<readonly n
   );
 }
 
-function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): Refusal {
+function conflictOf({ family, given }: LoadRow, onConflict: OnConflict): RecordRefusal {
   const what = family === 'namespace' ? (given ? 'id or the namespace' : 'namespace') : 'id';
   const message =
     onConflict === 'report'

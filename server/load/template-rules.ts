@@ -26,7 +26,7 @@ export interface Templates {
   readonly trial: Trial | null;
 }
 
-export interface Violation {
+interface Violation {
   readonly code: 'record.invalid';
   readonly pointer: string;
   readonly message: string;

@@ -33,7 +33,7 @@ export interface CheckedFolder {
 }
 
 /** What is no mistake of the files, and still fails `check`: a test, or a guardrail. */
-export interface Problem {
+interface Problem {
   readonly file: string;
   readonly line: number;
   readonly message: string;

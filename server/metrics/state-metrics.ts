@@ -36,7 +36,7 @@ export function countReloads({ counter }: Registry, policies: ActivePolicy): Act
   };
 }
 
-export interface PolicyFacts {
+interface PolicyFacts {
   readonly policies: ActivePolicy;
   readonly ages: AgeLimits;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import { BlockList, isIP } from 'node:net';
  * `public`: no private networks. `private`: private networks, too. Neither includes link-local addresses, where clouds
  * keep their secrets.
  */
-export type Reach = 'public' | 'private';
+export type NetworkReach = 'public' | 'private';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -66,7 +66,7 @@ export function isLoopbackAddress(address: string): boolean {
  * Why an address may not be reached, as the end of a sentence; null if it may be. This machine is reached only by its
  * own names.
  */
-export function reachFault(address: string, reach: Reach): string | null {
+export function reachFault(address: string, reach: NetworkReach): string | null {
   if (isIP(address) === 0 || isIn(NEVER, address)) return 'leads to an address that is reserved, or is not an address';
   if (isLoopbackAddress(address)) return 'leads to this machine under a name of another one';
   if (reach === 'public' && isIn(PRIVATE, address)) return 'leads to a private network, which is not allowed';
@@ -74,7 +74,7 @@ export function reachFault(address: string, reach: Reach): string | null {
 }
 
 /** Where the content from an address may lead: nobody outside may lead the gateway into a private network. */
-export function reachFrom(address: string): Reach {
+export function reachFrom(address: string): NetworkReach {
   return reachFault(address, 'public') === null ? 'public' : 'private';
 }
 

@@ -5,7 +5,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isLoopbackAddress, isLoopbackHost, type Reach, reachFault } from './addresses.js';
+import { isLoopbackAddress, isLoopbackHost, type NetworkReach, reachFault } from './addresses.js';
 
 export interface OutgoingRequest {
   /** A URL that passes `urlFault`. */
@@ -25,7 +25,7 @@ export interface OutgoingRequest {
   /** Certificates of the authorities to trust, in PEM form, instead of the system's. */
   readonly ca?: Buffer;
   /** Where names and addresses may lead. Defaults to anywhere. */
-  readonly reach?: Reach;
+  readonly reach?: NetworkReach;
 }
 
 export interface OutgoingAnswer {
@@ -129,7 +129,7 @@ export function urlFault(text: string): string | null {
 }
 
 /** Like `urlFault`, but also refuses an address that no request may go to. */
-export function reachedUrlFault(text: string, reach: Reach): string | null {
+export function reachedUrlFault(text: string, reach: NetworkReach): string | null {
   const fault = urlFault(text);
   if (fault !== null) return fault;
   const host = addressIn(text);
@@ -182,7 +182,10 @@ function open(
 /** What is wrong with an address that a host resolves to; null if nothing is. */
 type AddressCheck = (address: string) => string | null;
 
-function judgeOf(hostname: string, { isPlain, reach }: { isPlain: boolean; reach: Reach | undefined }): AddressCheck {
+function judgeOf(
+  hostname: string,
+  { isPlain, reach }: { isPlain: boolean; reach: NetworkReach | undefined },
+): AddressCheck {
   // `localhost` may resolve to another machine, and clear text must not go there.
   if (isPlain || (reach !== undefined && isLoopbackHost(hostname)))
     return (address) => (isLoopbackAddress(address) ? null : 'leads to an address that is not of this machine');

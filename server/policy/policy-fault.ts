@@ -41,22 +41,22 @@ export function snapshotRefused({ code, message }: SnapshotFault, sha256: string
 }
 
 /** Why a path cannot be used. Whoever named the path phrases it for that place. */
-export type PathFault =
+export type FileFault =
   | { readonly kind: 'missing' }
   | { readonly kind: 'not_a_folder' }
   | { readonly kind: 'unreadable'; readonly code: string; readonly cause: unknown };
 
 /** Why there are no bytes at a path. */
-export type NoBytes = { readonly kind: 'path'; readonly fault: PathFault } | { readonly kind: 'too_large' };
+export type NoBytes = { readonly kind: 'path'; readonly fault: FileFault } | { readonly kind: 'too_large' };
 
-export function pathRefused({ kind }: PathFault): PolicyRefused {
+export function pathRefused({ kind }: FileFault): PolicyRefused {
   return kind === 'missing'
     ? refusal('source.missing', 'there is nothing at the path')
     : refusal('source.unreadable', 'the path cannot be read');
 }
 
 /** The fault of a file operation that failed. */
-export function pathFaultOf(error: unknown): PathFault {
+export function pathFaultOf(error: unknown): FileFault {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'missing' } : { kind: 'unreadable', code, cause: error };
 }

@@ -4,17 +4,25 @@
 // long.
 import { assertNever } from '../../engine/index.js';
 import { foldedSearch } from './case-folding.js';
-import type { Comparison, Condition, Containment, Membership, Operand, OperandType, Pattern } from './condition.js';
+import type {
+  CompareOperator,
+  Containment,
+  MemberOperator,
+  Operand,
+  OperandType,
+  PatternOperator,
+  QueryCondition,
+} from './condition.js';
 import { propertyValue, USED_RESOURCES, type Field, type PropertyField } from './fields.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 
-const compiled = new WeakMap<Condition, Fragment>();
+const compiled = new WeakMap<QueryCondition, Fragment>();
 
 /**
  * Returns the same fragment each time it is given the same condition. A statement contains it in many places, and its
  * bindings are then sent only once (server/db/sql.ts).
  */
-export function compileCondition(condition: Condition): Fragment {
+export function compileCondition(condition: QueryCondition): Fragment {
   const known = compiled.get(condition);
   if (known !== undefined) return known;
   const made = compile(condition);
@@ -22,7 +30,7 @@ export function compileCondition(condition: Condition): Fragment {
   return made;
 }
 
-function compile(condition: Condition): Fragment {
+function compile(condition: QueryCondition): Fragment {
   switch (condition.kind) {
     case 'and':
       return condition.parts.length === 0 ? sql`TRUE` : sql`(${join(condition.parts.map(compileCondition), ' AND ')})`;
@@ -109,7 +117,7 @@ function typeOrNull(field: PropertyField): Fragment {
   return sql`COALESCE(jsonb_typeof(${propertyValue(field)}), 'null')`;
 }
 
-const SYMBOLS: Readonly<Record<Comparison, Fragment>> = Object.freeze({
+const SYMBOLS: Readonly<Record<CompareOperator, Fragment>> = Object.freeze({
   eq: sql`=`,
   ne: sql`<>`,
   lt: sql`<`,
@@ -118,7 +126,7 @@ const SYMBOLS: Readonly<Record<Comparison, Fragment>> = Object.freeze({
   gte: sql`>=`,
 });
 
-function compare(value: Fragment, operator: Comparison, operand: Operand): Fragment {
+function compare(value: Fragment, operator: CompareOperator, operand: Operand): Fragment {
   return sql`(${value} ${SYMBOLS[operator]} ${bound(operand)})`;
 }
 
@@ -138,7 +146,7 @@ function bound({ type, value }: Operand): Fragment {
 }
 
 /** Literal text, compared code point by code point: no pattern language is ever involved. */
-function match(value: Fragment, operator: Pattern, text: string): Fragment {
+function match(value: Fragment, operator: PatternOperator, text: string): Fragment {
   switch (operator) {
     case 'contains':
       return sql`(strpos(${value}, ${text}::text) > 0)`;
@@ -179,7 +187,7 @@ interface OperandList {
  */
 const FEW_VALUES = 16;
 
-function member(value: Fragment, operator: Membership, list: OperandList): Fragment {
+function member(value: Fragment, operator: MemberOperator, list: OperandList): Fragment {
   const array = boundList(list);
   if (list.values.length > FEW_VALUES) {
     const isIn = sql`${value} IN (SELECT unnest(${array}))`;

@@ -3,15 +3,15 @@
 import { nearest, parseInstant, type Family } from '../../engine/index.js';
 import { FIRST_STORED } from '../db/tables.js';
 import type { ProblemCode } from '../problem.js';
-import type { Faults, Place } from '../api/faults.js';
+import type { BodyPath, Faults } from '../api/faults.js';
 import { fieldFaultText, isStorableText, parseField, type Field, type PropertyField } from './fields.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { isObject } from '../json/strict-json.js';
 
-export type Comparison = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
+export type CompareOperator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 /** `containsIgnoreCase` compares folded texts (case-folding.ts). */
-export type Pattern = 'contains' | 'containsIgnoreCase' | 'startsWith' | 'endsWith';
-export type Membership = 'in' | 'notIn';
+export type PatternOperator = 'contains' | 'containsIgnoreCase' | 'startsWith' | 'endsWith';
+export type MemberOperator = 'in' | 'notIn';
 /** For a property that holds a list: whether it has one element, any of several, or all of several. */
 export type Containment = 'has' | 'hasAny' | 'hasAll';
 
@@ -24,15 +24,15 @@ export type Operand =
 
 export type OperandType = Operand['type'];
 
-export type Condition =
-  | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
-  | { readonly kind: 'not'; readonly part: Condition }
-  | { readonly kind: 'compare'; readonly field: Field; readonly operator: Comparison; readonly operand: Operand }
-  | { readonly kind: 'pattern'; readonly field: Field; readonly operator: Pattern; readonly text: string }
+export type QueryCondition =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly QueryCondition[] }
+  | { readonly kind: 'not'; readonly part: QueryCondition }
+  | { readonly kind: 'compare'; readonly field: Field; readonly operator: CompareOperator; readonly operand: Operand }
+  | { readonly kind: 'pattern'; readonly field: Field; readonly operator: PatternOperator; readonly text: string }
   | {
       readonly kind: 'member';
       readonly field: Field;
-      readonly operator: Membership;
+      readonly operator: MemberOperator;
       /** The type that all values share; null for an empty list. */
       readonly type: OperandType | null;
       readonly values: readonly Operand[];
@@ -49,17 +49,17 @@ export type Condition =
    * Never in a request, added by in-time.ts: the part, or an error once the statement has run for longer than `limit`
    * milliseconds.
    */
-  | { readonly kind: 'inTime'; readonly limit: number; readonly part: Condition };
+  | { readonly kind: 'inTime'; readonly limit: number; readonly part: QueryCondition };
 
 /** Whether it holds for every record because the query asked for no condition. */
-export function isEverything(condition: Condition): boolean {
+export function isEverything(condition: QueryCondition): boolean {
   return condition.kind === 'and' && condition.parts.length === 0;
 }
 
 type Operator =
-  | { readonly kind: 'comparison'; readonly operator: Comparison }
-  | { readonly kind: 'pattern'; readonly operator: Pattern }
-  | { readonly kind: 'membership'; readonly operator: Membership }
+  | { readonly kind: 'comparison'; readonly operator: CompareOperator }
+  | { readonly kind: 'pattern'; readonly operator: PatternOperator }
+  | { readonly kind: 'membership'; readonly operator: MemberOperator }
   | { readonly kind: 'containment'; readonly operator: Containment }
   | { readonly kind: 'presence' };
 
@@ -108,20 +108,24 @@ interface ConditionContext {
 }
 
 /** `{}` holds for every record. A wrong part is reported to `faults` and left out. */
-export function parseCondition(where: Readonly<Record<string, unknown>>, family: Family, faults: Faults): Condition {
+export function parseCondition(
+  where: Readonly<Record<string, unknown>>,
+  family: Family,
+  faults: Faults,
+): QueryCondition {
   return readGroup(where, { place: ['where'], depth: 0 }, { family, faults, conditions: 0 });
 }
 
 interface At {
-  readonly place: Place;
+  readonly place: BodyPath;
   readonly depth: number;
 }
 
 const OPERATION = '{"eq":"lens"}';
 const GROUP = `{"name":${OPERATION}}`;
 
-function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: ConditionContext): Condition {
-  const parts: Condition[] = [];
+function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: ConditionContext): QueryCondition {
+  const parts: QueryCondition[] = [];
   for (const [key, value] of Object.entries(group)) {
     const place = [...at.place, key];
     if (key === 'and' || key === 'or') {
@@ -139,8 +143,8 @@ function readGroup(group: Readonly<Record<string, unknown>>, at: At, reading: Co
   return { kind: 'and', parts };
 }
 
-function readParts(list: readonly unknown[], at: At, reading: ConditionContext): Condition[] {
-  const parts: Condition[] = [];
+function readParts(list: readonly unknown[], at: At, reading: ConditionContext): QueryCondition[] {
+  const parts: QueryCondition[] = [];
   for (const [index, value] of list.entries()) {
     const part = readNested(value, { place: [...at.place, index], depth: at.depth }, reading);
     if (part !== null) parts.push(part);
@@ -149,7 +153,7 @@ function readParts(list: readonly unknown[], at: At, reading: ConditionContext):
   return parts;
 }
 
-function readNested(value: unknown, at: At, reading: ConditionContext): Condition | null {
+function readNested(value: unknown, at: At, reading: ConditionContext): QueryCondition | null {
   if (at.depth >= QUERY_LIMITS.depth) {
     reading.faults.add(at.place, 'query.too_complex', 'is nested too deeply');
     return null;
@@ -164,11 +168,11 @@ function readNested(value: unknown, at: At, reading: ConditionContext): Conditio
 }
 
 interface InField {
-  readonly place: Place;
+  readonly place: BodyPath;
   readonly reading: ConditionContext;
 }
 
-function readField(name: string, operators: unknown, { place, reading }: InField): Condition[] {
+function readField(name: string, operators: unknown, { place, reading }: InField): QueryCondition[] {
   const result = parseField(reading.family, name);
   const fault = result.ok ? null : result.fault;
   if (fault !== null) reading.faults.add(place, fault, fieldFaultText(reading.family, name, fault));
@@ -182,7 +186,7 @@ function readField(name: string, operators: unknown, { place, reading }: InField
   const entries = Object.entries(operators);
   if (entries.length === 0)
     reading.faults.add(place, 'request.schema', `must have at least one operator, like ${OPERATION}`);
-  const conditions: Condition[] = [];
+  const conditions: QueryCondition[] = [];
   for (const [operator, operand] of entries) {
     const here = [...place, operator];
     if (!countOne(here, reading)) break;
@@ -194,7 +198,7 @@ function readField(name: string, operators: unknown, { place, reading }: InField
 }
 
 /** Counts a condition. Returns false if there are too many by now, and reports the first one beyond the limit. */
-function countOne(place: Place, reading: ConditionContext): boolean {
+function countOne(place: BodyPath, reading: ConditionContext): boolean {
   reading.conditions += 1;
   if (reading.conditions <= QUERY_LIMITS.conditions) return true;
   if (reading.conditions === QUERY_LIMITS.conditions + 1) {
@@ -208,7 +212,7 @@ interface OperatorFault {
   readonly message: string;
 }
 
-function readOperator(field: Field, name: string, operand: unknown): Condition | OperatorFault {
+function readOperator(field: Field, name: string, operand: unknown): QueryCondition | OperatorFault {
   const known = OPERATORS.get(name);
   if (known === undefined) return unknownOperator(name);
   switch (known.kind) {
@@ -243,7 +247,7 @@ function readOperator(field: Field, name: string, operand: unknown): Condition |
   }
 }
 
-function readMembership(field: Field, operator: Membership, list: unknown): Condition | OperatorFault {
+function readMembership(field: Field, operator: MemberOperator, list: unknown): QueryCondition | OperatorFault {
   const values = readOperands(field, list);
   if ('fault' in values) return values;
   const foreign = values.map((value) => valueFault(field, value)).find((fault) => fault !== null);
@@ -258,7 +262,7 @@ function valueFault(field: Field, { value }: Operand): OperatorFault | null {
   return mismatch(`must be one of ${values.join(', ')}`);
 }
 
-function readContainment(field: Field, operator: Containment, operand: unknown): Condition | OperatorFault {
+function readContainment(field: Field, operator: Containment, operand: unknown): QueryCondition | OperatorFault {
   const held = field.kind === 'core' && field.name === 'resources' ? 'resources' : field;
   if (held !== 'resources' && (held.kind === 'core' || held.root === 'resources')) return mismatch(NO_LIST);
   const list: unknown = operator === 'has' ? [operand] : operand;

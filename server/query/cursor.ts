@@ -6,7 +6,7 @@
 // for byte, and one nonce never serves two different places.
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { ApiProblem } from '../problem.js';
-import type { Position } from './order.js';
+import type { SortPosition } from './order.js';
 import { decodePosition, encodePosition } from './position-bytes.js';
 import type { QueryPlan } from './plan.js';
 
@@ -24,14 +24,14 @@ interface Sealing {
 }
 
 interface Opening extends Sealing {
-  readonly check: (value: unknown) => value is Position;
+  readonly check: (value: unknown) => value is SortPosition;
 }
 
 const VERSION = 2;
 const NONCE = 12;
 const TAG = 16;
 
-export function sealCursor(position: Position, { plan, binding }: Sealing): string {
+export function sealCursor(position: SortPosition, { plan, binding }: Sealing): string {
   const plain = encodePosition(position);
   const context = contextOf(plan, binding);
   const nonce = createHmac('sha256', key(binding, 'nonce')).update(context).update(plain).digest().subarray(0, NONCE);
@@ -41,7 +41,7 @@ export function sealCursor(position: Position, { plan, binding }: Sealing): stri
 }
 
 /** The place that a cursor of this query stands for; anything else throws `query.cursor`. */
-export function openCursor(text: string, { plan, binding, check }: Opening): Position {
+export function openCursor(text: string, { plan, binding, check }: Opening): SortPosition {
   const bytes = Buffer.from(text, 'base64url');
   // Base64 decoding is lenient, but a cursor must have only one spelling.
   if (bytes.toString('base64url') !== text || bytes[0] !== VERSION || bytes.length < 1 + NONCE + TAG) throw refusal();
@@ -50,7 +50,7 @@ export function openCursor(text: string, { plan, binding, check }: Opening): Pos
   return opened;
 }
 
-function decrypt(bytes: Buffer, context: Buffer, secret: KeyObject): Position | null {
+function decrypt(bytes: Buffer, context: Buffer, secret: KeyObject): SortPosition | null {
   const sealed = bytes.subarray(1 + NONCE, -TAG);
   const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(1, 1 + NONCE), { authTagLength: TAG });
   decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG));

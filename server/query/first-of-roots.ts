@@ -2,11 +2,11 @@
 // in the wanted order, and no further than needed.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
-import { isEverything, type Condition } from './condition.js';
+import { isEverything, type QueryCondition } from './condition.js';
 import { ID_BYTES, keyColumns, runKey, runOrder, type KeyOrder, type Row, type Run } from './key-order.js';
 import type { Arm } from './visible-arms.js';
 
-export interface Merge {
+export interface RootMerge {
   readonly order: KeyOrder;
   /** Arms with `counted` roots read them from the query `below`. */
   readonly arms: readonly Arm[];
@@ -27,7 +27,7 @@ export interface QueryNames {
 interface FirstOfRoots {
   readonly run: Run;
   readonly names: QueryNames;
-  readonly condition: Condition;
+  readonly condition: QueryCondition;
   /** The most records that can be wanted. */
   readonly size: number;
   readonly wanted: Fragment;
@@ -56,7 +56,7 @@ const LOOKED_FOR = 1.5;
  * The rows of `found` have `arm` and `at` of their root, the columns of a record and its sort keys. The row of `edge`
  * has its `place`, and `whole`: whether nothing of the run lies beyond it.
  */
-export function firstOfRoots(merge: Merge, asked: FirstOfRoots): Fragment {
+export function firstOfRoots(merge: RootMerge, asked: FirstOfRoots): Fragment {
   const { order, arms } = merge;
   const { run, condition, size } = asked;
   const { first, edge, more } = asked.names;
@@ -94,13 +94,13 @@ export function firstOfRoots(merge: Merge, asked: FirstOfRoots): Fragment {
     ${found(merge, asked, searched ? [kept, ...rest] : rest)}`;
 }
 
-function found({ ordered }: Merge, { names, wanted }: FirstOfRoots, rows: readonly Fragment[]): Fragment {
+function found({ ordered }: RootMerge, { names, wanted }: FirstOfRoots, rows: readonly Fragment[]): Fragment {
   return sql`${names.found} AS MATERIALIZED (SELECT x.* FROM (${join(rows, ' UNION ALL ')}) AS x
       ${ordered} LIMIT ${wanted})`;
 }
 
 /** How many records to look at in each root, so that all roots together give about `records`. */
-function shareOf({ arms, size }: Merge, records: number): Fragment {
+function shareOf({ arms, size }: RootMerge, records: number): Fragment {
   if (!arms.some(({ counted }) => counted)) return sql`${Math.ceil(records / size)}::bigint`;
   const listed = arms.reduce((sum, arm) => sum + (arm.counted ? 0 : arm.size), 0);
   return sql`(SELECT ceil(${records}::numeric / greatest(count(*) + ${listed}::bigint, 1))::bigint FROM below)`;
@@ -130,7 +130,11 @@ interface Rows {
 /**
  * The first records of each root of an arm, in the order of its index range. The range is read only as far as needed.
  */
-function rowsOf({ order }: Merge, { run, condition }: FirstOfRoots, { arm, number, limit, columns }: Rows): Fragment {
+function rowsOf(
+  { order }: RootMerge,
+  { run, condition }: FirstOfRoots,
+  { arm, number, limit, columns }: Rows,
+): Fragment {
   const range = sql`SELECT r.*, ${ID_BYTES} AS id_bytes FROM records AS r WHERE ${arm.within} AND ${run.where}
           ORDER BY ${runOrder(order, run, { name: sql`r`, idBytes: ID_BYTES })}`;
   const x: Row = { name: sql`x`, idBytes: sql`x.id_bytes` };

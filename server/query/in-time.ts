@@ -2,13 +2,13 @@
 // embedded engine cannot be stopped, because its thread is busy with the statement. So there, each part of a condition
 // looks at the clock before it is evaluated.
 import { assertNever } from '../../engine/index.js';
-import { type Condition, isEverything } from './condition.js';
+import { isEverything, type QueryCondition } from './condition.js';
 
 /**
  * The same condition, except that it raises SQLSTATE 2203A once its statement has run for longer than `limit`
  * milliseconds.
  */
-export function inTime(condition: Condition, limit: number): Condition {
+export function inTime(condition: QueryCondition, limit: number): QueryCondition {
   switch (condition.kind) {
     case 'and':
     case 'or':

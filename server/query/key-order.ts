@@ -6,7 +6,7 @@
 // of the column itself the planner might walk the primary key, past everything that is invisible.
 import type { Family } from '../../engine/index.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { decidingKeys, type Position } from './order.js';
+import { decidingKeys, type SortPosition } from './order.js';
 import type { Direction, SortKey } from './plan.js';
 
 export interface KeyOrder {
@@ -89,7 +89,7 @@ export interface Run {
 const LATER: Readonly<Record<Direction, Fragment>> = Object.freeze({ asc: sql`>`, desc: sql`<` });
 
 /** The runs that follow `position`, or all runs if it is null. Each run comes after the one before it. */
-export function runsAfter({ key, direction, ties, optional }: KeyOrder, position: Position | null): readonly Run[] {
+export function runsAfter({ key, direction, ties, optional }: KeyOrder, position: SortPosition | null): readonly Run[] {
   const { name, type } = COLUMNS[key];
   const column = sql`r.${name}`;
   const later = LATER[direction];

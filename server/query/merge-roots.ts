@@ -2,10 +2,10 @@
 // a page costs depends on the number of roots and the size of the page, and never on anything invisible.
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { compileCondition } from './compile-condition.js';
-import { isEverything, type Condition } from './condition.js';
-import { firstOfRoots, type Merge, type QueryNames } from './first-of-roots.js';
+import { isEverything, type QueryCondition } from './condition.js';
+import { firstOfRoots, type QueryNames, type RootMerge } from './first-of-roots.js';
 import { runsAfter, type KeyOrder, type Run } from './key-order.js';
-import { orderBy, sortColumns, type Position } from './order.js';
+import { orderBy, sortColumns, type SortPosition } from './order.js';
 import type { QueryPlan } from './plan.js';
 import type { RowPredicate } from './row-predicate.js';
 import { visibleArms } from './visible-arms.js';
@@ -13,7 +13,7 @@ import { visibleArms } from './visible-arms.js';
 export interface MergeRequest {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
-  readonly after: Position | null;
+  readonly after: SortPosition | null;
   readonly order: KeyOrder;
 }
 
@@ -26,7 +26,7 @@ export interface Merged {
 
 export function mergedRoots({ predicate, plan, after, order }: MergeRequest): Merged {
   const arms = visibleArms({ ...plan, predicate });
-  const merge: Merge = {
+  const merge: RootMerge = {
     order,
     arms: arms.map((arm) => (arm.counted ? { ...arm, roots: sql`below AS v` } : arm)),
     size: arms.reduce((sum, { size }) => sum + size, 0),
@@ -60,7 +60,7 @@ interface Page {
 const MANY_ROOTS = 256;
 
 function pageOf(
-  merge: Merge,
+  merge: RootMerge,
   { plan, run, earlier }: { readonly plan: QueryPlan; readonly run: Run; readonly earlier: readonly Page[] },
 ): Page {
   const size = plan.page.size + 1;
@@ -82,12 +82,12 @@ interface Matching {
 }
 
 /** The first matches of all roots. */
-function firstMatches(merge: Merge, { plan, run, index, size, wanted }: Matching, found: Fragment): Fragment {
+function firstMatches(merge: RootMerge, { plan, run, index, size, wanted }: Matching, found: Fragment): Fragment {
   const names = { first: sql`first${index}`, edge: sql`edge${index}`, more: sql`more${index}`, found };
   return firstOfRoots(merge, { run, names, condition: plan.where, size, wanted, about: false });
 }
 
-const EVERYTHING: Condition = Object.freeze({ kind: 'and', parts: [] });
+const EVERYTHING: QueryCondition = Object.freeze({ kind: 'and', parts: [] });
 
 /**
  * How many records are tried for each record of the page. `FAR` is for more than `FAR_ROOTS` roots, if `NEAR` gave too
@@ -107,7 +107,7 @@ const HOPE = 2;
  * is first tried on the records that would come first without it. Only if that gives too few matches does the filter go
  * into the roots. This choice depends on visible records only.
  */
-function tried(merge: Merge, matching: Matching, name: Fragment): Fragment {
+function tried(merge: RootMerge, matching: Matching, name: Fragment): Fragment {
   const { index, wanted } = matching;
   const all = sql`all${index}`;
   const near = windowOf(merge, matching, { of: sql`${index}_near`, perRecord: NEAR });
@@ -144,7 +144,7 @@ interface WindowOf {
 }
 
 /** Tries the filter on the records that come first without it. */
-function windowOf(merge: Merge, { plan, run, size, wanted }: Matching, { of, perRecord }: WindowOf): Window {
+function windowOf(merge: RootMerge, { plan, run, size, wanted }: Matching, { of, perRecord }: WindowOf): Window {
   const limit = sql`${perRecord * size}::bigint`;
   const names: QueryNames = {
     first: sql`tried_first${of}`,

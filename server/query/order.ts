@@ -90,7 +90,7 @@ export function sortOutputs(columns: readonly SortColumn[]): Fragment {
   );
 }
 
-/** The values of the sort columns as exact texts, for a cursor: the JSON text of a `Position`. Over a row called `x`. */
+/** The values of the sort columns as exact texts, for a cursor: the JSON text of a `SortPosition`. Over a row called `x`. */
 export function positionJson(columns: readonly SortColumn[]): Fragment {
   const texts = columns.map(({ type }, index) =>
     type === 'timestamptz' ? instantText(sql`x.${numbered(index)}`) : sql`x.${numbered(index)}::text`,
@@ -108,10 +108,10 @@ export function orderBy(columns: readonly SortColumn[]): Fragment {
 }
 
 /** The exact texts of a row's sort columns; null where the row has no value. */
-export type Position = readonly (string | null)[];
+export type SortPosition = readonly (string | null)[];
 
 /** Whether a text array that comes out of a cursor can be a position in this order. */
-export function isPosition(value: unknown, columns: readonly SortColumn[]): value is Position {
+export function isPosition(value: unknown, columns: readonly SortColumn[]): value is SortPosition {
   return (
     Array.isArray(value) &&
     value.length === columns.length &&
@@ -120,7 +120,7 @@ export function isPosition(value: unknown, columns: readonly SortColumn[]): valu
 }
 
 /** True for exactly the rows that come after `position`. */
-export function isAfter(columns: readonly SortColumn[], position: Position): Fragment {
+export function isAfter(columns: readonly SortColumn[], position: SortPosition): Fragment {
   return columns.reduceRight(
     (rest, column, index) => {
       const key = sql`x.${numbered(index)}`;

@@ -12,7 +12,7 @@ export const PAGE_BYTES = QUERY_LIMITS.pageBytes;
  */
 export const TOGETHER = Object.freeze({ small: 64, large: 4 });
 
-export interface Parts {
+interface Parts {
   /** The name of the query. */
   readonly name: Fragment;
   /** A query of records with their `place` from 1 and whether each may be `large`. */

@@ -6,7 +6,7 @@ import { compileCondition } from './compile-condition.js';
 import { includedQueries, type OpenedInclude } from './include-statement.js';
 import type { KeyOrder } from './key-order.js';
 import { mergedRoots } from './merge-roots.js';
-import { isAfter, orderBy, positionJson, sortColumns, sortOutputs, type Position } from './order.js';
+import { isAfter, orderBy, positionJson, sortColumns, sortOutputs, type SortPosition } from './order.js';
 import type { QueryPlan } from './plan.js';
 import { PAGE_BYTES, partsOf, TOGETHER } from './page-parts.js';
 import { largeRecordJson, mayBeLarge, recordJson } from './projection.js';
@@ -15,7 +15,7 @@ import { visibleRows, type RowPredicate } from './row-predicate.js';
 export interface PageRequest {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
-  readonly after: Position | null;
+  readonly after: SortPosition | null;
   /**
    * The order of the plan if an index gives it. With null all visible records are gathered, which works for any order.
    */

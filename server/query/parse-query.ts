@@ -4,9 +4,9 @@
 import { hash } from 'node:crypto';
 import { canonicalize, pathFaultText, ROOT, type Family, type NamespacePath, type Reach } from '../../engine/index.js';
 import { canonicalJson } from '../json/canonical-json.js';
-import type { AggregateEnvelope, QueryEnvelope } from '../api/query-schema.js';
+import type { AggregateBody, QueryBody } from '../api/query-schema.js';
 import { parseCondition } from './condition.js';
-import { collectFaults, throwIfAny, type Faults, type Place } from '../api/faults.js';
+import { collectFaults, throwIfAny, type Faults, type BodyPath } from '../api/faults.js';
 import { fieldFaultText, parseField, type Field } from './fields.js';
 import { type Include, referencesOfFamily } from './includes.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -14,7 +14,7 @@ import type { AggregatePlan, AggregateValue, QueryPlan, SortKey } from './plan.j
 import { projectionOf, type Projection } from './projection.js';
 
 /** The plan of a body that has the shape. Throws an `ApiProblem` (400) with every fault. */
-export function planQuery(envelope: QueryEnvelope): QueryPlan {
+export function planQuery(envelope: QueryBody): QueryPlan {
   const faults = collectFaults();
   const namespace = readNamespace(envelope.namespace, faults);
   const reach = envelope.reach ?? defaultReach(envelope.family);
@@ -44,7 +44,7 @@ export function planQuery(envelope: QueryEnvelope): QueryPlan {
 }
 
 /** The plan of an aggregate whose body has the shape. Throws an `ApiProblem` (400) with every fault. */
-export function planAggregate(envelope: AggregateEnvelope): AggregatePlan {
+export function planAggregate(envelope: AggregateBody): AggregatePlan {
   const faults = collectFaults();
   const { family, includeArchived = false } = envelope;
   const plan = {
@@ -64,7 +64,7 @@ export function planAggregate(envelope: AggregateEnvelope): AggregatePlan {
 const AGGREGATES = Object.freeze(['min', 'max', 'sum'] as const);
 
 function readAggregate(
-  value: AggregateEnvelope['values'][number],
+  value: AggregateBody['values'][number],
   { family, index }: { readonly family: Family; readonly index: number },
   faults: Faults,
 ): readonly AggregateValue[] {
@@ -105,7 +105,7 @@ export function defaultReach(family: string): Reach {
   return family === 'process-run' ? 'exact' : 'lineage';
 }
 
-function readPageSize({ page }: QueryEnvelope, faults: Faults): number {
+function readPageSize({ page }: QueryBody, faults: Faults): number {
   const size = page?.size ?? QUERY_LIMITS.defaultPageSize;
   if (size >= 0 && size <= QUERY_LIMITS.pageSize) return size;
   const limit = size < 0 ? 'at least 0' : `at most ${String(QUERY_LIMITS.pageSize)}`;
@@ -113,7 +113,7 @@ function readPageSize({ page }: QueryEnvelope, faults: Faults): number {
   return 0;
 }
 
-function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): readonly SortKey[] {
+function readOrder({ family, orderBy = [] }: QueryBody, faults: Faults): readonly SortKey[] {
   if (orderBy.length > QUERY_LIMITS.orderKeys) {
     faults.add(['orderBy'], 'query.too_complex', `has more than ${String(QUERY_LIMITS.orderKeys)} keys`);
     return [];
@@ -129,9 +129,9 @@ function readOrder({ family, orderBy = [] }: QueryEnvelope, faults: Faults): rea
   return keys;
 }
 
-interface Selecting extends Pick<QueryEnvelope, 'family' | 'select'> {
+interface Selecting extends Pick<QueryBody, 'family' | 'select'> {
   /** Of the object that `select` is a member of. */
-  readonly place: Place;
+  readonly place: BodyPath;
 }
 
 function readSelect({ family, select, place: at }: Selecting, faults: Faults): Projection | null {
@@ -144,7 +144,7 @@ function readSelect({ family, select, place: at }: Selecting, faults: Faults): P
   return projectionOf(fields.filter((field) => field !== null));
 }
 
-function readIncludes({ family, includes = {} }: QueryEnvelope, faults: Faults): readonly Include[] {
+function readIncludes({ family, includes = {} }: QueryBody, faults: Faults): readonly Include[] {
   const known = referencesOfFamily(family);
   return Object.entries(includes).flatMap(([name, { select }]): readonly Include[] => {
     const place = ['includes', name];
@@ -160,7 +160,7 @@ function readIncludes({ family, includes = {} }: QueryEnvelope, faults: Faults):
 }
 
 function readField(
-  { family, name, place }: { readonly family: Family; readonly name: string; readonly place: Place },
+  { family, name, place }: { readonly family: Family; readonly name: string; readonly place: BodyPath },
   faults: Faults,
 ): Field | null {
   const result = parseField(family, name);

@@ -1,6 +1,6 @@
 // A valid query, from which the statements are built. Only parse-query.ts makes one.
 import type { Family, NamespacePath, Reach } from '../../engine/index.js';
-import type { Condition } from './condition.js';
+import type { QueryCondition } from './condition.js';
 import type { Field } from './fields.js';
 import type { Include } from './includes.js';
 import type { Projection } from './projection.js';
@@ -12,7 +12,7 @@ export interface SortKey {
   readonly direction: Direction;
 }
 
-export interface Page {
+interface Page {
   /** 0 to 500. */
   readonly size: number;
   /** A cursor, as the client sent it. */
@@ -33,7 +33,7 @@ export interface QueryPlan {
   readonly family: Family;
   readonly namespace: NamespacePath;
   readonly reach: Reach;
-  readonly where: Condition;
+  readonly where: QueryCondition;
   readonly orderBy: readonly SortKey[];
   /** Null selects the whole record. */
   readonly select: Projection | null;

@@ -1,13 +1,13 @@
 // The bytes of a position, which a cursor seals: for each sort column the length of its text in four bytes and then the
 // text in UTF-8, or a mark for NULL. Nothing is escaped, so a position is as large as its texts, and it has only one
 // spelling.
-import type { Position } from './order.js';
+import type { SortPosition } from './order.js';
 
 const LENGTH = 4;
 /** Stands in place of a length; no text is that long. */
 const NULL_MARK = 0xffff_ffff;
 
-export function encodePosition(position: Position): Buffer {
+export function encodePosition(position: SortPosition): Buffer {
   const lengths = position.map((text) => (text === null ? 0 : Buffer.byteLength(text)));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + LENGTH + length, 0));
   let at = 0;
@@ -19,7 +19,7 @@ export function encodePosition(position: Position): Buffer {
 }
 
 /** Null for bytes that `encodePosition` never makes: truncated, with bytes left over, or not UTF-8. */
-export function decodePosition(bytes: Buffer): Position | null {
+export function decodePosition(bytes: Buffer): SortPosition | null {
   const position: (string | null)[] = [];
   let at = 0;
   while (at < bytes.length) {

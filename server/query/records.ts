@@ -12,7 +12,7 @@ import { openCursor, sealCursor, type CursorBinding } from './cursor.js';
 import { inTime } from './in-time.js';
 import { keyOrder } from './key-order.js';
 import { remembering, type PageRequestKey } from './remembered.js';
-import { isPosition, sortColumns, type Position } from './order.js';
+import { isPosition, sortColumns, type SortPosition } from './order.js';
 import {
   isTooLarge,
   itemsJson,
@@ -39,7 +39,7 @@ export interface RecordPage {
   readonly next: string | null;
 }
 
-export interface CountRequest extends ReadOptions {
+interface CountRequest extends ReadOptions {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
 }
@@ -63,13 +63,13 @@ export function listPage(db: Database, request: ListRequest): Promise<RecordPage
     : readPage(db, request, after);
 }
 
-function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): Position {
+function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): SortPosition {
   const columns = sortColumns(plan.orderBy);
-  const check = (value: unknown): value is Position => isPosition(value, columns);
+  const check = (value: unknown): value is SortPosition => isPosition(value, columns);
   return openCursor(cursor, { plan, binding, check });
 }
 
-async function readPage(db: Database, request: ListRequest, after: Position | null): Promise<RecordPage> {
+async function readPage(db: Database, request: ListRequest, after: SortPosition | null): Promise<RecordPage> {
   const { predicate, plan, cursors, includable, ...options } = request;
   const wanted = { predicate, plan, after };
   const all =
@@ -136,7 +136,7 @@ async function readRows(db: Database, wanted: PageRequestKey, options: ReadOptio
   return request.order === null ? rows : db.readReplica<PageRow>(largePageStatement(request), options);
 }
 
-function positionOf(json: string, { orderBy }: QueryPlan): Position {
+function positionOf(json: string, { orderBy }: QueryPlan): SortPosition {
   const position: unknown = JSON.parse(json);
   if (!isPosition(position, sortColumns(orderBy))) throw new TypeError('a row without a place');
   return position;
@@ -176,7 +176,7 @@ export async function countRecords(db: Database, request: CountRequest): Promise
   return (await countMatches(db, request)).count;
 }
 
-export interface Counted {
+interface Counted {
   readonly count: number;
   /** The id of the only record that meets a filter; null if there are more or none, or if there is no filter. */
   readonly only: string | null;

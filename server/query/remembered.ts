@@ -6,7 +6,7 @@ import { visibilityDigest, type Visible } from '../../engine/index.js';
 import { type Binding, type Fragment, listText, rebound } from '../db/sql.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import type { Position } from './order.js';
+import type { SortPosition } from './order.js';
 import type { QueryPlan } from './plan.js';
 import { rowPredicate, type RowPredicate } from './row-predicate.js';
 
@@ -58,7 +58,7 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
 export interface PageRequestKey {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
-  readonly after: Position | null;
+  readonly after: SortPosition | null;
 }
 
 interface Known {
@@ -114,7 +114,7 @@ function slot(index: number): string {
   return `\u0000${String(index)}`;
 }
 
-function filledIn({ statement, slots }: Known, after: Position | null): Fragment {
+function filledIn({ statement, slots }: Known, after: SortPosition | null): Fragment {
   if (after === null || slots.length === 0) return statement;
   const bindings: Binding[] = [...statement.bindings];
   for (const [index, part] of slots) bindings[index] = after[part] ?? null;

@@ -4,18 +4,18 @@ import type { Family } from '../../engine/index.js';
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode } from '../db/tables.js';
 import { compileCondition } from './compile-condition.js';
-import type { Condition } from './condition.js';
+import type { QueryCondition } from './condition.js';
 import { visibleRanges, type RowPredicate } from './row-predicate.js';
 import { visibleArms } from './visible-arms.js';
 
-export interface CountRequest {
+interface VisibleCountRequest {
   readonly predicate: RowPredicate;
   readonly family: Family;
   readonly includeArchived: boolean;
 }
 
 /** The sum over the visible ranges, exact in every snapshot. */
-export function counterStatement({ predicate, family, includeArchived }: CountRequest): Fragment {
+export function counterStatement({ predicate, family, includeArchived }: VisibleCountRequest): Fragment {
   const n = includeArchived ? sql`c.active + c.archived` : sql`c.active`;
   return sql`SELECT COALESCE(sum(c.n), 0) AS count FROM (SELECT f.* FROM ${visibleRanges(predicate)}
       CROSS JOIN LATERAL (SELECT ${n} AS n FROM record_counts AS c
@@ -23,7 +23,7 @@ export function counterStatement({ predicate, family, includeArchived }: CountRe
 }
 
 /** How many visible records meet the condition, and which one if it is only one. */
-export function matchStatement(request: CountRequest, condition: Condition): Fragment {
+export function matchStatement(request: VisibleCountRequest, condition: QueryCondition): Fragment {
   return visibleMatches(
     request,
     condition,
@@ -35,7 +35,7 @@ export function matchStatement(request: CountRequest, condition: Condition): Fra
  * `columns` of the visible records that meet the condition, each over a row called `x`. The statement reads whole ranges,
  * and is planned for that (`ReadOptions.whole`): all subtrees of one depth are one bitmap.
  */
-export function visibleMatches(request: CountRequest, condition: Condition, columns: Fragment): Fragment {
+export function visibleMatches(request: VisibleCountRequest, condition: QueryCondition, columns: Fragment): Fragment {
   const rows = visibleArms(request).map(({ roots, within, among }) =>
     among === null
       ? sql`SELECT f.* FROM ${roots} CROSS JOIN LATERAL (SELECT r.* FROM records AS r WHERE ${within} OFFSET 0) AS f`

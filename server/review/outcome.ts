@@ -34,7 +34,7 @@ export interface NamedRow {
 
 type Appeared = CellRow<{ readonly id: string }>;
 
-export interface Outcome {
+export interface ReviewOutcome {
   /** The version of the program. */
   readonly version: string;
   /** Of the policy that it was checked against. */
@@ -65,7 +65,7 @@ export interface Outcome {
   readonly ownDecisions: readonly NamedRow[];
 }
 
-export interface Question {
+interface Question {
   readonly population: Population;
   readonly decided: Decisions['byRow'];
   readonly policy: Policy;
@@ -75,7 +75,7 @@ export interface Question {
   readonly more: readonly Identity[];
 }
 
-export function outcomeOf({ population, decided, policy, version, at, more }: Question): Outcome {
+export function outcomeOf({ population, decided, policy, version, at, more }: Question): ReviewOutcome {
   const { rows, selection } = population;
   const under = canonicalize(selection.under);
   const now = reviewRights(

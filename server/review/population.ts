@@ -46,7 +46,7 @@ export interface ReviewRow {
   readonly lastUsed?: string | null;
 }
 
-export interface Counts {
+export interface PopulationCounts {
   readonly rows: number;
   /** Named people, and identities of nobody who is named. */
   readonly people: number;
@@ -67,7 +67,7 @@ export interface Population {
   readonly selection: Selection;
   /** What of the log was read; null if none was. */
   readonly usage: LogUsage | null;
-  readonly counts: Counts;
+  readonly counts: PopulationCounts;
   readonly rows: readonly ReviewRow[];
   /** Of all the rest, as canonical JSON. */
   readonly digest: string;
@@ -146,7 +146,7 @@ function rowId({ snapshot, at, selection }: Scene, row: StatedRow): string {
   return `r-${hash('sha256', text, 'hex').slice(0, 20)}`;
 }
 
-function countsOf(rows: readonly ReviewRow[]): Counts {
+function countsOf(rows: readonly ReviewRow[]): PopulationCounts {
   const isGroup = ({ identity }: ReviewRow): boolean => identity.split(':', 1)[0]?.endsWith(GROUP_SUFFIX) ?? false;
   const count = (texts: readonly string[]): number => new Set(texts).size;
   return {

@@ -6,8 +6,8 @@ import { canonicalJson } from '../json/canonical-json.js';
 import { isObject, parseStrictJson } from '../json/strict-json.js';
 import { checkPopulation, isDigest, isInstant, isListOf, isText } from './read-population.js';
 import { type Population, populationText } from './population.js';
-import type { Outcome } from './outcome.js';
-import type { Decided } from './sheet.js';
+import type { ReviewOutcome } from './outcome.js';
+import type { RowDecision } from './sheet.js';
 
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const REPORT_TYPE = 'urn:bailiwick:access-review:v1';
@@ -17,8 +17,8 @@ const STATES: readonly RightState[] = ['ended', 'gone', 'covered', 'partly', 'he
 export interface Report {
   readonly population: Population;
   /** One for each row, in their order. */
-  readonly decisions: readonly (Decided & { readonly row: string })[];
-  readonly outcome: Outcome;
+  readonly decisions: readonly (RowDecision & { readonly row: string })[];
+  readonly outcome: ReviewOutcome;
 }
 
 /** The exact bytes to sign: canonical JSON. The subjects are the file of the population, and both snapshots. */
@@ -32,7 +32,7 @@ export function encodeReport({ population, decisions, outcome }: Report): Uint8A
   return new TextEncoder().encode(text);
 }
 
-function subjectsOf(population: Population, outcome: Pick<Outcome, 'snapshot'>): readonly object[] {
+function subjectsOf(population: Population, outcome: Pick<ReviewOutcome, 'snapshot'>): readonly object[] {
   const file = hash('sha256', populationText(population), 'hex');
   return [
     { name: 'population', digest: { sha256: file } },
@@ -88,7 +88,7 @@ function isDecided(value: unknown): value is Report['decisions'][number] {
   return isText(row) && (decision === 'keep' || decision === 'revoke') && isListOf(by, isBy) && by.length > 0;
 }
 
-function isOutcome(value: unknown): value is Outcome {
+function isOutcome(value: unknown): value is ReviewOutcome {
   if (!isObject(value)) return false;
   const {
     version,

@@ -66,7 +66,7 @@ export function sheetText(
   return csvText([head, ...rows.map((row) => [...COLUMNS.map(({ cell }) => cell(row)), ...after.cells(row)])]);
 }
 
-export interface Decision {
+interface Decision {
   readonly decision: 'keep' | 'revoke';
   readonly reviewer: string;
   readonly note?: string;
@@ -89,7 +89,7 @@ export interface SheetFault {
   readonly message: string;
 }
 
-export interface Sheet {
+interface Sheet {
   /** In the order of the lines. */
   readonly decisions: readonly { readonly row: string; readonly line: number; readonly decision: Decision }[];
   /** Ids of rows that have a line. */
@@ -155,13 +155,13 @@ export function readSheet(text: string, shown: string, { rows }: Pick<Population
 }
 
 /** All that was decided about one row. Several reviewers may have decided alike. */
-export interface Decided {
+export interface RowDecision {
   readonly decision: Decision['decision'];
   readonly by: readonly Omit<Decision, 'decision'>[];
 }
 
 export interface Decisions {
-  readonly byRow: ReadonlyMap<string, Decided>;
+  readonly byRow: ReadonlyMap<string, RowDecision>;
   /** Rows without a decision: `blank`, or `absent` if no sheet has a line for it. */
   readonly missing: readonly { readonly row: string; readonly why: 'blank' | 'absent' }[];
   readonly faults: readonly SheetFault[];
@@ -174,7 +174,7 @@ export interface NamedText {
 
 /** Takes all sheets together. Sheets that decide differently about a row are a fault of the later one. */
 export function readSheets(sheets: readonly NamedText[], population: Population): Decisions {
-  const byRow = new Map<string, Decided>();
+  const byRow = new Map<string, RowDecision>();
   const seen = new Set<string>();
   const faults: SheetFault[] = [];
   for (const { shown, text } of sheets) {

@@ -16,25 +16,25 @@ import type { AccessAsked, CopyAsked } from '../audit/event.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 
 /** What the candidate allows but the policy in force does not, or the reverse. `both` applies only to visible sets. */
-export type Change = 'gained' | 'lost' | 'both';
+export type AccessChange = 'gained' | 'lost' | 'both';
 
 /** A decision as it is reported, without its grants. */
-export type Outcome =
+type Outcome =
   { readonly decision: 'allow' } | Pick<Extract<Decision, { decision: 'deny' }>, 'decision' | 'step' | 'cause'>;
 
-export interface Place {
+interface Place {
   readonly namespace: NamespacePath;
   readonly extent: 'exact' | 'subtree';
 }
 
 /** The first places of a visible set that only one side has, and whether there are more. */
-export interface Places {
+interface Places {
   readonly places: readonly Place[];
   readonly more: boolean;
 }
 
 export interface Divergence {
-  readonly change: Change;
+  readonly change: AccessChange;
   readonly live: Outcome;
   readonly shadow: Outcome;
   /** Only for a query. */

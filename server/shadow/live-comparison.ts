@@ -8,7 +8,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import { SHADOW_LIMITS } from '../limits/policy.js';
 import type { Logger } from '../lib/ports.js';
-import { type Change, compare, type Divergence } from './compare.js';
+import { type AccessChange, compare, type Divergence } from './compare.js';
 
 /**
  * A question that the two policies answer differently: who asked what, and when last. It holds no record, no content
@@ -23,7 +23,7 @@ export interface Example extends Divergence {
   readonly times: number;
 }
 
-export type Counts = Readonly<Record<Change | 'compared' | 'skipped', number>>;
+export type Counts = Readonly<Record<AccessChange | 'compared' | 'skipped', number>>;
 
 /** The findings since somebody last took them. */
 export interface Findings {
@@ -35,7 +35,7 @@ export interface Findings {
   readonly examples: readonly Example[];
 }
 
-export interface Followed {
+interface Followed {
   /** Identifies one candidate from its beginning to its end. Findings for any other era are dropped. */
   readonly era: string;
   /** Null while this process cannot judge by the candidate. Every question is skipped then. */
@@ -163,7 +163,7 @@ function placesOf({ visibility }: DecidedQuestion): number {
   return visibility?.kind === 'some' ? visibility.exact.length + visibility.subtrees.length : 0;
 }
 
-export interface Tally {
+interface Tally {
   readonly counts: Counts;
   readonly count: (what: keyof Counts, times?: number) => void;
   /** An example that is already known only counts once more. Of new ones a limited number is kept. */

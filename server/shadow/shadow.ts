@@ -7,7 +7,7 @@ import type { ActorResolver } from '../auth/resolved-actors.js';
 import { storeFailure } from '../db/failures.js';
 import type { Active, ActivePolicy, Labels } from '../policy/active/active-policy.js';
 import { openStored } from '../policy/open/open-stored.js';
-import type { Side } from '../policy/open/compare-snapshots.js';
+import type { ComparedSnapshot } from '../policy/open/compare-snapshots.js';
 import type { Difference } from '../policy/open/compare-snapshots.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal, snapshotRefused } from '../policy/policy-fault.js';
 import { compareInThread, type TableFinder } from '../policy/open/snapshot-thread.js';
@@ -109,7 +109,7 @@ export function makeShadow(options: ShadowOptions): Shadow {
       log.warn({ snapshot, error }, 'the labels of a snapshot could not be recorded in the store');
     });
   };
-  const sideOf = async (digest: string, labels: Labels): Promise<Side> => {
+  const sideOf = async (digest: string, labels: Labels): Promise<ComparedSnapshot> => {
     const stored = await snapshots.find(digest);
     const parts = stored === null ? null : await snapshots.read(stored);
     if (parts === null) throw refusal('snapshot.not_found', `the store does not have the bytes of ${digest} intact`);

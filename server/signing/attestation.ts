@@ -31,7 +31,7 @@ export interface Passed {
 }
 
 /** The difference from an earlier policy. Counts of cells beyond 2^53 - 1 are strings. */
-export interface Compared {
+export interface AttestedDiff {
   readonly snapshot: string;
   readonly decisions: string;
   readonly cells: { readonly [count in 'compared' | 'equal' | 'gained' | 'lost']: number | string };
@@ -57,7 +57,7 @@ export interface Attestation {
   readonly properties: readonly Property[];
   readonly tests: Passed;
   readonly guardrails: Passed;
-  readonly compared?: Compared;
+  readonly compared?: AttestedDiff;
   /** Who signed the publication statement. */
   readonly signers?: readonly Signer[];
 }

@@ -181,7 +181,7 @@ export function rootOfPath(leaf: TreeHash, { index, size }: Place, path: readonl
   return root;
 }
 
-export interface Place {
+interface Place {
   readonly index: number;
   readonly size: number;
 }

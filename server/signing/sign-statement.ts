@@ -10,11 +10,11 @@ import {
 import { type SigningKey, verifyEd25519 } from './ed25519.js';
 
 /** What happened to an existing statement, if there was one. */
-export type Change = 'created' | 'added' | 'unchanged' | 'replaced';
+export type StatementChange = 'created' | 'added' | 'unchanged' | 'replaced';
 
 export interface Signed {
   readonly envelope: Envelope;
-  readonly change: Change;
+  readonly change: StatementChange;
 }
 
 /**

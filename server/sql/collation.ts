@@ -2,7 +2,7 @@
 import { quoteNames } from './predicate.js';
 
 /** What a door runs for `assertCollation`. Each `?` stands for one of the values. */
-export interface Question {
+interface Question {
   readonly text: string;
   readonly values: readonly [table: string, column: string];
 }

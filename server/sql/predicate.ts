@@ -12,7 +12,7 @@ export type Hole =
   | { readonly kind: 'texts'; readonly value: readonly string[] };
 
 /** The hole at an index stands between the string at that index and the next one. */
-export interface Template {
+interface Template {
   readonly strings: readonly string[];
   readonly holes: readonly Hole[];
 }

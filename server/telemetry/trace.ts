@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** A part of a trace that happens here. */
-export interface Span {
+export interface TraceSpan {
   /** 32 hex digits. */
   readonly traceId: string;
   /** 16 hex digits that nobody else has. */
@@ -74,7 +74,7 @@ function readState(text = ''): string {
 }
 
 /** Begins the gateway's own part of a trace. */
-export type BeginSpan = (parent: TraceParent | null) => Span;
+export type BeginSpan = (parent: TraceParent | null) => TraceSpan;
 
 const unrecorded = (): void => undefined;
 

@@ -3,14 +3,14 @@
 // a longest form is measured first.
 import { isIPv4, isIPv6 } from 'node:net';
 
-export interface Format {
+export interface StringFormat {
   /** What a value must be, for messages. */
   readonly meaning: string;
   readonly test: (text: string) => boolean;
 }
 
 /** Null if no such format is asserted. */
-export function formatOf(name: string): Format | null {
+export function formatOf(name: string): StringFormat | null {
   return FORMATS.get(name) ?? null;
 }
 
@@ -23,7 +23,7 @@ const VARIABLE = /^(?:[a-z0-9_]|%[0-9a-f]{2})(?:\.?(?:[a-z0-9_]|%[0-9a-f]{2}))*(
 /** Longest forms, in characters: RFC 5321, RFC 1035, RFC 4291; and how long a pattern or variable may be here. */
 const LONGEST = Object.freeze({ email: 254, local: 64, hostname: 253, address: 45, regex: 1_000, variable: 1_000 });
 
-const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
+const FORMATS: ReadonlyMap<string, StringFormat> = new Map<string, StringFormat>([
   ['date', { meaning: 'a date, like 2027-01-31', test: isDate }],
   ['time', { meaning: 'a time with its offset, like 09:30:00Z', test: isTime }],
   ['date-time', { meaning: 'a date and time with its offset, like 2027-01-31T09:30:00Z', test: isDateTime }],

@@ -4,19 +4,19 @@ import type { Family } from '../../engine/index.js';
 import type { ShapeFault } from '../api/shape-fault.js';
 import { newTemplateFaults, type SchemaFault, type TemplateResult, TOO_LARGE } from './template-schema.js';
 
-export type Verdict =
+export type RecordVerdict =
   | { readonly kind: 'right' }
   /** A stored schema that cannot be used, or a new one that is refused. */
   | { readonly kind: 'unusable'; readonly faults: readonly SchemaFault[] }
   /** At least one fault, with places in the judged part. */
   | { readonly kind: 'wrong'; readonly faults: readonly ShapeFault[] };
 
-export const RIGHT: Verdict = Object.freeze({ kind: 'right' });
+export const RIGHT: RecordVerdict = Object.freeze({ kind: 'right' });
 
 /** Said of what a thread does not get done in time. */
-export const NOT_IN_TIME: Verdict = Object.freeze({ kind: 'wrong', faults: TOO_LARGE });
+export const NOT_IN_TIME: RecordVerdict = Object.freeze({ kind: 'wrong', faults: TOO_LARGE });
 
-export interface Value {
+export interface JudgedValue {
   readonly value: unknown;
 }
 
@@ -29,7 +29,7 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
  * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, the
  * schema is judged as that of a new template.
  */
-export function judgePart(template: TemplateResult | null, value: Value | null): Verdict {
+export function judgePart(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', faults: template.faults };
   if (value === null) {
@@ -40,13 +40,13 @@ export function judgePart(template: TemplateResult | null, value: Value | null):
 }
 
 /** Like `judgePart`, but null if that could hold up other requests. So it is if there is no template yet. */
-export function judgeSoon(template: TemplateResult | null, value: Value | null): Verdict | null {
+export function judgeSoon(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict | null {
   if (template?.ok !== true || value === null) return template === null ? null : judgePart(template, value);
   const faults = template.template.checkSoon(value.value);
   return faults === null ? null : verdictOf(faults);
 }
 
-function verdictOf(faults: readonly ShapeFault[]): Verdict {
+function verdictOf(faults: readonly ShapeFault[]): RecordVerdict {
   return faults.length === 0 ? RIGHT : { kind: 'wrong', faults };
 }
 

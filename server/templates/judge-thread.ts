@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { makeTurns } from '../lib/turns.js';
-import { NOT_IN_TIME, type Value, type Verdict } from './judge-record.js';
+import { type JudgedValue, NOT_IN_TIME, type RecordVerdict } from './judge-record.js';
 
 export interface JudgeTask {
   /** JSON text. */
   readonly schema: string;
   /** Null if only the schema is judged. */
-  readonly value: Value | null;
+  readonly value: JudgedValue | null;
 }
 
 export interface TimeLeft {
@@ -20,7 +20,7 @@ export interface TimeLeft {
 
 export interface JudgeThread {
   /** Judges all in the time that is left, and takes the time from that; says of the rest that it is too large. */
-  readonly judge: (asker: string, tasks: readonly JudgeTask[], left: TimeLeft) => Promise<readonly Verdict[]>;
+  readonly judge: (asker: string, tasks: readonly JudgeTask[], left: TimeLeft) => Promise<readonly RecordVerdict[]>;
 }
 
 export function makeJudgeThread(): JudgeThread {
@@ -37,7 +37,7 @@ export function makeJudgeThread(): JudgeThread {
     await once(worker, 'message');
     return worker;
   };
-  const run = async (tasks: readonly JudgeTask[], left: TimeLeft): Promise<readonly Verdict[]> => {
+  const run = async (tasks: readonly JudgeTask[], left: TimeLeft): Promise<readonly RecordVerdict[]> => {
     const worker = await ready();
     idle = null;
     worker.ref();
@@ -46,11 +46,11 @@ export function makeJudgeThread(): JudgeThread {
     const timer = setTimeout(() => {
       ending.abort();
     }, left.thread);
-    const verdicts: Verdict[] = [];
+    const verdicts: RecordVerdict[] = [];
     try {
       for (const task of tasks) {
         const answered = once(worker, 'message', { signal: ending.signal });
-        worker.once('message', (verdict: Verdict) => {
+        worker.once('message', (verdict: RecordVerdict) => {
           verdicts.push(verdict);
         });
         worker.postMessage(task);

@@ -2,13 +2,13 @@
 import { parentPort } from 'node:worker_threads';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import { judgePart, type Verdict } from './judge-record.js';
+import { judgePart, type RecordVerdict } from './judge-record.js';
 import type { JudgeTask } from './judge-thread.js';
 import { readTemplate, type TemplateResult } from './template-schema.js';
 
 const known = makeLruCache<TemplateResult>(TEMPLATE_LIMITS.threadBytes, COMMAND_LIMITS.knownTemplates);
 
-function judge({ schema, value }: JudgeTask): Verdict {
+function judge({ schema, value }: JudgeTask): RecordVerdict {
   const template = known.get(schema) ?? readTemplate(parsed(schema));
   // The schema is also its name.
   known.put(schema, template, 2 * schema.length + (template.ok ? template.template.bytes : 0));

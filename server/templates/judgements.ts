@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { COMMAND_LIMITS, TEMPLATE_LIMITS } from '../limits/records.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import { judgeSoon, RIGHT, type Value, type Verdict } from './judge-record.js';
+import { type JudgedValue, judgeSoon, type RecordVerdict, RIGHT } from './judge-record.js';
 import { type JudgeTask, makeJudgeThread, type TimeLeft } from './judge-thread.js';
 import { isSmall, readTemplate, type TemplateResult } from './template-schema.js';
 
@@ -19,7 +19,7 @@ export interface Judgements {
   /** The schema of the template with this name, null if it has none. It is read if it is not remembered. */
   readonly schemaOf: (name: string, read: () => Promise<object | null>) => Promise<Schema | null>;
   /** Judges the value, or only the schema if there is none. A postponed value counts as valid until it is judged. */
-  readonly judge: (schema: Schema, value: Value | null) => Verdict;
+  readonly judge: (schema: Schema, value: JudgedValue | null) => RecordVerdict;
   /** Throws `PutOff` if anything was put off. */
   readonly assertSettled: () => void;
   /** Judges what was put off. */
@@ -45,7 +45,7 @@ export function makeJudging(): MakeJudgements {
   const known = makeLruCache<Schema | null>(COMMAND_LIMITS.knownTemplateBytes, COMMAND_LIMITS.knownTemplates);
   const thread = makeJudgeThread();
   return (asker) => {
-    const verdicts = new Map<string, Verdict>();
+    const verdicts = new Map<string, RecordVerdict>();
     const putOff = new Map<string, JudgeTask>();
     const left: Left = { soon: TEMPLATE_LIMITS.small.requestTime, thread: TEMPLATE_LIMITS.threadTime };
     const soon = <T>(work: () => T): T | null => {
@@ -95,7 +95,7 @@ export function makeJudging(): MakeJudgements {
   };
 }
 
-function keyOf({ text }: Schema, value: Value | null): string {
+function keyOf({ text }: Schema, value: JudgedValue | null): string {
   const hash = createHash('sha256').update(text);
   return (value === null ? hash : hash.update('\0').update(JSON.stringify(value.value))).digest('base64');
 }

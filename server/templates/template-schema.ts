@@ -12,7 +12,7 @@ import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './sch
 
 export type { SchemaFault } from './schema-graph.js';
 
-export interface Template {
+interface Template {
   /** The faults of a value, with their places in it; empty if there are none. */
   readonly check: (value: unknown) => readonly ShapeFault[];
   /** Like `check`, but null if that could hold up other requests. */

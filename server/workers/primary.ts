@@ -19,7 +19,7 @@ import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
 import { gatherSeries } from './gathered-series.js';
-import { startTeam, type Team } from './team.js';
+import { startTeam, type WorkerTeam } from './team.js';
 
 export interface PrimaryOptions extends GatewayOptions {
   readonly config: Config;
@@ -35,7 +35,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   const asked = bound.at;
   const doors = admin ?? { tcp: null, socket: null };
   let isLeaving = false;
-  let team: Team | null = null;
+  let team: WorkerTeam | null = null;
   const isServed = (): boolean => team?.members().some(({ generation }) => generation !== null) === true;
   let opened: GatewayServices | null = null;
   try {
@@ -163,7 +163,7 @@ function takeEvents(message: OfEvents, trail: AuditTrail): ToWorker {
  * Tells the workers when the state of the log changes, and when the source has confirmed the policy in force. Returns a
  * way to stop.
  */
-function tellNews({ tell }: Team, policies: ActivePolicy, trail: AuditTrail): () => void {
+function tellNews({ tell }: WorkerTeam, policies: ActivePolicy, trail: AuditTrail): () => void {
   let told = trail.state();
   let confirmed = policies.state().confirmedTick;
   const timer = setInterval(() => {

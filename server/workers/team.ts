@@ -26,7 +26,7 @@ export interface Said {
   readonly answer: (message: ToWorker) => void;
 }
 
-export interface Team {
+export interface WorkerTeam {
   /** Resolves when all of them serve. Rejects with `WorkerError`. */
   readonly ready: Promise<void>;
   /** Rejects with `WorkerError` when no worker serves and none can be replaced. Never resolves. */
@@ -77,7 +77,7 @@ interface Slot {
   timer: NodeJS.Timeout | null;
 }
 
-export function startTeam({ size, start, onMessage, log }: TeamOptions): Team {
+export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerTeam {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   // cluster is needed to share the workers' address. Everything else is ordinary child processes.
   cluster.setupPrimary({

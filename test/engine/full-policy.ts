@@ -3,7 +3,7 @@ import { fromParts, RECORD_SCOPE_SET } from '../../engine/model/scope-set.js';
 import { compilePolicy } from '../../engine/compiler.js';
 import { ALL_SCOPES, instantOf, type ScopeSet } from '../../engine/index.js';
 import type { Place, PolicyGrant, PolicySet, PolicyTest } from '../../engine/model/policy-set.js';
-import { type Field, type FieldTable, isField, SNAPSHOT_FIELDS } from '../../engine/snapshot/document.js';
+import { type FieldTable, isField, SNAPSHOT_FIELDS, type SnapshotField } from '../../engine/snapshot/document.js';
 import { pathOf } from './oracle/worlds.js';
 
 export function place(file: string, line: number): Place {
@@ -112,7 +112,7 @@ export function compile(set: PolicySet): {
   return { ...compiled.snapshot, text: new TextDecoder().decode(compiled.snapshot.bytes) };
 }
 
-function leavesOf(table: FieldTable, path = ''): readonly (readonly [string, Field])[] {
+function leavesOf(table: FieldTable, path = ''): readonly (readonly [string, SnapshotField])[] {
   return Object.entries(table).flatMap(([key, entry]) =>
     isField(entry) ? [[`${path}${key}`, entry] as const] : leavesOf(entry, `${path}${key}.`),
   );

@@ -1,6 +1,6 @@
 // A client of AuthZEN: what it sends may be wrong in every way, and what comes back is JSON.
 import { request as httpRequest } from 'node:http';
-import { readVocabulary, type Vocabulary } from '../../server/asking/vocabulary.js';
+import { type AuthzenVocabulary, readVocabulary } from '../../server/asking/vocabulary.js';
 
 export interface Said {
   readonly status: number;
@@ -43,7 +43,7 @@ export function ask(
   });
 }
 
-export function vocabularyOf(written: object): Vocabulary {
+export function vocabularyOf(written: object): AuthzenVocabulary {
   const read = readVocabulary(written);
   if (!read.ok) throw new Error(read.message);
   return read.value;

@@ -4,7 +4,7 @@ import { visibility } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { rowsOf, type Fragment } from '../../server/db/sql.js';
 import { keyOrder } from '../../server/query/key-order.js';
-import type { Position } from '../../server/query/order.js';
+import type { SortPosition } from '../../server/query/order.js';
 import { isTooLarge, itemsJson, pageStatement, type PageRow } from '../../server/query/page-statement.js';
 import { parseQuery } from './parse-query.js';
 import { rowPredicate } from '../../server/query/row-predicate.js';
@@ -26,7 +26,7 @@ export function shapeOf({ text }: Fragment): Shape {
 export interface ReadPage {
   readonly ids: readonly string[];
   /** Of the last record, if the page is full. */
-  readonly at: Position | null;
+  readonly at: SortPosition | null;
   readonly more: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function readPage(db: Database, statement: Fragment): Promise<ReadP
   if (places.length > 1) throw new Error('a page ends in one place');
   return {
     ids: items.map(({ id }) => id),
-    at: places[0] === undefined ? null : (JSON.parse(places[0]) as Position),
+    at: places[0] === undefined ? null : (JSON.parse(places[0]) as SortPosition),
     more: rows.some(({ more }) => more),
   };
 }

@@ -14,7 +14,7 @@ import { NOTHING, sameTimeline, type Timeline } from '../../model/timeline.js';
 import { holdingsIn, makeRights, namedPaths } from '../cells/holdings.js';
 import { principalsOf, principalsOfClass } from '../cells/identities.js';
 import { makeNodes, type Nodes } from '../cells/nodes.js';
-import { type Turn, walkClasses } from '../cells/walk.js';
+import { type ClassTurn, walkClasses } from '../cells/walk.js';
 import { identityAt } from '../../model/tables.js';
 
 /** Scopes from an instant on (RFC 3339 in UTC); null: ever since. */
@@ -62,7 +62,7 @@ interface Keys {
   readonly rankOf: Int32Array;
 }
 
-const TURNS: readonly Turn[] = ['at', 'below', 'after'];
+const TURNS: readonly ClassTurn[] = ['at', 'below', 'after'];
 const KEYS_OF_NODE = TURNS.length;
 
 /** No letter of a segment is before `!`, and `0` is the one after `/`: so these begin all keys below a path, and all after it. */

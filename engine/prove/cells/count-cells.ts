@@ -4,7 +4,7 @@ import { firstFrom } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { countScopes } from '../../model/scope-set.js';
 import { endOf, type Nodes } from './nodes.js';
-import type { Patch, RowRegion } from './regions.js';
+import type { CellPatch, RowRegion } from './regions.js';
 
 /** The number of namespace classes in a region. */
 export function countClasses(nodes: Nodes, { row, extent, except }: RowRegion): number {
@@ -38,7 +38,7 @@ export interface CellSpace {
 }
 
 /** The number of cells in patches, for one identity. */
-export function countCells(space: CellSpace, patches: readonly Patch[]): bigint {
+export function countCells(space: CellSpace, patches: readonly CellPatch[]): bigint {
   return patches.reduce((cells, { region, scopes, from, until }) => {
     const intervals = intervalsBefore(space, until) - intervalsBefore(space, from);
     return cells + BigInt(countClasses(space.nodes, region)) * BigInt(countScopes(scopes)) * BigInt(intervals);

@@ -24,7 +24,7 @@ import {
 } from '../../model/timeline.js';
 import { countClasses } from './count-cells.js';
 import { endOf, type Nodes } from './nodes.js';
-import { type Extent, type Patch, type PlaceKey, placeKey, type RowRegion } from './regions.js';
+import { type CellPatch, type Extent, type PlaceKey, placeKey, type RowRegion } from './regions.js';
 import { type Walk, walkRights } from './walk.js';
 
 /**
@@ -48,7 +48,7 @@ export interface Fold {
    */
   readonly visit: (row: number, at: Timeline, below: Timeline) => void;
   /** Ends the fold. The patches are disjoint and together exactly what was visited. */
-  readonly finish: () => readonly Patch[];
+  readonly finish: () => readonly CellPatch[];
 }
 
 /** Folds what `measure` returns for the rights of each node of a walk. */
@@ -56,7 +56,7 @@ export function foldRights(
   walk: Walk,
   planes: Planes,
   measure: (sides: readonly Timeline[]) => Timeline,
-): readonly Patch[] {
+): readonly CellPatch[] {
   const fold = makeFold(walk.nodes, planes);
   walkRights(walk, (row, at, below) => {
     fold.visit(row, measure(at), measure(below));
@@ -93,7 +93,7 @@ export function makeFold(nodes: Nodes, planes: Planes): Fold {
       folds.sort((a, b) => compareScopeSets(a.plane, b.plane));
       const found = folds.flatMap(({ fold }) => (fold === null ? [] : [fold.finish()]));
       if (found.length < 2) return found[0] ?? [];
-      const joined = new Map<PlaceKey, { patch: Patch; scopes: ScopeSet }>();
+      const joined = new Map<PlaceKey, { patch: CellPatch; scopes: ScopeSet }>();
       for (const patch of found.flat()) {
         const key = placeKey(patch);
         const known = joined.get(key);

@@ -6,7 +6,7 @@ import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
-import type { Patch, RowRegion } from './regions.js';
+import type { CellPatch, RowRegion } from './regions.js';
 import { countPrincipals } from '../../model/tables.js';
 
 /** What a grant contributes to rights: which scopes, from which node down, and when. */
@@ -22,29 +22,29 @@ export interface Holding {
 }
 
 /** A policy as rows, without the index that finds identities by text. */
-export type PolicyRows = Omit<PreparedPolicy, 'identityRows'>;
+export type UnindexedPolicy = Omit<PreparedPolicy, 'identityRows'>;
 
 /** One policy over a list of nodes that contains all nodes of the policy. */
-export interface Rights {
-  readonly policy: PolicyRows;
+export interface NodeRights {
+  readonly policy: UnindexedPolicy;
   readonly nodes: Nodes;
   /** The node of each grant. */
   readonly rowOfGrant: Int32Array;
 }
 
 /** The namespaces that grants name, in path order. */
-export function namedPaths(policy: PolicyRows): readonly NamespacePath[] {
+export function namedPaths(policy: UnindexedPolicy): readonly NamespacePath[] {
   const named = new Uint8Array(policy.paths.length);
   for (const row of policy.tables.grants.namespace) named[row] = 1;
   return policy.paths.filter((_, row) => named[row] === 1);
 }
 
-export function makeRights<P extends PolicyRows>(policy: P, nodes: Nodes): Rights & { readonly policy: P } {
+export function makeRights<P extends UnindexedPolicy>(policy: P, nodes: Nodes): NodeRights & { readonly policy: P } {
   const nodeOf = Int32Array.from(policy.paths, (path) => nodes.rowOf.get(path) ?? -1);
   return { policy, nodes, rowOfGrant: policy.tables.grants.namespace.map((row) => nodeOf[row] ?? 0) };
 }
 
-export function holdingOf({ policy, rowOfGrant }: Rights, grant: number): Holding {
+export function holdingOf({ policy, rowOfGrant }: NodeRights, grant: number): Holding {
   const { grants } = policy.tables;
   return {
     grant,
@@ -62,26 +62,26 @@ export function compareHoldings(a: Holding, b: Holding): number {
 }
 
 /** The grants of a principal, sorted by namespace. */
-export function grantsOf({ byPrincipal }: PolicyRows, principal: number): Int32Array {
+export function grantsOf({ byPrincipal }: UnindexedPolicy, principal: number): Int32Array {
   return rowsOf(byPrincipal, principal);
 }
 
 /** A range of rows, with an exclusive end. */
-export interface Rows {
+export interface RowRange {
   readonly from: number;
   readonly until: number;
 }
 
 /** The rows in which something that is bound to a node counts. */
-export function reachOf(nodes: Nodes, { row, inherit }: Pick<Holding, 'row' | 'inherit'>): Rows {
+export function reachOf(nodes: Nodes, { row, inherit }: Pick<Holding, 'row' | 'inherit'>): RowRange {
   return { from: row, until: inherit ? endOf(nodes, row) : row + 1 };
 }
 
 /** The rows in which these holdings count, without those inside others: disjoint, in path order. */
-export function outermost(nodes: Nodes, holdings: readonly Holding[]): readonly Rows[] {
+export function outermost(nodes: Nodes, holdings: readonly Holding[]): readonly RowRange[] {
   // A node with its subtree sorts before the node alone.
   const sorted = Float64Array.from(holdings, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1)).sort();
-  const places: Rows[] = [];
+  const places: RowRange[] = [];
   let covered = 0;
   for (const place of sorted) {
     const row = Math.floor(place / 2);
@@ -94,7 +94,7 @@ export function outermost(nodes: Nodes, holdings: readonly Holding[]): readonly 
 }
 
 /** Rows where something counts, or only what is inherited from them. */
-interface Run extends Rows {
+interface Run extends RowRange {
   readonly inheritedOnly?: boolean;
 }
 
@@ -102,7 +102,11 @@ interface Run extends Rows {
  * The grants of these principals that count in any of these places: bound there, or inherited from above. The places must be disjoint
  * and in path order.
  */
-export function holdingsIn(rights: Rights, principals: Iterable<number>, places: readonly Rows[]): readonly Holding[] {
+export function holdingsIn(
+  rights: NodeRights,
+  principals: Iterable<number>,
+  places: readonly RowRange[],
+): readonly Holding[] {
   const runs = withAbove(rights.nodes, places);
   const found: Holding[] = [];
   for (const principal of principals) {
@@ -117,7 +121,7 @@ export function holdingsIn(rights: Rights, principals: Iterable<number>, places:
   return found.sort(compareHoldings);
 }
 
-function withAbove({ parent }: Nodes, places: readonly Rows[]): readonly Run[] {
+function withAbove({ parent }: Nodes, places: readonly RowRange[]): readonly Run[] {
   const known = new Set(places.map(({ from }) => from));
   const runs: Run[] = [...places];
   for (const { from } of places) {
@@ -131,7 +135,7 @@ function withAbove({ parent }: Nodes, places: readonly Rows[]): readonly Run[] {
 }
 
 /** The holdings that give any of the patch's scopes somewhere in its region and interval. `holdings` must be sorted. */
-export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patch): readonly Holding[] {
+export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: CellPatch): readonly Holding[] {
   const found: Holding[] = [];
   const sorted = { count: holdings.length, rowAt: (i: number): number => holdings[i]?.row ?? 0 };
   eachIn(runsOf(nodes, patch.region), sorted, (i, { inheritedOnly }) => {
@@ -144,7 +148,7 @@ export function carriers(nodes: Nodes, holdings: readonly Holding[], patch: Patc
 }
 
 /** The sorted rows of the grants that carry a patch. */
-export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: Patch): number[] {
+export function carryingGrants(nodes: Nodes, holdings: readonly Holding[], patch: CellPatch): number[] {
   return carriers(nodes, holdings, patch)
     .map(({ grant }) => grant)
     .sort((a, b) => a - b);
@@ -205,7 +209,7 @@ function seek({ count, rowAt }: ByRow, before: number, row: number): number {
 // Who has grants that count near some places: only their rights can differ there.
 
 /** 1 for each principal that has any of these grants (1 for each). */
-export function principalsOfGrants({ tables }: PolicyRows, grants: Uint8Array): Uint8Array {
+export function principalsOfGrants({ tables }: UnindexedPolicy, grants: Uint8Array): Uint8Array {
   const found = new Uint8Array(countPrincipals(tables));
   grants.forEach((one, grant) => {
     if (one === 1) found[tables.grants.principal[grant] ?? 0] = 1;
@@ -214,7 +218,7 @@ export function principalsOfGrants({ tables }: PolicyRows, grants: Uint8Array): 
 }
 
 /** 1 for each row in the places or above one of them. */
-export function rowsNear({ parent, paths }: Nodes, places: readonly Rows[]): Uint8Array {
+export function rowsNear({ parent, paths }: Nodes, places: readonly RowRange[]): Uint8Array {
   const marked = new Uint8Array(paths.length);
   for (const { from, until } of places) {
     marked.fill(1, from, until);
@@ -224,7 +228,7 @@ export function rowsNear({ parent, paths }: Nodes, places: readonly Rows[]): Uin
 }
 
 /** 1 for each principal with a grant in any of the rows (1 for each). */
-export function principalsNear({ policy, rowOfGrant }: Rights, rows: Uint8Array): Uint8Array {
+export function principalsNear({ policy, rowOfGrant }: NodeRights, rows: Uint8Array): Uint8Array {
   return principalsOfGrants(
     policy,
     Uint8Array.from(rowOfGrant, (row) => rows[row] ?? 0),

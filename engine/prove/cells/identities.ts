@@ -17,7 +17,7 @@ export interface Party {
 }
 
 /** Parties that hold exactly the same grants among those that matter. */
-export interface Group {
+export interface HolderClass {
   /** Rows of principals, sorted. */
   readonly principals: readonly number[];
   /** Rows of the parties, in their order; never empty. */
@@ -25,7 +25,11 @@ export interface Group {
 }
 
 /** Groups parties by their principals that matter (1 in `matters`). Parties without any such principal are in no group. */
-export function groupsNear(policy: PreparedPolicy, matters: Uint8Array, parties: Iterable<Party>): readonly Group[] {
+export function groupsNear(
+  policy: PreparedPolicy,
+  matters: Uint8Array,
+  parties: Iterable<Party>,
+): readonly HolderClass[] {
   const classOf = (identity = -1): number => policy.holders.classOf[identity] ?? -1;
   const groups = new Map<string, { readonly principals: readonly number[]; readonly parties: number[] }>();
   const matteringIn = (holder: number): number[] => {
@@ -80,7 +84,7 @@ export function makeReach(policy: PreparedPolicy): (principal: number) => Int32A
 }
 
 /** A number with the text of what it stands for. */
-export interface Named {
+interface Named {
   readonly number: number;
   readonly text: string;
 }

@@ -19,7 +19,7 @@ export interface RowRegion {
 }
 
 /** A set of scopes throughout a region and an interval. */
-export interface Patch {
+export interface CellPatch {
   readonly region: RowRegion;
   readonly from: number;
   readonly until: number;
@@ -46,7 +46,7 @@ export interface ScopesThen {
   readonly until: Instant | null;
 }
 
-export function toScopesThen({ scopes, from, until }: Omit<Patch, 'region'>): ScopesThen {
+export function toScopesThen({ scopes, from, until }: Omit<CellPatch, 'region'>): ScopesThen {
   return { scopes: scopeNames(scopes), from: openOr(from), until: openOr(until) };
 }
 
@@ -58,7 +58,7 @@ export function openOr(instant: number): Instant | null {
 const EXTENTS: readonly Extent[] = ['subtree', 'exact', 'below'];
 
 /** Compares in path order, then by time. */
-export function comparePatches(a: Patch, b: Patch): number {
+export function comparePatches(a: CellPatch, b: CellPatch): number {
   return (
     a.region.row - b.region.row ||
     EXTENTS.indexOf(a.region.extent) - EXTENTS.indexOf(b.region.extent) ||
@@ -72,14 +72,14 @@ export function comparePatches(a: Patch, b: Patch): number {
 export type PlaceKey = number | string;
 
 /** A key that two patches share if and only if their region and interval are the same. */
-export function placeKey({ region: { row, extent, except }, from, until }: Patch): PlaceKey {
+export function placeKey({ region: { row, extent, except }, from, until }: CellPatch): PlaceKey {
   const place = row * EXTENTS.length + EXTENTS.indexOf(extent);
   if (except.length === 0 && from === -Infinity && until === Infinity) return place;
   return `${String(place)} ${except.join()} ${String(from)} ${String(until)}`;
 }
 
 /** A key that two patches share if and only if their region, interval and scopes are the same. */
-export function patchKey(patch: Patch): PlaceKey {
+export function patchKey(patch: CellPatch): PlaceKey {
   const place = placeKey(patch);
   const { scopes } = patch;
   return typeof place === 'number' && typeof scopes === 'number'

@@ -6,7 +6,7 @@ import { makeOrder } from './identities.js';
 import type { Nodes } from './nodes.js';
 import {
   comparePatches,
-  type Patch,
+  type CellPatch,
   type PlaceKey,
   patchKey,
   type Region,
@@ -48,7 +48,7 @@ export function rowSpace(nodes: Nodes, policies: readonly [PolicyTables, ...Poli
 }
 
 interface Rowed {
-  readonly patch: Patch;
+  readonly patch: CellPatch;
   readonly identities: number[];
   /** Numbers of causes. */
   readonly causes: Set<number>;
@@ -56,7 +56,7 @@ interface Rowed {
 
 export interface RowMaker<Cause> {
   /** Adds identities to the row of a patch, and returns the set of its causes for the caller to extend. */
-  readonly add: (patch: Patch, identities: readonly number[]) => Set<number>;
+  readonly add: (patch: CellPatch, identities: readonly number[]) => Set<number>;
   /** The number of cells that were added. */
   readonly cells: () => bigint;
   readonly finish: () => readonly CellRow<Cause>[];

@@ -1,7 +1,7 @@
 // What a class of identities may do at and below every node of some places, for all time. Only nodes where something is granted are
 // visited: every other path has the rights below its nearest node above (engine/README.md "Why exact answers are exact").
 import { during, either, NOTHING, type Timeline } from '../../model/timeline.js';
-import type { Holding, Rows } from './holdings.js';
+import type { Holding, RowRange } from './holdings.js';
 import { endOf, type Nodes } from './nodes.js';
 
 /** Called with the rights of each side at a node, and at every path with this node as its nearest one above. */
@@ -10,7 +10,7 @@ export type Visit = (row: number, at: readonly Timeline[], below: readonly Timel
 export interface Walk {
   readonly nodes: Nodes;
   /** The rows to walk: disjoint, in path order, each a node with or without its subtree. These nodes are always visited. */
-  readonly places: readonly Rows[];
+  readonly places: readonly RowRange[];
   /** What each side holds in and above these places, sorted by node (`holdingsIn`). All sides are walked together. */
   readonly sides: readonly (readonly Holding[])[];
 }
@@ -42,13 +42,13 @@ export function walkRights({ nodes, places, sides }: Walk, visit: Visit): void {
 }
 
 /** A namespace class at which rights can change: a node, what is below it, or the first one after its subtree. */
-export type Turn = 'at' | 'below' | 'after';
+export type ClassTurn = 'at' | 'below' | 'after';
 
 /** Visits the classes of all nodes in path order, with what one side holds from there on. */
 export function walkClasses(
   nodes: Nodes,
   side: readonly Holding[],
-  visit: (row: number, turn: Turn, held: Timeline) => void,
+  visit: (row: number, turn: ClassTurn, held: Timeline) => void,
 ): void {
   const around: { readonly row: number; readonly below: Timeline }[] = [];
   const leaveTo = (row: number): void => {
@@ -68,7 +68,7 @@ export function walkClasses(
 }
 
 /** What a side holds at one node: a range of its list, with an exclusive end. */
-interface Run extends Rows {
+interface Run extends RowRange {
   readonly side: readonly Holding[];
 }
 

@@ -8,7 +8,7 @@ import {
   outermost,
   principalsNear,
   principalsOfGrants,
-  type Rows,
+  type RowRange,
   rowsNear,
 } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
@@ -18,7 +18,7 @@ import type { PolicyPair, Side, SideName } from './policy-pair.js';
 export interface AffectedGroup extends Principals {
   readonly identities: readonly number[];
   /** Where its rights may differ: disjoint ranges of rows in path order, each a node alone or with its subtree. */
-  readonly places: () => readonly Rows[];
+  readonly places: () => readonly RowRange[];
 }
 
 /** The principals that some identities are or are in, in each policy: either all of them, or those with grants near a change. */
@@ -51,7 +51,7 @@ export function findAffected(pair: PolicyPair): readonly AffectedGroup[] {
   return [...groups.values()].flatMap((alike) => {
     const [first] = alike;
     if (first === undefined) return [];
-    const places = (): readonly Rows[] => outermost(pair.nodes, changesOf(pair, first.differing));
+    const places = (): readonly RowRange[] => outermost(pair.nodes, changesOf(pair, first.differing));
     const identities = alike.flatMap((candidate) => candidate.identities).sort((a, b) => a - b);
     return [{ old: first.old, new: first.new, identities, places }];
   });

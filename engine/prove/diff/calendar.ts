@@ -19,14 +19,14 @@ import {
   holdingsIn,
   makeRights,
   namedPaths,
+  type NodeRights,
   outermost,
   principalsNear,
-  type Rights,
   rowsNear,
 } from '../cells/holdings.js';
-import { type Group, groupsNear } from '../cells/identities.js';
+import { groupsNear, type HolderClass } from '../cells/identities.js';
 import { makeNodes } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { makeTurnCauses, type Turn, type TurnCause } from './turn-causes.js';
@@ -123,7 +123,11 @@ interface Turns {
 const STEPS_OF = { turn: 100, named: 40 };
 
 /** If it takes more than so many steps, the part of the groups that it came through. */
-function turnsIn(rights: Rights & { readonly policy: PreparedPolicy }, window: Window, most: number): Turns | number {
+function turnsIn(
+  rights: NodeRights & { readonly policy: PreparedPolicy },
+  window: Window,
+  most: number,
+): Turns | number {
   const { policy, nodes } = rights;
   const space = rowSpace(nodes, [policy.tables]);
   const { matters, timed } = findTimed(rights, window);
@@ -158,7 +162,7 @@ interface Timed {
   readonly timed: ReadonlyMap<number, readonly Holding[]>;
 }
 
-function findTimed(rights: Rights, window: Window): Timed {
+function findTimed(rights: NodeRights, window: Window): Timed {
   const { notBefore, expires, principal } = rights.policy.tables.grants;
   const holdings: Holding[] = [];
   for (let grant = 0; grant < principal.length; grant += 1) {
@@ -180,11 +184,11 @@ interface GroupTurn {
   readonly turn: Turn;
   readonly at: number;
   readonly holdings: readonly Holding[];
-  readonly patches: readonly Patch[];
+  readonly patches: readonly CellPatch[];
 }
 
 interface Asked {
-  readonly group: Group;
+  readonly group: HolderClass;
   readonly timed: Timed['timed'];
   readonly window: Window;
   readonly most: number;
@@ -199,7 +203,7 @@ interface Visited {
 
 /** One walk over all that turns, then one fold for each instant, so that no instant divides the regions of another. */
 function turnsOf(
-  rights: Rights,
+  rights: NodeRights,
   { group, timed, window, most }: Asked,
 ): { readonly turns: readonly GroupTurn[]; readonly steps: number } {
   const { nodes } = rights;

@@ -14,7 +14,7 @@ import {
 } from '../cells/held-grants.js';
 import { edgesAbove, isMember } from '../cells/membership.js';
 import { endOf } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import type { KeyedCause } from '../cells/rows.js';
 import { changedFields, type GrantField, type PolicyPair, type Side, type SideName } from './policy-pair.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
@@ -45,9 +45,9 @@ export type Cause<Change = ChangeKind> = Placed &
   );
 
 /** A question for causes: the side that has the difference, and the grants that carry it there. */
-export interface Search {
+interface Search {
   readonly having: SideName;
-  readonly difference: Patch;
+  readonly difference: CellPatch;
   readonly carriers: readonly Holding[];
 }
 
@@ -149,7 +149,7 @@ export function keyOf(cause: Cause<unknown>): string {
 }
 
 /** Whether the other version of the grant gives the same part of the difference, so that the grant is not the cause. */
-function wouldCarry({ having, lacking, pair }: View, has: Holding, difference: Patch): boolean {
+function wouldCarry({ having, lacking, pair }: View, has: Holding, difference: CellPatch): boolean {
   const other = having.other[has.grant] ?? -1;
   if (other < 0 || principalOf(having, has.grant) !== principalOf(lacking, other)) return false;
   const had = holdingOf(lacking, other);

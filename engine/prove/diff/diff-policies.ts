@@ -6,8 +6,8 @@ import { invariant } from '../../model/invariant.js';
 import { without } from '../../model/timeline.js';
 import { countAllCells } from '../cells/count-cells.js';
 import { makeFold } from '../cells/fold.js';
-import { type Holding, holdingsIn, type Rows } from '../cells/holdings.js';
-import type { Patch } from '../cells/regions.js';
+import { type Holding, holdingsIn, type RowRange } from '../cells/holdings.js';
+import type { CellPatch } from '../cells/regions.js';
 import { type CellRow, makeRows } from '../cells/rows.js';
 import { walkRights } from '../cells/walk.js';
 import { findAffected } from './affected.js';
@@ -97,15 +97,15 @@ export function comparePolicies(old: PreparedPolicy, changed: PreparedPolicy): D
 }
 
 interface Differences {
-  readonly gained: readonly Patch[];
-  readonly lost: readonly Patch[];
+  readonly gained: readonly CellPatch[];
+  readonly lost: readonly CellPatch[];
   readonly nodes: number;
 }
 
 /** Compares all places of a group in one walk. */
 function comparePlaces(
   { nodes }: PolicyPair,
-  places: readonly Rows[],
+  places: readonly RowRange[],
   sides: readonly [readonly Holding[], readonly Holding[]],
 ): Differences {
   const folds = { gained: makeFold(nodes, 'each'), lost: makeFold(nodes, 'each') };

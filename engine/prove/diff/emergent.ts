@@ -6,7 +6,7 @@ import { groupBy } from '../../model/group.js';
 import { identityAt, identityText } from '../../model/tables.js';
 import { NOTHING, type Timeline, unite, without } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { holdingsIn, makeRights, type Rights } from '../cells/holdings.js';
+import { holdingsIn, makeRights, type NodeRights } from '../cells/holdings.js';
 import { principalsOf } from '../cells/identities.js';
 import { makeRows } from '../cells/rows.js';
 import { findAffected } from './affected.js';
@@ -30,9 +30,9 @@ export interface ReviewedChange {
 }
 
 /** One of these policies, with its own numbers over the common nodes. */
-interface Side {
+interface NumberedPolicy {
   readonly policy: PreparedPolicy;
-  readonly rights: Rights;
+  readonly rights: NodeRights;
 }
 
 /** All must be compiled policies. */
@@ -75,6 +75,6 @@ function knownOf([base = NOTHING, ...held]: readonly Timeline[]): Timeline {
 }
 
 /** What an identity, by its common number, is or is in. */
-function principalsIn({ new: { policy } }: PolicyPair, side: Side, identity: number): Int32Array {
+function principalsIn({ new: { policy } }: PolicyPair, side: NumberedPolicy, identity: number): Int32Array {
   return principalsOf(side.policy, identityAt(policy.tables, identity));
 }

@@ -5,14 +5,14 @@ import { compareNumbers } from '../../model/order.js';
 import { haveCommon, unionScopes } from '../../model/scope-set.js';
 import { carriers, type Holding } from '../cells/holdings.js';
 import type { Nodes } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 
-type VisitCarriers = (patch: Patch, carrying: readonly Holding[]) => void;
+type VisitCarriers = (patch: CellPatch, carrying: readonly Holding[]) => void;
 
 /** `holdings` must be sorted by node. Patches that share a region object must not overlap in time. */
 export function visitCarriers(
   nodes: Nodes,
-  { holdings, patches }: { readonly holdings: readonly Holding[]; readonly patches: readonly Patch[] },
+  { holdings, patches }: { readonly holdings: readonly Holding[]; readonly patches: readonly CellPatch[] },
   visit: VisitCarriers,
 ): void {
   for (const alike of groupBy(patches, ({ region }) => region).values()) {
@@ -28,7 +28,7 @@ export function visitCarriers(
   }
 }
 
-function sweep(patches: readonly Patch[], carrying: readonly Holding[], visit: VisitCarriers): void {
+function sweep(patches: readonly CellPatch[], carrying: readonly Holding[], visit: VisitCarriers): void {
   const byBeginning = carrying.toSorted((a, b) => compareNumbers(a.from, b.from));
   let begun = 0;
   let inForce: readonly Holding[] = [];

@@ -6,7 +6,7 @@ import { compareTexts } from '../../model/order.js';
 import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { type CellSpace, instantsOf, scopesOfAny } from '../cells/count-cells.js';
-import { makeRights, namedPaths, type PolicyRows, type Rights } from '../cells/holdings.js';
+import { makeRights, namedPaths, type NodeRights, type UnindexedPolicy } from '../cells/holdings.js';
 import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 
@@ -14,7 +14,7 @@ export type SideName = 'old' | 'new';
 type Both<T> = Readonly<Record<SideName, T>>;
 
 /** One of the two policies. Identities, roles and principals are common numbers. Grants and member edges are its own rows. */
-export interface Side extends Rights {
+export interface Side extends NodeRights {
   readonly membership: Membership;
   /** 1 for the roles that it has. */
   readonly hasRole: Uint8Array;
@@ -71,7 +71,7 @@ export function makePair(
 /** What can differ between two versions of a grant. */
 export type GrantField = 'principal' | 'namespace' | 'scopes' | 'inherit' | 'notBefore' | 'expires';
 
-const FIELDS: readonly (readonly [GrantField, (rights: Rights) => ArrayLike<number | string>])[] = [
+const FIELDS: readonly (readonly [GrantField, (rights: NodeRights) => ArrayLike<number | string>])[] = [
   ['principal', ({ policy }) => policy.tables.grants.principal],
   ['namespace', ({ rowOfGrant }) => rowOfGrant],
   ['scopes', ({ policy }) => policy.tables.grants.scopes],
@@ -165,7 +165,7 @@ function renumbered(
   { tables, holders, byPrincipal, paths }: PreparedPolicy,
   side: SideName,
   common: Common,
-): PolicyRows {
+): UnindexedPolicy {
   const { roles, identities, roleNames, providers, provider, subject } = common;
   const ownRoles = tables.roles.name.length;
   const roleOf = (row: number): number => roles.numbers[side][row] ?? 0;

@@ -9,7 +9,7 @@ import { grantRefs } from '../cells/held-grants.js';
 import { grantsOf, type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, pathAt } from '../cells/nodes.js';
 import { openOr } from '../cells/regions.js';
-import { type Ground, openedByGrant } from './count-opened.js';
+import { type AskedGround, openedByGrant } from './count-opened.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { scopesText } from './removals.js';
 
@@ -42,7 +42,7 @@ export interface Lacking {
 }
 
 /** In the order of grants. None of the actor's grants may carry the scope there and then. */
-export function amendments(ground: Ground, { principals, scope, at }: Lacking): readonly Amended[] {
+export function amendments(ground: AskedGround, { principals, scope, at }: Lacking): readonly Amended[] {
   const grants = [...principals].flatMap((principal) => [...grantsOf(ground.policy, principal)]);
   return (
     grants
@@ -60,16 +60,16 @@ function isNarrowed({ narrowed }: PolicyTables, grant: number): boolean {
   return narrowed?.edges.has(grant) === true || narrowed?.edges.has(grant + 1) === true;
 }
 
-function isAtOrAbove({ nodes, near }: Ground, { row }: Holding): boolean {
+function isAtOrAbove({ nodes, near }: AskedGround, { row }: Holding): boolean {
   return row <= near && near < endOf(nodes, row);
 }
 
 /** Whether a grant at or above the target counts there. */
-export function countsThere({ near, isNode }: Ground, { row, inherit }: Holding): boolean {
+export function countsThere({ near, isNode }: AskedGround, { row, inherit }: Holding): boolean {
   return inherit || (row === near && isNode);
 }
 
-function amended(ground: Ground, holding: Holding, { scope, at }: { scope: ScopeName; at: Instant }): Amended {
+function amended(ground: AskedGround, holding: Holding, { scope, at }: { scope: ScopeName; at: Instant }): Amended {
   const [grant = { id: '' }] = grantRefs(ground.policy.tables, [holding.grant]);
   const parts: Part[] = [];
   let wanted = holding;
@@ -115,7 +115,7 @@ function windowPart({ from, until }: Holding): Part {
  * The smallest window that contains both the present one and the interval around `at`. It begins and ends at instants that the policy
  * already has.
  */
-function widened({ instants }: Ground, holding: Holding, at: Instant): Holding {
+function widened({ instants }: AskedGround, holding: Holding, at: Instant): Holding {
   const after = instants.find((instant) => instant > at) ?? Infinity;
   const before = instants.findLast((instant) => instant <= at) ?? -Infinity;
   return { ...holding, from: Math.min(holding.from, before), until: Math.max(holding.until, after) };

@@ -15,16 +15,16 @@ import {
   holdingsIn,
   makeRights,
   namedPaths,
+  type NodeRights,
   outermost,
   reachOf,
-  type Rights,
-  type Rows,
+  type RowRange,
 } from '../cells/holdings.js';
 import { groupsNear, makeReach } from '../cells/identities.js';
 import { makeNodes, nearestRow, rowsAbove } from '../cells/nodes.js';
 
 /** A policy, and the place in it that the question is about. */
-export interface Ground extends Rights, CellSpace {
+export interface AskedGround extends NodeRights, CellSpace {
   readonly handle: Policy;
   readonly policy: PreparedPolicy;
   /** The identities that are a principal or are in it. */
@@ -34,7 +34,7 @@ export interface Ground extends Rights, CellSpace {
   readonly isNode: boolean;
 }
 
-export function makeGround(handle: Policy, policy: PreparedPolicy, target: NamespacePath): Ground {
+export function makeGround(handle: Policy, policy: PreparedPolicy, target: NamespacePath): AskedGround {
   const nodes = makeNodes(namedPaths(policy));
   return {
     handle,
@@ -48,7 +48,7 @@ export function makeGround(handle: Policy, policy: PreparedPolicy, target: Names
 }
 
 /** The number of cells that all holders of a grant gain together if it gives this. */
-export function openedByGrant(ground: Ground, given: Holding): bigint {
+export function openedByGrant(ground: AskedGround, given: Holding): bigint {
   const { policy, nodes, reach } = ground;
   const places = [reachOf(nodes, given)];
   const reached = reach(policy.tables.grants.principal[given.grant] ?? 0);
@@ -61,7 +61,7 @@ export function openedByGrant(ground: Ground, given: Holding): bigint {
 
 /** The number of cells that somebody with the principals `own` gains by the principals `given`. */
 export function openedByPrincipals(
-  ground: Ground,
+  ground: AskedGround,
   { own, given }: { readonly own: Iterable<number>; readonly given: readonly number[] },
 ): bigint {
   const { policy, nodes } = ground;
@@ -74,7 +74,7 @@ export function openedByPrincipals(
 }
 
 /** 1 for each principal with a grant that overlaps this one in place, scopes and time. */
-function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): Uint8Array {
+function principalsNear({ policy, nodes, rowOfGrant }: AskedGround, given: Holding): Uint8Array {
   const { grants } = policy.tables;
   const { from, until } = reachOf(nodes, given);
   const above = new Set(rowsAbove(nodes, from));
@@ -93,8 +93,8 @@ function principalsNear({ policy, nodes, rowOfGrant }: Ground, given: Holding): 
 
 /** The number of cells of one identity that are given and were not held. */
 function countOpened(
-  ground: Ground,
-  places: readonly Rows[],
+  ground: AskedGround,
+  places: readonly RowRange[],
   { gives, held }: { readonly gives: readonly Holding[]; readonly held: readonly Holding[] },
 ): bigint {
   const walk = { nodes: ground.nodes, places, sides: [gives, held] };

@@ -23,7 +23,7 @@ import { principalsOf } from '../cells/identities.js';
 import { makeMembership, type Membership, withMembersBelow, withRolesAbove } from '../cells/membership.js';
 import { scopesOf } from '../cells/walk.js';
 import { amendments, countsThere, type GrantAmendment } from './amendments.js';
-import { type Ground, makeGround, openedByPrincipals } from './count-opened.js';
+import { type AskedGround, makeGround, openedByPrincipals } from './count-opened.js';
 
 /** What the credential would also need. */
 export interface CredentialChange {
@@ -122,7 +122,7 @@ function addition(text: string, change: Addition, gained: bigint): PolicyEdit {
 }
 
 /** A grant of this scope at this namespace alone. */
-function newGrant(ground: Ground, { scope, target }: Wish, { identity, missing }: Newcomer): PolicyEdit {
+function newGrant(ground: AskedGround, { scope, target }: Wish, { identity, missing }: Newcomer): PolicyEdit {
   const { policy, near } = ground;
   const holdings = holdingsIn(ground, principalsOf(policy, identity), [{ from: near, until: near + 1 }]);
   const held = unite(holdings.filter((holding) => countsThere(ground, holding)).map(scopesOf));
@@ -138,7 +138,7 @@ function newGrant(ground: Ground, { scope, target }: Wish, { identity, missing }
 }
 
 /** Every role whose members hold the scope there: the roles of grants that carry it, and the roles nested in those. */
-function rolesThatHold({ handle, policy }: Ground, membership: Membership, wish: Wish): readonly number[] {
+function rolesThatHold({ handle, policy }: AskedGround, membership: Membership, wish: Wish): readonly number[] {
   const roles = Int32Array.from(policy.tables.roles.name.keys());
   const carrying = findGrants(handle, roles, { target: wish.target, scope: wish.scope, at: wish.at });
   const holding = carrying.map((grant) => policy.tables.grants.principal[grant] ?? 0);
@@ -159,7 +159,7 @@ function isMemberForATime({ narrowed }: PreparedPolicy['tables'], role: number, 
 }
 
 function newMember(
-  ground: Ground,
+  ground: AskedGround,
   { membership, role }: { readonly membership: Membership; readonly role: number },
   { identity, missing }: Newcomer,
 ): PolicyEdit {

@@ -22,7 +22,7 @@ import { checkNever } from './grant-rules.js';
 import { type Reliance, reliedOn } from './relied-on.js';
 import { makeNamed } from './named.js';
 import { makeProofBudget, type ProofBounds, type ProofBudget, STEPS_OF, TooManySteps } from './proof-budget.js';
-import { type Finding, makeWorld, type Scene, type World } from './scene.js';
+import { type GuardrailFinding, makeWorld, type Scene, type World } from './scene.js';
 import { checkSeparate } from './separate.js';
 import { toWitnesses, type Witness } from './witness.js';
 import { statedId } from '../../model/narrow-members.js';
@@ -170,7 +170,7 @@ const EVERYONE: Parties = { to: null, except: { roles: [], identities: [] } };
 
 interface Proof {
   readonly scene: Scene;
-  readonly finding: Finding;
+  readonly finding: GuardrailFinding;
 }
 
 function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Proof {
@@ -178,7 +178,7 @@ function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePa
   // Every kind of rule looks at all of them.
   world.spend(grants.id.length + identities.subject.length + world.people.named.length * STEPS_OF.person);
   const places = (): readonly Where[] => placesOf(world.nodes, rule, pathsOf(rule, topLevel));
-  const proof = (counted: Counted, toFinding: (scene: Scene) => Finding): Proof => {
+  const proof = (counted: Counted, toFinding: (scene: Scene) => GuardrailFinding): Proof => {
     const scene = { ...world, counted };
     return { scene, finding: toFinding(scene) };
   };
@@ -241,7 +241,7 @@ function budgetHelp({ steps, costliest }: ProofBudget): string {
   return `${all}, and ${who}: ${help}`;
 }
 
-function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: Finding): GuardrailViolation {
+function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: GuardrailFinding): GuardrailViolation {
   const { rule } = guardrail;
   return {
     ...describe(guardrail),
@@ -254,7 +254,11 @@ function toViolation(scene: Scene, guardrail: PolicyGuardrail, finding: Finding)
 }
 
 /** Help where somebody is in a role of `except` for some time only. */
-function leftOutAtTimes(scene: Scene, { except }: Parties, { sightings }: Finding): { readonly help?: string } {
+function leftOutAtTimes(
+  scene: Scene,
+  { except }: Parties,
+  { sightings }: GuardrailFinding,
+): { readonly help?: string } {
   if (scene.everMembership === scene.membership || except.roles.length === 0) return {};
   const ever = makeNamed(scene, { ...except, providers: [] }, 'ever');
   const rows = new Set(sightings.flatMap(({ people }) => Array.from(people)));
@@ -269,7 +273,7 @@ function leftOutAtTimes(scene: Scene, { except }: Parties, { sightings }: Findin
 const NAMED = 3;
 
 /** Help for grants with a window that is open on a side, so that it has no length. */
-function openEnds({ policy }: Scene, { sightings }: Finding): { readonly help?: string } {
+function openEnds({ policy }: Scene, { sightings }: GuardrailFinding): { readonly help?: string } {
   const { notBefore, expires } = policy.tables.grants;
   const open = new Map<string, string>();
   for (const row of new Set(sightings.flatMap(({ grants }) => [...grants]))) {

@@ -7,11 +7,11 @@ import { compareNumbers } from '../../model/order.js';
 import { commonScopes, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { mapTimeline, type Piece, piecesOf } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
-import { type Held, type Place, type Sharers, sharersOf } from './covers.js';
+import { type CoveredPlace, type CoveringGrants, type Sharers, sharersOf } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
 import { joinSightings, type Scene, type Sighting } from './scene.js';
 
-export interface Verdict {
+export interface CountVerdict {
   /** The scopes that are counted. */
   readonly scopes: ScopeSet;
   readonly isBroken: (count: number) => boolean;
@@ -30,8 +30,8 @@ interface Breach {
 }
 
 /** All sightings of the places. Each place must break the rule at some time. */
-export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Verdict): readonly Sighting[] {
-  const namesOf = ({ holdings, cover }: Held): number => holdings.length + cover.size;
+export function sightingsOf(scene: Scene, places: readonly CoveredPlace[], verdict: CountVerdict): readonly Sighting[] {
+  const namesOf = ({ holdings, cover }: CoveringGrants): number => holdings.length + cover.size;
   const names = places.reduce((sum, { inherited, local }) => sum + namesOf(inherited) + namesOf(local), 0);
   const { scopes } = verdict;
   const wanted = { scene, scopes };
@@ -45,7 +45,7 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   const own = places.flatMap((place) =>
     joinAll(somebodyIn(wanted, sharersOf(scene, place.local.holdings), breachOf(scene, place, verdict))),
   );
-  const sharers = remember(({ holdings }: Held) => sharersOf(scene, holdings));
+  const sharers = remember(({ holdings }: CoveringGrants) => sharersOf(scene, holdings));
   const common = [...groupBy(places, ({ inherited }) => inherited)].flatMap(([inherited, heirs]) => {
     const alike = groupBy(
       heirs.map((place) => breachOf(scene, place, verdict)),
@@ -60,7 +60,7 @@ export function sightingsOf(scene: Scene, places: readonly Place[], verdict: Ver
   return [...common, ...own];
 }
 
-function breachOf({ nodes }: Scene, { row, extent, count }: Place, { isBroken }: Verdict): Breach {
+function breachOf({ nodes }: Scene, { row, extent, count }: CoveredPlace, { isBroken }: CountVerdict): Breach {
   const when = (test: (count: number) => boolean): readonly Stretch[] =>
     piecesOf(mapTimeline(count, (value) => (test(value) ? 1 : 0)));
   return {

@@ -4,19 +4,19 @@ import { addTo } from '../../model/group.js';
 import { either, NOTHING, type Timeline, without } from '../../model/timeline.js';
 import type { Holding } from '../cells/holdings.js';
 import { endOf } from '../cells/nodes.js';
-import { sightingsOf, type Verdict } from './count-sightings.js';
-import { countOf, inForceOf, makePlaces, type Place, plus } from './covers.js';
+import { type CountVerdict, sightingsOf } from './count-sightings.js';
+import { countOf, type CoveredPlace, inForceOf, makePlaces, plus } from './covers.js';
 import { STEPS_OF } from './proof-budget.js';
-import type { Finding, RowNumbers, RuleOf, Scene, World } from './scene.js';
+import type { GuardrailFinding, RowNumbers, RuleOf, Scene, World } from './scene.js';
 
 /** A class of namespaces in which a rule counts. */
-export type Where = Pick<Place, 'row' | 'extent'>;
+export type Where = Pick<CoveredPlace, 'row' | 'extent'>;
 
 export function checkAtLeast(
   scene: Scene,
   { scopes, identities }: RuleOf<'atLeast'>,
   places: readonly Where[],
-): Finding {
+): GuardrailFinding {
   const isBroken = (count: number): boolean => count < identities;
   // Removing grants never adds holders, so there is no repair.
   return {
@@ -30,7 +30,7 @@ export function checkAtMost(
   { people, groups }: { readonly people: Scene; readonly groups: Scene | null },
   rule: RuleOf<'atMost'>,
   places: readonly Where[],
-): Finding {
+): GuardrailFinding {
   const counted = [
     { scene: people, most: rule.identities },
     ...(groups === null ? [] : [{ scene: groups, most: rule.groups }]),
@@ -45,16 +45,16 @@ export function checkAtMost(
   };
 }
 
-function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: Verdict): readonly Place[] {
+function brokenIn(scene: Scene, places: readonly Where[], { scopes, isBroken }: CountVerdict): readonly CoveredPlace[] {
   return places.map(makePlaces(scene, scopes)).filter(({ count }) => count.values.some(isBroken));
 }
 
 /** How many people, or groups, there may be, and where there are more. */
 interface Ceiling {
   readonly scene: Scene;
-  readonly verdict: Verdict;
+  readonly verdict: CountVerdict;
   readonly most: number;
-  readonly broken: readonly Place[];
+  readonly broken: readonly CoveredPlace[];
 }
 
 /** A place with the grants that have been put back so far. */

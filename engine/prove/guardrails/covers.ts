@@ -10,25 +10,28 @@ import { STEPS_OF } from './proof-budget.js';
 import type { Scene } from './scene.js';
 
 /** Some grants of a place. `cover` has a timeline for each person whom they reach: `SOMETHING` while the person holds one of them. */
-export interface Held {
+export interface CoveringGrants {
   readonly holdings: readonly Holding[];
   readonly cover: ReadonlyMap<number, Timeline>;
 }
 
 /** The grants that count in one namespace, and how many people they cover. */
-export interface Place {
+export interface CoveredPlace {
   readonly row: number;
   /** The node itself, or what is below it and has no nearer node. */
   readonly extent: 'exact' | 'below';
   /** The same object for all children of one parent. */
-  readonly inherited: Held;
-  readonly local: Held;
+  readonly inherited: CoveringGrants;
+  readonly local: CoveringGrants;
   /** How many people are covered. */
   readonly count: Timeline<number>;
 }
 
 /** Makes places. What the children of one parent inherit is computed once. */
-export function makePlaces(scene: Scene, scopes: ScopeSet): (where: Pick<Place, 'row' | 'extent'>) => Place {
+export function makePlaces(
+  scene: Scene,
+  scopes: ScopeSet,
+): (where: Pick<CoveredPlace, 'row' | 'extent'>) => CoveredPlace {
   const { nodes } = scene;
   const grantsAt = listRows(scene.rowOfGrant, nodes.paths.length);
   const relevantAt = (row: number): readonly Holding[] =>
@@ -52,7 +55,7 @@ export function makePlaces(scene: Scene, scopes: ScopeSet): (where: Pick<Place, 
   };
 }
 
-function heldBy(scene: Scene, holdings: readonly Holding[]): Held {
+function heldBy(scene: Scene, holdings: readonly Holding[]): CoveringGrants {
   const covers = new Map<number, Timeline[]>();
   for (const [principal, held] of byPrincipal(scene, holdings)) {
     const window = unite(held.map(inForceOf));

@@ -7,12 +7,12 @@ import { mapTimeline, NOTHING, piecesOf, scopesIn, SOMETHING, type Timeline, uni
 import { eachScope, foldRights } from '../cells/fold.js';
 import { carryingGrants, compareHoldings, type Holding, holdingOf, outermost } from '../cells/holdings.js';
 import { groupsNear } from '../cells/identities.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import { checkGrants } from './grant-rules.js';
-import type { Finding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
+import type { GuardrailFinding, RowNumbers, RuleOf, Scene, Sighting } from './scene.js';
 import { countPrincipals } from '../../model/tables.js';
 
-export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): Finding {
+export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): GuardrailFinding {
   const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
     until - from <= withinMilliseconds
       ? null
@@ -32,7 +32,7 @@ interface Series {
   readonly people: RowNumbers;
 }
 
-function checkFollowing(scene: Scene, within: number): Finding {
+function checkFollowing(scene: Scene, within: number): GuardrailFinding {
   const series = seriesOf(scene, within);
   const broken = series.map((one) => ({ ...one, patches: longIn(scene, one.holdings, within) }));
   const sightings = broken.flatMap(({ holdings, people, patches }) =>
@@ -61,7 +61,7 @@ function seriesOf(scene: Scene, within: number): readonly Series[] {
 }
 
 /** Where something is held for too long without a break. */
-function longIn(scene: Scene, holdings: readonly Holding[], within: number): readonly Patch[] {
+function longIn(scene: Scene, holdings: readonly Holding[], within: number): readonly CellPatch[] {
   scene.spend(holdings.length);
   const places = outermost(scene.nodes, holdings);
   return foldRights({ nodes: scene.nodes, places, sides: [holdings] }, 'each', ([held = NOTHING]) => {

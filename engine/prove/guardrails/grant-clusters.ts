@@ -4,8 +4,8 @@
 import { addTo, groupBy } from '../../model/group.js';
 import { sortedRows } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js';
-import { type Holding, reachOf, type Rows } from '../cells/holdings.js';
-import type { Group } from '../cells/identities.js';
+import { type Holding, reachOf, type RowRange } from '../cells/holdings.js';
+import type { HolderClass } from '../cells/identities.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowNumbers } from './scene.js';
 
@@ -14,7 +14,7 @@ export interface Cluster {
   /** Sorted by node, then grant. Those bound above the rows are inherited there. */
   readonly holdings: readonly Holding[];
   /** The node alone, or its subtree. */
-  readonly rows: Rows;
+  readonly rows: RowRange;
   /** Those who hold exactly these grants here, sorted; never empty. */
   readonly people: RowNumbers;
 }
@@ -30,7 +30,7 @@ export interface Concerned {
   readonly holdings: readonly Holding[];
   /** By position in the holdings, the principal that holds the grant. */
   readonly principals: Int32Array;
-  readonly groups: readonly Group[];
+  readonly groups: readonly HolderClass[];
   /** The parties of the groups that are a principal or are in it, sorted. */
   readonly reach: (principal: number) => RowNumbers;
 }
@@ -38,8 +38,8 @@ export interface Concerned {
 /** Several holdings (by position) that meet in some rows, and the groups that hold exactly these there. */
 interface Meeting {
   readonly positions: readonly number[];
-  readonly rows: Rows;
-  readonly groups: Group[];
+  readonly rows: RowRange;
+  readonly groups: HolderClass[];
 }
 
 /** The clusters in which the rule may be broken: the scopes meet there, though perhaps never at the same time. */
@@ -75,7 +75,7 @@ function aloneOf(
   { nodes, under, breaks, holdings, principals, reach }: Concerned,
   meetings: readonly Meeting[],
 ): readonly Cluster[] {
-  const othersOf = new Map<number, Group[]>();
+  const othersOf = new Map<number, HolderClass[]>();
   for (const { positions, groups } of meetings) {
     for (const position of positions)
       if (breaks(holdings[position]?.scopes ?? NO_SCOPES)) for (const group of groups) addTo(othersOf, position, group);
@@ -91,10 +91,10 @@ function aloneOf(
 }
 
 /** Called with the positions of several grants that meet, and the rows in which they count. */
-type Take = (positions: readonly number[], rows: Rows) => void;
+type Take = (positions: readonly number[], rows: RowRange) => void;
 
 /** A node, the grants that it inherits from above, and the range of grants that are bound there or below. */
-interface Part extends Rows {
+interface Part extends RowRange {
   readonly row: number;
   readonly above: readonly number[];
 }

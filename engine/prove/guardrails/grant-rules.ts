@@ -4,13 +4,13 @@ import { commonScopes, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js
 import { type Holding, holdingOf } from '../cells/holdings.js';
 import { endOf, type Nodes } from '../cells/nodes.js';
 import type { RowRegion } from '../cells/regions.js';
-import type { Finding, RuleOf, Scene, Sighting } from './scene.js';
+import type { GuardrailFinding, RuleOf, Scene, Sighting } from './scene.js';
 
 /** The region in which a grant breaks a rule for everybody who holds it, and the scopes that do so. Null if it does not. */
 type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: ScopeSet } | null;
 
 /** Scopes that nobody may hold at or below a namespace at any time. */
-export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
+export function checkNever(scene: Scene, rule: RuleOf<'never'>): GuardrailFinding {
   const under = scene.nodes.rowOf.get(rule.under) ?? 0;
   return checkGrants(scene, (holding) => {
     const scopes = commonScopes(holding.scopes, rule.scopes);
@@ -20,7 +20,7 @@ export function checkNever(scene: Scene, rule: RuleOf<'never'>): Finding {
 }
 
 /** Grants that are never in force give nothing and are skipped. */
-export function checkGrants(scene: Scene, judge: JudgeGrant): Finding {
+export function checkGrants(scene: Scene, judge: JudgeGrant): GuardrailFinding {
   const { id, principal } = scene.policy.tables.grants;
   const sightings: Sighting[] = [];
   for (let grant = 0; grant < id.length; grant += 1) {

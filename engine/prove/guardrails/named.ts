@@ -6,7 +6,7 @@ import { identityRow } from '../cells/identities.js';
 import { withMembersBelow } from '../cells/membership.js';
 import type { World } from './scene.js';
 
-export interface Named {
+interface Named {
   readonly row: (identity: number) => boolean;
   /** For identities that have no row. */
   readonly identity: (identity: Identity) => boolean;

@@ -8,11 +8,11 @@ import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
-import { makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { makeRights, namedPaths, type NodeRights } from '../cells/holdings.js';
 import { identityRow, makeReach } from '../cells/identities.js';
 import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
-import { type Patch, patchKey } from '../cells/regions.js';
+import { type CellPatch, patchKey } from '../cells/regions.js';
 import { type Actors, type Human, makeActors, providerOfGroup } from './actors.js';
 import type { Counted } from './counted.js';
 import type { ProofBounds, ProofBudget } from './proof-budget.js';
@@ -24,7 +24,7 @@ export type RuleOf<Kind extends GuardrailRule['kind']> = Extract<GuardrailRule, 
 export type RowNumbers = readonly number[] | Int32Array;
 
 /** A witness in rows and numbers. */
-export interface Sighting extends Patch {
+export interface Sighting extends CellPatch {
   /** By their numbers (`counted.ts`), sorted. */
   readonly people: RowNumbers;
   /** What an actor of theirs carries besides: groups, or another identity of the person. Absent if it is yet to be found. */
@@ -36,14 +36,14 @@ export interface Sighting extends Patch {
   readonly also?: readonly Sighting[];
 }
 
-export interface Finding {
+export interface GuardrailFinding {
   readonly sightings: readonly Sighting[];
   /** Rows of grants, sorted. */
   readonly repair: readonly number[];
 }
 
 /** What every guardrail of a policy is proved against. */
-export interface World extends Rights {
+export interface World extends NodeRights {
   readonly policy: PreparedPolicy;
   readonly limits: EngineLimits;
   readonly membership: Membership;

@@ -17,13 +17,13 @@ import { groupsNear } from '../cells/identities.js';
 import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
 import { STEPS_OF } from './proof-budget.js';
-import type { Finding, RuleOf, Scene, Sighting, World } from './scene.js';
+import type { GuardrailFinding, RuleOf, Scene, Sighting, World } from './scene.js';
 import { makeSpeech } from './speech.js';
 import { heldTogether } from './together.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
 
 /** No two sides may be held together in one cell. */
-export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): Finding {
+export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf<'separate'>): GuardrailFinding {
   const { nodes, policy, counted } = scene;
   const { grants, identities } = policy.tables;
   const broken = remember((held: ScopeSet): ScopeSet => heldOfSeveral(sides, held));

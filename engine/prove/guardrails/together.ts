@@ -6,10 +6,10 @@ import { firstFrom } from '../../model/row-lists.js';
 import { NO_SCOPES, type ScopeSet, scopesWithout, unionScopes, uniteScopes } from '../../model/scope-set.js';
 import { combine, isNothing, mapTimeline, NOTHING } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
-import { carryingGrants, type Holding, outermost, type Rows } from '../cells/holdings.js';
-import { type Group } from '../cells/identities.js';
+import { carryingGrants, type Holding, outermost, type RowRange } from '../cells/holdings.js';
+import { type HolderClass } from '../cells/identities.js';
 import { rowsAbove } from '../cells/nodes.js';
-import type { Patch } from '../cells/regions.js';
+import type { CellPatch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
 import { humanOf } from './counted.js';
 import { STEPS_OF } from './proof-budget.js';
@@ -104,7 +104,7 @@ function holdingsAt({ holdings }: Concerned, positions: ArrayLike<number>): read
 function meet(
   { nodes, places, sides }: Parameters<typeof foldRights>[0],
   { broken, spend }: { readonly broken: (held: ScopeSet) => ScopeSet; readonly spend: Scene['spend'] },
-): { readonly patches: readonly Patch[]; readonly isBroken: boolean } {
+): { readonly patches: readonly CellPatch[]; readonly isBroken: boolean } {
   let isBroken = false;
   const patches = foldRights({ nodes, places, sides }, 'all', ([one = NOTHING, other = NOTHING]) => {
     spend(one.starts.length + other.starts.length);
@@ -116,7 +116,7 @@ function meet(
 
 interface Near {
   /** Where the grants of the group count, and the rule too. */
-  readonly places: readonly Rows[];
+  readonly places: readonly RowRange[];
   /** Positions of the group's own holdings. */
   readonly own: readonly number[];
   /** By position in the groups, those that hold something in these places: positions of holdings, sorted. */
@@ -124,7 +124,7 @@ interface Near {
 }
 
 /** Finds who holds something where a group does. */
-function makeNear({ nodes, under, holdings, principals, groups }: Concerned): (group: Group) => Near {
+function makeNear({ nodes, under, holdings, principals, groups }: Concerned): (group: HolderClass) => Near {
   const rowAt = Int32Array.from(holdings, ({ row }) => row);
   const firstAt = (row: number): number => firstFrom(rowAt.length, (i) => (rowAt[i] ?? Infinity) >= row);
   const byPrincipal = groupBy(holdings.keys(), (position) => principals[position] ?? 0);

@@ -8,10 +8,10 @@ import { NO_SCOPES, type ScopeSet, unionScopes } from '../../model/scope-set.js'
 import { identityText, type PolicyTables, statedTables } from '../../model/tables.js';
 import type { Vocabulary } from '../../model/vocabulary.js';
 import { instantsOf } from '../cells/count-cells.js';
-import { grantsOf, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { grantsOf, makeRights, namedPaths, type NodeRights } from '../cells/holdings.js';
 import { principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { makeTallier, type Steps, type Tally } from './tally.js';
+import { type ClassSteps, makeTallier, type Tally } from './tally.js';
 
 /** A role, with what is directly in it. */
 export interface MapRole {
@@ -99,7 +99,11 @@ function shownScopes({ families, own }: Pick<Vocabulary, 'families' | 'own'>): r
 }
 
 /** What principals hold over the classes of the nodes, at an instant or at any time. */
-function stepsOf({ policy, nodes, rowOfGrant }: Rights, principals: Iterable<number>, at: Instant | null): Steps {
+function stepsOf(
+  { policy, nodes, rowOfGrant }: NodeRights,
+  principals: Iterable<number>,
+  at: Instant | null,
+): ClassSteps {
   const { inherit, scopes: given, notBefore, expires } = policy.tables.grants;
   const classes: number[] = [];
   const scopes: ScopeSet[] = [];

@@ -6,7 +6,7 @@ import { isRecordScope, type ScopeName, SCOPES } from '../../model/scope.js';
 import { NO_SCOPES, type ScopeSet, scopeSetOf, unionScopes } from '../../model/scope-set.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
 import type { Region, ScopesThen } from '../cells/regions.js';
-import { type CountedSteps, makeTally, type Steps, type Tally } from './tally.js';
+import { type ClassSteps, type CountedSteps, makeTally, type Tally } from './tally.js';
 import { addTo } from '../../model/group.js';
 
 /** What a map needs of a row: disjoint from the others, as those of a diff are. */
@@ -68,7 +68,7 @@ function isThen({ from, until }: ChangeRow, at: Instant): boolean {
 }
 
 /** At any time, rows of one scope may overlap in place. They are united class by class. */
-function stepsOfRows(nodes: Nodes, rows: readonly ChangeRow[]): Steps {
+function stepsOfRows(nodes: Nodes, rows: readonly ChangeRow[]): ClassSteps {
   const ranges = rows.flatMap((row) => {
     const scopes = scopeSetOf(row.scopes);
     return rangesOf(nodes, row).map(([from, until]) => ({ from, until, scopes }));

@@ -6,14 +6,14 @@ import type { ScopeName } from '../../model/scope.js';
 import { hasScope, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 
 /** What is held from a class on, up to the next step's class. Classes rise; before the first one nothing is held. */
-export interface Steps {
+export interface ClassSteps {
   readonly classes: readonly number[];
   readonly scopes: readonly ScopeSet[];
 }
 
 /** Steps that several identities have alike. */
 export interface CountedSteps {
-  readonly steps: Steps;
+  readonly steps: ClassSteps;
   readonly count: number;
 }
 

@@ -13,7 +13,7 @@ import type { ScopeName } from '../../model/scope.js';
 import { commonScopes, NO_SCOPES, scopeNames, type ScopeSet, scopeSetOf } from '../../model/scope-set.js';
 import { type Piece, piecesOf, SOMETHING, unionOf } from '../../model/timeline.js';
 import { type ChainLink, type CitedGrant, grantRefs, linkOf, narrowedLinks } from '../cells/held-grants.js';
-import { type Holding, holdingsIn, makeRights, namedPaths, type Rights } from '../cells/holdings.js';
+import { type Holding, holdingsIn, makeRights, namedPaths, type NodeRights } from '../cells/holdings.js';
 import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { edgesAbove, edgesOfMember, makeMembership } from '../cells/membership.js';
 import { endOf, makeNodes, pathAt } from '../cells/nodes.js';
@@ -80,7 +80,7 @@ export function heldRights(policy: Policy, selection: RightsSelection, most: num
 
 /** What is selected of the holdings of these principals, by node. */
 export function selectedHoldings(
-  rights: Rights,
+  rights: NodeRights,
   principals: Iterable<number>,
   { at, under, scopes }: Pick<RightsSelection, 'at' | 'under' | 'scopes'>,
 ): readonly Holding[] {
@@ -101,7 +101,7 @@ interface ClassRight {
 
 /** The rights of a class of identities, which hold the same grants. */
 function classRights(
-  rights: Rights & { readonly policy: PreparedPolicy },
+  rights: NodeRights & { readonly policy: PreparedPolicy },
   selection: RightsSelection,
   holder: number,
 ): readonly ClassRight[] {

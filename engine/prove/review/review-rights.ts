@@ -24,11 +24,18 @@ import {
   makeRights,
   namedPaths,
   reachOf,
-  type Rows,
+  type RowRange,
 } from '../cells/holdings.js';
 import { identityRow, principalsOfClass } from '../cells/identities.js';
 import { endOf, makeNodes, type Nodes } from '../cells/nodes.js';
-import { comparePatches, type Patch, type Region, type ScopesThen, toRegion, toScopesThen } from '../cells/regions.js';
+import {
+  type CellPatch,
+  comparePatches,
+  type Region,
+  type ScopesThen,
+  toRegion,
+  toScopesThen,
+} from '../cells/regions.js';
 import { type CellRow, makeRows, rowSpace } from '../cells/rows.js';
 import { type Walk } from '../cells/walk.js';
 import { type RightsSelection, selectedHoldings } from './held-rights.js';
@@ -157,7 +164,7 @@ function rightNow(
   nodes: Nodes,
   own: Holding | undefined,
   { present, spared }: Around,
-): { readonly state: RightState; readonly left: readonly Patch[] } {
+): { readonly state: RightState; readonly left: readonly CellPatch[] } {
   if (own === undefined) return { state: 'ended', left: [] };
   const walk = walkNear(nodes, [reachOf(nodes, own)], [[own], present, spared]);
   const toGo = (held: Timeline = NOTHING, kept: Timeline = NOTHING): Timeline => without(held, kept);
@@ -169,7 +176,7 @@ function rightNow(
 }
 
 /** Only the holdings in and above the places are walked. */
-function walkNear(nodes: Nodes, places: readonly Rows[], sides: Walk['sides']): Walk {
+function walkNear(nodes: Nodes, places: readonly RowRange[], sides: Walk['sides']): Walk {
   const [from, until] = [places[0]?.from ?? 0, places.at(-1)?.until ?? 0];
   const near = sides.map((side) => side.filter(({ row }) => row < until && endOf(nodes, row) > from));
   return { nodes, places, sides: near };

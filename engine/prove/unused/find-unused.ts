@@ -6,7 +6,7 @@ import type { Instant } from '../../model/instant.js';
 import type { PolicySet } from '../../model/policy-set.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
-import { makeLosses } from './losses.js';
+import { type Losses, makeLosses } from './losses.js';
 import type { Need } from './needs.js';
 import { keyOf, type Rights, roleKey } from './rights.js';
 
@@ -81,8 +81,6 @@ export function findUnused(
   const { dropped } = losses;
   return { smaller: dropped, rights: rowsOf(rights, alone, losses) };
 }
-
-type Losses = ReturnType<typeof makeLosses>;
 
 function scopesOfGrants({ grants }: Rights, some: readonly number[]): readonly (readonly [number, ScopeName])[] {
   return some.flatMap((at) => scopeNames(grants[at]?.scopes ?? NO_SCOPES).map((scope) => [at, scope] as const));

@@ -5,7 +5,16 @@ import { type Instant, instantOf } from '../../model/instant.js';
 import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
 import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
-import { gives, type Held, isInForce, keyOf, type Place, type PrincipalKey, type Rights, roleKey } from './rights.js';
+import {
+  gives,
+  isInForce,
+  keyOf,
+  type PrincipalKey,
+  type Rights,
+  roleKey,
+  type UsedPlace,
+  type UsedScope,
+} from './rights.js';
 import { firstFrom } from '../../model/row-lists.js';
 import { formatIdentity } from '../../model/identity.js';
 import type { PolicySet } from '../../model/policy-set.js';
@@ -25,7 +34,7 @@ export interface Need {
 
 export interface Needs {
   /** An allowed access. */
-  readonly addAccess: (identities: readonly string[], held: Omit<Held, 'extent'>) => void;
+  readonly addAccess: (identities: readonly string[], held: Omit<UsedScope, 'extent'>) => void;
   /** What an allowed query saw. */
   readonly addVisible: (identities: readonly string[], seen: Seen) => void;
   readonly all: () => readonly Need[];
@@ -56,7 +65,7 @@ interface Reached {
 export function makeNeeds(rights: Rights): Needs {
   const needs = new Map<string, Need>();
   const reached = makeReached(rights);
-  const add = (who: Reached, held: Held): void => {
+  const add = (who: Reached, held: UsedScope): void => {
     const key = [who.identities.join('\n'), who.interval, held.scope, held.extent, held.namespace].join('\n');
     const known = needs.get(key);
     if (known !== undefined) {
@@ -83,10 +92,10 @@ export function makeNeeds(rights: Rights): Needs {
 }
 
 /** The visible set, cut where a grant of the actor begins: within each place, the same grants count everywhere. */
-function placesOf(rights: Rights, who: Reached, { context, reach, visible }: Seen): readonly Place[] {
+function placesOf(rights: Rights, who: Reached, { context, reach, visible }: Seen): readonly UsedPlace[] {
   const roots = visible.kind === 'all' ? lineageOf(context).slice(0, 1) : visible.subtrees;
   const single = visible.kind === 'all' ? [] : visible.exact;
-  const exact = (namespace: NamespacePath): Place => ({ namespace, extent: 'exact' });
+  const exact = (namespace: NamespacePath): UsedPlace => ({ namespace, extent: 'exact' });
   if (reach !== 'subtree') {
     const targets = reach === 'exact' ? [context] : lineageOf(context);
     const sees = (path: NamespacePath): boolean => single.includes(path) || roots.some((root) => isWithin(path, root));
@@ -96,7 +105,7 @@ function placesOf(rights: Rights, who: Reached, { context, reach, visible }: See
   const within = new Set([...roots, ...below.filter((path) => roots.some((root) => isWithin(path, root)))]);
   return [
     ...single.map(exact),
-    ...[...within].flatMap((path): Place[] => [exact(path), { namespace: path, extent: 'below' }]),
+    ...[...within].flatMap((path): UsedPlace[] => [exact(path), { namespace: path, extent: 'below' }]),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { ScopeName } from '../../model/scope.js';
 import { hasScope } from '../../model/scope-set.js';
 
 /** A member of a role. */
-export interface Membership {
+interface Membership {
   readonly role: string;
   readonly member: PolicyMember;
 }
@@ -55,18 +55,18 @@ export function isInForce(
 }
 
 /** One namespace; or, of those below it, all that no grant of the policy is nearer to. */
-export interface Place {
+export interface UsedPlace {
   readonly namespace: NamespacePath;
   readonly extent: 'exact' | 'below';
 }
 
-export interface Held extends Place {
+export interface UsedScope extends UsedPlace {
   readonly scope: ScopeName;
   readonly at: Instant;
 }
 
 /** Whether the grant gives its holders the scope there and then. */
-export function gives(grant: PolicyGrant, { scope, namespace, extent, at }: Held): boolean {
+export function gives(grant: PolicyGrant, { scope, namespace, extent, at }: UsedScope): boolean {
   return (
     hasScope(grant.scopes, scope) &&
     isInForce(grant, at) &&

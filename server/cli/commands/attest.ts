@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { encodeEnvelope, type Instant, keyIdOf, type Policy } from '../../../engine/index.js';
 import {
   type Attestation,
-  type Compared,
+  type AttestedDiff,
   encodeAttestation,
   passed,
   type Property,
@@ -122,7 +122,7 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
 }
 
 interface Difference {
-  readonly facts: Compared;
+  readonly facts: AttestedDiff;
   readonly properties: readonly Property[];
 }
 

@@ -17,7 +17,7 @@ import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
 
-type VerifyFlags = SettingFlags & {
+type AuditVerifyFlags = SettingFlags & {
   readonly format: Format;
   readonly head?: readonly Head[];
   readonly after?: Head;
@@ -54,7 +54,7 @@ export function defineVerify(audit: Command, io: CliIo): void {
     .option('--public-key <file>', 'public key that must have signed the checkpoints')
     .option('--lost <log>', 'a log of the store that is known to be gone; may be repeated', collect)
     .addOption(formatOption())
-    .action((folder: string | undefined, options: VerifyFlags) => verify(io, folder, options));
+    .action((folder: string | undefined, options: AuditVerifyFlags) => verify(io, folder, options));
   withStore(command);
   withExamples(command, [
     ['the log of the gateway on this machine', 'bailiwick audit verify'],
@@ -78,7 +78,7 @@ function headOf(flag: string, text: string): Head {
   return { seq: Number(seq), hash: `sha256:${hex}` };
 }
 
-async function verify(io: CliIo, given: string | undefined, flags: VerifyFlags): Promise<void> {
+async function verify(io: CliIo, given: string | undefined, flags: AuditVerifyFlags): Promise<void> {
   const [{ verifyLogs }, { readCheckpoint }] = await Promise.all([
     import('../../audit/verify.js'),
     import('../read-checkpoint.js'),

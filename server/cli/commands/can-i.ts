@@ -37,12 +37,12 @@ export function defineCanI(command: Command, io: CliIo): void {
   withJson(command, ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}']);
 }
 
-interface Question {
+interface ScopeQuestion {
   readonly scope: string;
   readonly namespace: string;
 }
 
-async function canI(io: CliIo, { scope, namespace }: Question, options: CanIOptions): Promise<void> {
+async function canI(io: CliIo, { scope, namespace }: ScopeQuestion, options: CanIOptions): Promise<void> {
   const credential = await readCredential(io, options.keyFile);
   const held = await askGateway(options.url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
@@ -93,7 +93,7 @@ interface Permissions {
   readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
 }
 
-async function askGateway(base: string, { scope, namespace }: Question, credential: string): Promise<Permissions> {
+async function askGateway(base: string, { scope, namespace }: ScopeQuestion, credential: string): Promise<Permissions> {
   const { OutgoingError, send, urlFault } = await import('../../net/outgoing.js');
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);

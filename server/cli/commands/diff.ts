@@ -9,7 +9,7 @@ import { addReport, EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
-import type { Compared } from '../render/diff.js';
+import type { ComparedPolicies } from '../render/diff.js';
 import { paintFor } from '../render/terminal.js';
 
 interface DiffOptions {
@@ -121,7 +121,7 @@ async function diff(
 }
 
 /** The page that shows it without bailiwick (server/console/page/report.ts). */
-async function pageOf(report: DiffReport, compared: Compared, title: string): Promise<string> {
+async function pageOf(report: DiffReport, compared: ComparedPolicies, title: string): Promise<string> {
   const [{ pageWith }, { changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }] = await Promise.all([
     import('../page.js'),
     import('../render/diff.js'),

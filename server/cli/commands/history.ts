@@ -1,7 +1,7 @@
 // `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
 import type { Command } from 'commander';
 import { formatIdentity, SCOPES } from '../../../engine/index.js';
-import type { History, Step } from '../../policy/history/history.js';
+import type { History, HistoryStep } from '../../policy/history/history.js';
 import { readIdentity, readNamespace, readScope, unknownPerson } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
@@ -95,14 +95,14 @@ async function history(io: CliIo, range: string, options: HistoryOptions): Promi
 }
 
 interface Theirs {
-  readonly steps: readonly Step[];
+  readonly steps: readonly HistoryStep[];
   /** The identities that any of the policies names as this person's. */
   readonly theirs: readonly string[];
 }
 
 /** Throws `CliFailure` 2 if no policy names the person. */
 async function stepsOf({ steps, peopleOf }: History, person: string): Promise<Theirs> {
-  const all: Step[] = [];
+  const all: HistoryStep[] = [];
   const theirs = new Set<string>();
   const names = new Set<string>();
   for await (const step of steps()) {

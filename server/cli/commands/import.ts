@@ -8,8 +8,8 @@ import {
   ForeignFault,
   type ForeignFile,
   type ImportedPolicy,
-  type Place,
-  type Question,
+  type ImportQuestion,
+  type SourcePlace,
 } from '../../import/imported-policy.js';
 import type { Proof } from '../../import/prove-import.js';
 import { IMPORT_LIMITS } from '../../limits/command-line.js';
@@ -166,12 +166,12 @@ function disagreement(imported: ImportedPolicy, proof: Compared): CliFailure {
   return new CliFailure(EXIT.differences, 'import.disagrees', message, { help, text, report });
 }
 
-function answersOf({ allowed, identities }: Question): object {
+function answersOf({ allowed, identities }: ImportQuestion): object {
   const [source, policy] = allowed ? ['allow', 'deny'] : ['deny', 'allow'];
   return { text: undefined, allowed: undefined, identities: identities.map(formatIdentity), source, policy };
 }
 
-function placeText({ file, line }: Place): string {
+function placeText({ file, line }: SourcePlace): string {
   return `${file}:${String(line)}`;
 }
 

@@ -5,7 +5,7 @@ import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
-import type { LineFault } from '../../load/record-line.js';
+import type { SkippedLine } from '../../load/record-line.js';
 import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
@@ -115,7 +115,7 @@ async function refresh(
   }
 }
 
-function faultText(dataset: string, fault: LineFault): string {
+function faultText(dataset: string, fault: SkippedLine): string {
   const where = fault.pointer === '' ? '' : `${fault.pointer}: `;
   return `${escapeText(dataset)}:${String(fault.line)}: ${fault.code} ${escapeText(where + fault.message)}\n`;
 }

@@ -2,7 +2,14 @@
 // "Replaying").
 import type { Command } from 'commander';
 import { groupDigits, type Policy } from '../../../engine/index.js';
-import { type Decided, isFlip, isReproduced, makeReplay, type NotReplayed, type Replayed } from '../../audit/replay.js';
+import {
+  isFlip,
+  isReproduced,
+  type LoggedDecision,
+  makeReplay,
+  type NotReplayed,
+  type Replayed,
+} from '../../audit/replay.js';
 import type { FoundLine } from '../../audit/search.js';
 import type { SettingFlags } from '../../config/index.js';
 import {
@@ -114,7 +121,7 @@ const REASONS: Readonly<Record<NotReplayed, string>> = Object.freeze({
 });
 
 /** A decision without the grants that an audit query names. */
-function wordsOf({ decision, step, cause, grants }: Decided): string {
+function wordsOf({ decision, step, cause, grants }: LoggedDecision): string {
   if (decision === 'allow')
     return grants === undefined || grants.length === 0 ? 'allow' : `allow by ${grants.join(', ')}`;
   return `deny at ${step ?? 'no step'}${cause === undefined ? '' : ` (${cause})`}`;

@@ -2,7 +2,7 @@
 // differences in live requests.
 import type { Command } from 'commander';
 import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
-import { listOf, type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
+import { type AnswerMembers, listOf, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { usage } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
@@ -51,7 +51,7 @@ async function shadow(io: CliIo, digest: string | undefined, options: ShadowOpti
   else await write(io.stdout, render(shown));
 }
 
-function render(body: Members): string {
+function render(body: AnswerMembers): string {
   if (typeof body.get('snapshot') !== 'string') return 'there is no candidate\n';
   const differs = membersOf(body.get('differs'));
   const live = membersOf(body.get('live'));
@@ -70,7 +70,7 @@ function render(body: Members): string {
   ].join('');
 }
 
-function againstText(against: Members): string {
+function againstText(against: AnswerMembers): string {
   return `${textOf(against.get('snapshot'))}, activation ${textOf(against.get('generation'))}`;
 }
 
@@ -79,12 +79,12 @@ function faultText(fault: unknown): string {
   return size === 0 ? 'not known yet' : `not known: ${textsOf(fault, ['code', 'message'])}`;
 }
 
-export function differsText(differs: Members): string {
+export function differsText(differs: AnswerMembers): string {
   const [cells, gained, lost] = ['cells', 'gained', 'lost'].map((name) => textOf(differs.get(name)));
   return `${String(cells)} of ${textOf(differs.get('compared'))} cells: ${String(gained)} gained, ${String(lost)} lost`;
 }
 
-export function liveText(live: Members): string {
+export function liveText(live: AnswerMembers): string {
   const [gained, lost, both, skipped] = ['gained', 'lost', 'both', 'skipped'].map((name) => numberOf(live.get(name)));
   const compared = count(numberOf(live.get('compared')), 'decision');
   const sides = `${String(gained)} gained, ${String(lost)} lost, ${String(both)} both`;
@@ -92,7 +92,7 @@ export function liveText(live: Members): string {
 }
 
 /** The first rows; the others are counted. */
-function rowLines(differs: Members, side: 'gained' | 'lost', sign: string): readonly string[] {
+function rowLines(differs: AnswerMembers, side: 'gained' | 'lost', sign: string): readonly string[] {
   const rows = membersOf(differs.get('rows'));
   const omitted = numberOf(membersOf(rows.get('omitted')).get(side));
   const lines = listOf(rows.get(side)).map((row) => `${sign} ${rowText(membersOf(row))}\n`);
@@ -100,7 +100,7 @@ function rowLines(differs: Members, side: 'gained' | 'lost', sign: string): read
   return omitted === 0 ? lines : [...lines, more];
 }
 
-function rowText(row: Members): string {
+function rowText(row: AnswerMembers): string {
   const omitted = membersOf(row.get('omitted'));
   const list = (name: string): string => {
     const shown = listOf(row.get(name)).map(textOf).join(', ');
@@ -121,7 +121,7 @@ const EXTENTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `lost    resource.query by ana at /labs, 3 times: allow, then deny (no_matching_grant)` */
-function exampleLine(example: Members): string {
+function exampleLine(example: AnswerMembers): string {
   const access = membersOf(example.get('access'));
   const where = access.has('source')
     ? `from ${textOf(access.get('source'))} to ${textOf(access.get('destination'))}`
@@ -135,7 +135,7 @@ function exampleLine(example: Members): string {
   return `${textOf(example.get('change')).padEnd(8)}${asked}: ${outcomes}\n${placesLine(membersOf(example.get('visible')))}`;
 }
 
-function placesLine(visible: Members): string {
+function placesLine(visible: AnswerMembers): string {
   return ['gained', 'lost']
     .map((side) => {
       const { places, more } = Object.fromEntries(membersOf(visible.get(side)));

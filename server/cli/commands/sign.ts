@@ -16,7 +16,7 @@ import {
 import { systemClock } from '../../lib/ports.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readSigningKey } from '../../signing/key-file.js';
-import { type Change, signOnce } from '../../signing/sign-statement.js';
+import { signOnce, type StatementChange } from '../../signing/sign-statement.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { readStatementFile, statementPathOf } from '../../signing/statement-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
@@ -287,11 +287,11 @@ interface SignedResult {
   readonly format: Format;
   readonly statement: PublicationStatement;
   readonly envelope: Envelope;
-  readonly change: Change;
+  readonly change: StatementChange;
   readonly keyId: string;
 }
 
-const CHANGES: ReadonlyMap<Change, string> = new Map([
+const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
   ['created', 'signed'],
   ['added', 'signature added'],
   ['unchanged', 'already signed by this key'],

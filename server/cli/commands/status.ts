@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { formatOption, withExamples, withJson, withSettings } from '../options.js';
-import { type Members, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
+import { type AnswerMembers, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { count } from '../render/text.js';
 import { differsText, liveText } from './shadow.js';
 
@@ -37,19 +37,19 @@ const AGES: ReadonlyMap<string, string> = new Map([
   ['hard', ', which is too long ago'],
 ]);
 
-function readyText(body: Members): string {
+function readyText(body: AnswerMembers): string {
   const undecided = body.get('undecided');
   const why = typeof undecided === 'string' ? `; decides nothing: ${undecided}` : '';
   return `${body.get('ready') === true ? 'yes' : 'no'}${why}`;
 }
 
-function statementText(statement: Members): string {
+function statementText(statement: AnswerMembers): string {
   if (statement.size === 0) return 'none';
   return `generation ${textOf(statement.get('generation'))}, expires at ${textOf(statement.get('expiresAt'))}`;
 }
 
 /** Tells the disk of the log from the store, where events wait. */
-function auditText(audit: Members): string {
+function auditText(audit: AnswerMembers): string {
   if (audit.size === 0) return 'none';
   const [file, store] = [numberOf(audit.get('fileLagSeconds')), numberOf(audit.get('storeLagSeconds'))];
   const faults = [
@@ -60,7 +60,7 @@ function auditText(audit: Members): string {
   return audit.get('ok') === true ? said : `${said}: requests are refused`;
 }
 
-function certificateText(certificate: Members): string {
+function certificateText(certificate: AnswerMembers): string {
   return certificate.size === 0 ? 'none' : `expires at ${textOf(certificate.get('expiresAt'))}`;
 }
 
@@ -74,14 +74,14 @@ function errorText(value: unknown): string {
 }
 
 /** How a candidate differs, in short: `bailiwick shadow` has the rest. */
-function shadowText(shadow: Members): string {
+function shadowText(shadow: AnswerMembers): string {
   if (shadow.size === 0) return 'none';
   const differs = membersOf(shadow.get('differs'));
   const exact = differs.size === 0 ? 'not compared yet' : differsText(differs);
   return `${textOf(shadow.get('snapshot'))}: ${exact}; ${liveText(membersOf(shadow.get('live')))}`;
 }
 
-const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[] = [
+const ROWS: readonly (readonly [name: string, text: (body: AnswerMembers) => string])[] = [
   ['ready', readyText],
   ['version', (body) => textOf(body.get('version'))],
   ['started', (body) => textOf(body.get('startedAt'))],
@@ -109,7 +109,7 @@ const ROWS: readonly (readonly [name: string, text: (body: Members) => string])[
   ['peers', peersText],
 ];
 
-function workersText(workers: Members): string {
+function workersText(workers: AnswerMembers): string {
   return workers.size === 0 ? 'none' : `${textOf(workers.get('serving'))} of ${textOf(workers.get('size'))} answer`;
 }
 
@@ -118,7 +118,7 @@ function replicasText(replicas: unknown): string {
   return replicas.map(membersOf).map(replicaText).join('; ');
 }
 
-function replicaText(replica: Members): string {
+function replicaText(replica: AnswerMembers): string {
   const age = replica.get('ageSeconds');
   const old = typeof age === 'number' ? `${String(age)} seconds old at most` : 'of unknown age';
   const fault = replica.get('fault');
@@ -127,7 +127,7 @@ function replicaText(replica: Members): string {
 }
 
 /** Gateways that serve something else are named. Several may run on one host, and are told apart by their starts and names. */
-function peersText(body: Members): string {
+function peersText(body: AnswerMembers): string {
   const peers = body.get('peers');
   if (!Array.isArray(peers) || peers.length === 0) return 'none seen';
   const others = peers.map(membersOf).filter((peer) => peer.get('snapshot') !== body.get('snapshot'));

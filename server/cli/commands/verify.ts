@@ -11,7 +11,11 @@ import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
 import { systemClock } from '../../lib/ports.js';
-import { type Publication, type PublicationFault, verifyPublication } from '../../policy/open/verify-publication.js';
+import {
+  type PublicationFault,
+  type PublicationReport,
+  verifyPublication,
+} from '../../policy/open/verify-publication.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
@@ -56,7 +60,7 @@ interface VerifyOptions {
 interface Verification {
   readonly policy: Policy;
   /** Null without a keyring, because the statement is not checked then. */
-  readonly signed: (Publication & { readonly keyring: Keyring }) | null;
+  readonly signed: (PublicationReport & { readonly keyring: Keyring }) | null;
 }
 
 /** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */

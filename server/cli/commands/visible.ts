@@ -103,7 +103,7 @@ async function visible(io: CliIo, path: string, options: VisibleOptions): Promis
   await write(io.stdout, renderVisible(answer, texts, paintFor(io, 'stdout')));
 }
 
-interface Question extends AskingActor {
+interface VisibleQuestion extends AskingActor {
   readonly family: string;
   readonly action: string;
   readonly reach: Reach;
@@ -113,7 +113,7 @@ interface Question extends AskingActor {
 }
 
 /** Step 1, then what the engine says. */
-function answerOf(policy: Policy, question: Question): Visibility {
+function answerOf(policy: Policy, question: VisibleQuestion): Visibility {
   const { family, action, reach, at, identities, credentialScopes, namespaceRestrictions } = question;
   const context = canonicalize(question.namespace);
   const restrictions = (namespaceRestrictions ?? []).map((text) => canonicalize(text));

@@ -8,7 +8,7 @@ import {
   certificate,
   changeLines,
   checkLines,
-  type Compared,
+  type ComparedPolicies,
   emergentText,
   emergentTitle,
   exclusiveLines,
@@ -31,7 +31,7 @@ const SHOWN = 5;
 /** Of a reason or a description. */
 const SHOWN_CHARACTERS = 120;
 
-export function renderMarkdown(report: DiffReport, compared: Compared): string {
+export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): string {
   const { gained, lost } = report;
   const { merge } = compared;
   const rows = [

@@ -9,7 +9,7 @@ import { exactJson, instantJson } from '../../json/exact-json.js';
 import { patternsOf, regionText, shortList, stretchText } from './words.js';
 
 /** The two policies. */
-export interface Compared {
+export interface ComparedPolicies {
   readonly old: { readonly snapshot: string; readonly decisions: string };
   readonly new: { readonly snapshot: string; readonly decisions: string };
   readonly checks: ChecksDiff;
@@ -31,7 +31,7 @@ const SHOWN_CAUSES = 8;
 const SHOWN_ALIKE = 8;
 export const SHOWN_CHECKS = 8;
 
-export function renderDiff(report: DiffReport, compared: Compared, paint: Paint): string {
+export function renderDiff(report: DiffReport, compared: ComparedPolicies, paint: Paint): string {
   return [
     ...renderRows(report.gained, { sign: paint('good', '+'), timeOf: stretchText }, paint),
     ...renderRows(report.lost, { sign: paint('error', '-'), timeOf: stretchText }, paint),
@@ -297,7 +297,7 @@ function mergeJson({ rows, cells, checks, reviewed }: Merge): readonly (readonly
 }
 
 /** In the order of the help of `diff`. */
-export function diffJson(report: DiffReport, compared: Compared): readonly (readonly [string, unknown])[] {
+export function diffJson(report: DiffReport, compared: ComparedPolicies): readonly (readonly [string, unknown])[] {
   const { compared: all, equal, gained, lost } = report.cells;
   return [
     ['old', compared.old],

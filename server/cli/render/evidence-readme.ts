@@ -1,6 +1,6 @@
 // The README of an evidence file, for somebody who has neither bailiwick nor its documentation at hand.
 import type { Policy } from '../../../engine/index.js';
-import type { Activations } from '../evidence-log.js';
+import type { LoggedActivations } from '../evidence-log.js';
 
 export interface EvidenceFacts {
   readonly policy: Policy;
@@ -8,7 +8,7 @@ export interface EvidenceFacts {
   readonly version: string;
   readonly names: readonly string[];
   readonly missing: readonly string[];
-  readonly activations: Activations;
+  readonly activations: LoggedActivations;
 }
 
 const ABOUT: readonly (readonly [pattern: RegExp, text: string])[] = [

@@ -5,7 +5,7 @@ import type { CheckReport } from '../../policy/open/check-policy.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { count } from './text.js';
 import { escapeText } from './escape.js';
-import { type Locator, type Problem, problemsOf } from './problems.js';
+import { type CheckProblem, type Locator, problemsOf } from './problems.js';
 
 const COMMANDS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'notice' };
 
@@ -20,7 +20,7 @@ export function renderFailure({ code, message }: { readonly code: string; readon
   return `::error title=${property(code)}::${data(firstLines(lines))}\n`;
 }
 
-function command({ code, severity, file, range, message, detail }: Problem, locator: Locator): string {
+function command({ code, severity, file, range, message, detail }: CheckProblem, locator: Locator): string {
   const { start, end } = range;
   // Columns are only understood within one line, and an annotation without width is one of the line.
   const columns =

@@ -1,6 +1,6 @@
 // What commits changed, on a terminal and as JSON Lines.
 import { formatInstant, groupDigits } from '../../../engine/index.js';
-import type { Step } from '../../policy/history/history.js';
+import type { HistoryStep } from '../../policy/history/history.js';
 import type { Changes } from '../../policy/history/outcome.js';
 import { countChanges } from '../../policy/history/select-changes.js';
 import type { TreeFault } from '../../policy/history/tree-policy.js';
@@ -11,9 +11,9 @@ import { stretchText } from './words.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
 
-export interface Tally {
+interface Tally {
   /** What is wrong with the policy of this step, if that is not what was wrong with the one before. */
-  readonly add: (step: Step, shown: ShownStep['credits']) => TreeFault | null;
+  readonly add: (step: HistoryStep, shown: ShownStep['credits']) => TreeFault | null;
   readonly text: (line: CommitLine) => string;
 }
 
@@ -45,7 +45,7 @@ export function makeTally(): Tally {
 }
 
 /** A commit from before there was a policy is no fault. */
-function faultOf({ outcome, compared }: Step): TreeFault | null {
+function faultOf({ outcome, compared }: HistoryStep): TreeFault | null {
   if (outcome.kind === 'fault') return outcome.fault;
   if (outcome.kind === 'policy' || compared === null) return null;
   return { code: 'policy.absent', message: 'there is no such folder at this commit' };
@@ -64,7 +64,7 @@ function pairsOf({
 
 /** What the step has, in parts by who did it; null for its own commit. */
 export interface ShownStep {
-  readonly step: Step;
+  readonly step: HistoryStep;
   readonly credits: readonly { readonly by: readonly LoggedCommit[] | null; readonly changes: Changes }[];
   readonly fault: TreeFault | null;
 }

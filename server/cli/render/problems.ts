@@ -15,7 +15,7 @@ import { plain } from './terminal.js';
 import { renderTestFailures } from './test-failures.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 
-export interface Problem {
+export interface CheckProblem {
   readonly code: ProblemCode;
   readonly severity: Severity;
   /** A path in the policy folder. */
@@ -28,7 +28,7 @@ export interface Problem {
   readonly related: readonly Related[];
 }
 
-export function problemsOf(report: CheckReport): readonly Problem[] {
+export function problemsOf(report: CheckReport): readonly CheckProblem[] {
   return [
     ...report.diagnostics.map(({ help, ...diagnostic }) => ({
       ...diagnostic,
@@ -39,7 +39,7 @@ export function problemsOf(report: CheckReport): readonly Problem[] {
   ];
 }
 
-function failureProblem(failure: PolicyTestFailure): Problem {
+function failureProblem(failure: PolicyTestFailure): CheckProblem {
   const [, ...lines] = renderTestFailures([failure], plain).trimEnd().split('\n');
   return {
     code: 'POLICY_TEST_FAILED',
@@ -49,7 +49,7 @@ function failureProblem(failure: PolicyTestFailure): Problem {
   };
 }
 
-function violationProblem(violation: GuardrailViolation): Problem {
+function violationProblem(violation: GuardrailViolation): CheckProblem {
   const [, ...lines] = renderViolations({ violations: [violation] }, plain)
     .trimEnd()
     .split('\n');
@@ -64,7 +64,7 @@ function violationProblem(violation: GuardrailViolation): Problem {
 function lineProblem(at: {
   readonly file: string | null;
   readonly line: number | null;
-}): Omit<Problem, 'code' | 'message' | 'detail'> {
+}): Omit<CheckProblem, 'code' | 'message' | 'detail'> {
   const start = { line: at.line ?? 1, column: 1 };
   return { severity: 'error', file: at.file ?? 'policy.yaml', range: { start, end: start }, related: [] };
 }

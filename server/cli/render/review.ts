@@ -1,7 +1,7 @@
 // Access reviews for people: what was reviewed, what was decided, and what has come of it.
 import { groupDigits, type ScopeName } from '../../../engine/index.js';
-import type { NamedRow, Outcome } from '../../review/outcome.js';
-import type { Counts, Population, Selection } from '../../review/population.js';
+import type { NamedRow, ReviewOutcome } from '../../review/outcome.js';
+import type { Population, PopulationCounts, Selection } from '../../review/population.js';
 import type { Decisions } from '../../review/sheet.js';
 import { grantText, patternsOf, regionText } from './words.js';
 import { escapeText } from './escape.js';
@@ -21,7 +21,7 @@ export function selectionText({ under, persons, identities, scopes }: Selection)
 }
 
 /** `132: 38 people and 2 groups, with 41 identities, by 27 grants` */
-export function countsText({ rows, people, groups, identities, grants }: Counts): string {
+export function countsText({ rows, people, groups, identities, grants }: PopulationCounts): string {
   const who = [count(people, 'person', 'people'), ...(groups === 0 ? [] : [count(groups, 'group')])].join(' and ');
   return `${groupDigits(rows)}: ${who}, with ${count(identities, 'identity', 'identities')}, by ${count(grants, 'grant')}`;
 }
@@ -49,9 +49,9 @@ function rowTextOf({ rows }: Pick<Population, 'rows'>): RowText {
   };
 }
 
-export type Checked = Pick<Decisions, 'missing' | 'faults'> & {
+type Checked = Pick<Decisions, 'missing' | 'faults'> & {
   readonly population: Population;
-  readonly outcome: Outcome;
+  readonly outcome: ReviewOutcome;
 };
 
 export function renderOutcome({ population, outcome, missing, faults }: Checked): string {
@@ -74,7 +74,7 @@ export function renderOutcome({ population, outcome, missing, faults }: Checked)
 }
 
 function outcomeLines(
-  { stillHeld, covered, lapsed, appeared, ownDecisions, at }: Outcome,
+  { stillHeld, covered, lapsed, appeared, ownDecisions, at }: ReviewOutcome,
   rowText: RowText,
 ): readonly string[] {
   return [
@@ -122,7 +122,7 @@ function partText({ scopes, from, until, except, ...region }: Part, at: string):
   return [patternsOf(scopes).join(', '), where, ...when].join(' ');
 }
 
-export function totalLines({ totals, revoked, snapshot, at }: Outcome): readonly string[] {
+export function totalLines({ totals, revoked, snapshot, at }: ReviewOutcome): readonly string[] {
   const { rows, kept, revoked: taken, undecided } = totals;
   const open = undecided === 0 ? '' : `, ${String(undecided)} not decided`;
   const parts = [

@@ -6,7 +6,7 @@ import type { CheckReport } from '../../policy/open/check-policy.js';
 import { programVersion } from '../../lib/version.js';
 import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit.js';
 import { count } from './text.js';
-import { type Locator, URI_BASES, type Problem, problemsOf } from './problems.js';
+import { type Locator, URI_BASES, type CheckProblem, problemsOf } from './problems.js';
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', info: 'note' };
 
@@ -27,7 +27,7 @@ export function renderFailure({ message, status }: { readonly message: string; r
 }
 
 interface Log {
-  readonly problems: readonly Problem[];
+  readonly problems: readonly CheckProblem[];
   readonly locator: Locator | null;
   readonly status: ExitStatus;
   readonly notifications: readonly string[];
@@ -79,10 +79,10 @@ function toRule(code: ProblemCode): object {
 
 interface Making {
   readonly locator: Locator;
-  readonly fingerprint: (problem: Problem) => string;
+  readonly fingerprint: (problem: CheckProblem) => string;
 }
 
-function toResult(problem: Problem, codes: readonly ProblemCode[], { locator, fingerprint }: Making): object {
+function toResult(problem: CheckProblem, codes: readonly ProblemCode[], { locator, fingerprint }: Making): object {
   const { code, severity, file, range, message, detail, related } = problem;
   const location = (place: { readonly file: string; readonly range: Range }): object => ({
     physicalLocation: { artifactLocation: locator.uri(place.file), region: toRegion(place.range) },
@@ -105,7 +105,7 @@ function toRegion({ start, end }: Range): object {
 }
 
 /** Of the rule, the file and the text of the line, not of its number: an edit elsewhere in the file keeps it. */
-function makeFingerprints(sources: ReadonlyMap<string, string>): (problem: Problem) => string {
+function makeFingerprints(sources: ReadonlyMap<string, string>): (problem: CheckProblem) => string {
   const lines = new Map<string, readonly string[]>();
   const seen = new Map<string, number>();
   return ({ code, file, range, message }) => {

@@ -22,7 +22,7 @@ import type { PastPolicies, UseCounts } from '../past-uses.js';
 import type { Effect, Folder, SmallerPolicy } from '../smaller-policy.js';
 import { silenceText } from '../audit-log.js';
 import { citedText, placeText, stretchText } from './words.js';
-import { certificate, type Compared, diffJson, renderRows } from './diff.js';
+import { certificate, type ComparedPolicies, diffJson, renderRows } from './diff.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { count } from './text.js';
@@ -200,7 +200,7 @@ function unknownLines({ counts, past, search, period, folder }: UnusedReport): r
 export function unusedJson(report: UnusedReport): readonly (readonly [string, unknown])[] {
   const { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search } = report;
   const { first, last, snapshots: _, ...numbers } = counts;
-  const compared: Compared = {
+  const compared: ComparedPolicies = {
     old: { snapshot: folder.policy.digest, decisions: folder.policy.decisions },
     new: { snapshot: smaller.policy.digest, decisions: smaller.policy.decisions },
     checks: effect.checks,

@@ -11,7 +11,7 @@ export interface Opened {
 export const CLOSED: Opened = { all: false, but: [] };
 
 /** One line of a tree, as it is shown. */
-export interface Line {
+export interface TreeLine {
   /** By this name it is opened and closed. */
   readonly key: string;
   readonly text: string;
@@ -27,16 +27,16 @@ export function toggled(opened: Opened, key: string): Opened {
 }
 
 /** A line of namespaces, and the classes that it stands for: `from` up to `until`. */
-export interface Place extends Line {
+export interface PlaceLine extends TreeLine {
   readonly path: string;
   readonly from: number;
   readonly until: number;
 }
 
 /** The visible lines as numbers; each line's text is only made when it is looked at. */
-export interface Places {
+export interface PlaceLines {
   readonly count: number;
-  readonly at: (line: number) => Place;
+  readonly at: (line: number) => PlaceLine;
   /** The line of a namespace, or of the nearest one above it that is visible. */
   readonly lineOf: (path: string) => number;
   /** How many lines are pinned. They come first. */
@@ -57,7 +57,11 @@ export interface PlacesAsked {
 }
 
 /** A namespace that is open shows itself, each namespace inside, and what is below it beside them. */
-export function makePlaces(nodes: Nodes, opened: Opened, { search, isShown, pinned: asked = [] }: PlacesAsked): Places {
+export function makePlaces(
+  nodes: Nodes,
+  opened: Opened,
+  { search, isShown, pinned: asked = [] }: PlacesAsked,
+): PlaceLines {
   const { paths, end, hasBelow, classesBefore, parent } = nodes;
   const but = new Set(opened.but);
   const found = search === '' ? null : marksOf(nodes, search);

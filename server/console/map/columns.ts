@@ -1,6 +1,6 @@
 // The columns of the map: everybody, and inside them roles, people or identities. What is in a column is a list of identities; somebody
 // in several roles stands in each of them and counts once in everybody.
-import { type Line, type Opened, PINNED } from './axis.js';
+import { type Opened, PINNED, type TreeLine } from './axis.js';
 
 export type Grouping = 'people' | 'roles' | 'identities';
 export const GROUPINGS: readonly Grouping[] = ['people', 'roles', 'identities'];
@@ -16,7 +16,7 @@ export interface Cast {
   readonly people: readonly { readonly name: string; readonly identities: readonly number[] }[];
 }
 
-export interface Column extends Line {
+export interface Column extends TreeLine {
   readonly identities: readonly number[];
   /** What it is called by itself. */
   readonly name: string;

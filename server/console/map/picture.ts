@@ -2,7 +2,7 @@
 // the counts of the engine and never from the policy's text.
 import { type Counting, countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
 import type { Instant, ScopeName } from '../../../engine/index.js';
-import { type Line, makePlaces, PINNED, type Opened, type Place, type Places } from './axis.js';
+import { type TreeLine, makePlaces, PINNED, type Opened, type PlaceLine, type PlaceLines } from './axis.js';
 import { type Cast, type Column, type Grouping, makeColumns, visibleColumns } from './columns.js';
 
 /** What a picture is of. Null for the instant means at any time. */
@@ -19,7 +19,7 @@ export interface View {
 }
 
 /** Layers are `held`, or what is gained and what is lost. */
-export interface Ground {
+export interface PictureGround {
   readonly nodes: Nodes;
   readonly cast: Cast;
   readonly layers: number;
@@ -39,8 +39,8 @@ export interface Frame {
 
 export interface Shown {
   readonly frame: Frame;
-  readonly lines: readonly Line[];
-  readonly columns: readonly Line[];
+  readonly lines: readonly TreeLine[];
+  readonly columns: readonly TreeLine[];
   readonly scopes: readonly ScopeName[];
   /** By column: whether it is still being counted. */
   readonly pending: readonly boolean[];
@@ -84,7 +84,7 @@ export interface Picture {
   readonly working: () => number | null;
   readonly lineOf: (path: string) => number;
   readonly columnAt: (column: number) => Column | undefined;
-  readonly lineAt: (line: number) => Place;
+  readonly lineAt: (line: number) => PlaceLine;
   readonly nameOf: (identity: number) => string;
 }
 
@@ -94,8 +94,8 @@ const KEPT = 512;
 /** Identities of a column that is counted before anything else is answered. */
 const AT_ONCE = 64;
 
-export function makePicture(ground: Ground, view: View, at: Instant | null): Picture {
-  const places: Places = makePlaces(ground.nodes, view.rows, {
+export function makePicture(ground: PictureGround, view: View, at: Instant | null): Picture {
+  const places: PlaceLines = makePlaces(ground.nodes, view.rows, {
     search: view.searchRows,
     isShown: shownPlaces(ground, at),
     pinned: view.pinnedRows ?? [],
@@ -211,7 +211,10 @@ export function makePicture(ground: Ground, view: View, at: Instant | null): Pic
 }
 
 /** Of changes, what did not change is left out. */
-function shownPlaces({ layers, cast, tallies }: Ground, at: Instant | null): (from: number, until: number) => boolean {
+function shownPlaces(
+  { layers, cast, tallies }: PictureGround,
+  at: Instant | null,
+): (from: number, until: number) => boolean {
   if (layers === 1) return () => true;
   const all = tallies(
     cast.identities.map((_, row) => row),
@@ -220,7 +223,7 @@ function shownPlaces({ layers, cast, tallies }: Ground, at: Instant | null): (fr
   return (from, until) => all.some((tally) => countIn(tally, from, until).some((count) => count > 0));
 }
 
-function lineOnly({ key, text, depth, isOpen, kind }: Line): Line {
+function lineOnly({ key, text, depth, isOpen, kind }: TreeLine): TreeLine {
   return { key, text, depth, isOpen, kind };
 }
 

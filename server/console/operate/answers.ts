@@ -60,7 +60,7 @@ interface ShadowRow {
   readonly until: string | null;
 }
 
-export interface Shadow {
+export interface ShadowAnswer {
   readonly snapshot: string | null;
   readonly since: string | null;
   readonly differs: {
@@ -78,7 +78,7 @@ export interface Shadow {
     readonly examples: readonly {
       readonly actor: { readonly id: string };
       readonly operation: string;
-      readonly access: Access;
+      readonly access: EventAccess;
       readonly at: string;
       readonly times: number;
       readonly change: string;
@@ -86,7 +86,7 @@ export interface Shadow {
   };
 }
 
-export interface Access {
+export interface EventAccess {
   readonly family?: string;
   readonly scope?: string;
   readonly reach?: string;
@@ -115,7 +115,7 @@ export interface LogEvent {
   readonly requestId: string;
   readonly actor: Holder & { readonly id: string; readonly kind: string; readonly fingerprint: string | null };
   readonly subject?: Holder;
-  readonly access: Access | null;
+  readonly access: EventAccess | null;
   readonly step?: string;
   readonly grants?: readonly string[];
   readonly records?: readonly string[];

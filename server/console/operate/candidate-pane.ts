@@ -7,17 +7,17 @@ import type { Engine } from '../page/engine.js';
 import { fieldValue, html } from '../page/html.js';
 import { CHANGES_VIEW } from '../page/state.js';
 import { grouped, plain } from '../page/words.js';
-import { type Candidate, compare, type Comparison } from './candidate.js';
+import { type CandidateSnapshot, compare, type Comparison } from './candidate.js';
 import { useDraft } from './draft.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 
 export interface CandidatePaneProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayClient;
   readonly engine: () => Engine;
   readonly running: string;
-  readonly candidate: Candidate | null;
+  readonly candidate: CandidateSnapshot | null;
   /** Called when something was done with it. */
-  readonly onDone: (said: string, next: Candidate | null) => void;
+  readonly onDone: (said: string, next: CandidateSnapshot | null) => void;
 }
 
 interface CandidateState {
@@ -140,12 +140,16 @@ function activateText({ compared: { cells } }: Comparison): string {
 }
 
 interface Sending {
-  readonly candidate: Candidate;
+  readonly candidate: CandidateSnapshot;
   readonly digest: string;
   readonly reason: string;
 }
 
-function send(gateway: Gateway, kind: Act, { candidate, digest, reason }: Sending): ReturnType<Gateway['post']> {
+function send(
+  gateway: GatewayClient,
+  kind: Act,
+  { candidate, digest, reason }: Sending,
+): ReturnType<GatewayClient['post']> {
   const why = reason.trim();
   switch (kind) {
     case 'upload':

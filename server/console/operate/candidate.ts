@@ -1,9 +1,9 @@
 // A snapshot that may come into force: what it would change, before anybody decides about it.
 import type { Engine } from '../page/engine.js';
-import type { Compared, Facts } from '../worker/protocol.js';
-import type { Gateway } from './gateway.js';
+import type { Facts, PolicyDifference } from '../worker/protocol.js';
+import type { GatewayClient } from './gateway.js';
 
-export interface Candidate {
+export interface CandidateSnapshot {
   /** Its digest, or the name of the file. */
   readonly name: string;
   /** Null of a file that was not opened yet. */
@@ -17,15 +17,15 @@ export interface Candidate {
 export interface Comparison {
   readonly against: string;
   readonly digest: string;
-  readonly compared: Compared;
+  readonly compared: PolicyDifference;
   readonly facts: SnapshotFacts;
 }
 
 /** What runs against the candidate. A text says why they cannot be compared. */
 export async function compare(
-  gateway: Gateway,
+  gateway: GatewayClient,
   engine: Engine,
-  { running, candidate }: { readonly running: string; readonly candidate: Candidate },
+  { running, candidate }: { readonly running: string; readonly candidate: CandidateSnapshot },
 ): Promise<Comparison | string> {
   const old = await gateway.bytes(`/admin/v1/snapshots/${running}`);
   if (old.kind === 'refused') return old.text;

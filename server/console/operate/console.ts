@@ -15,14 +15,14 @@ import { WhyPane } from '../page/why-pane.js';
 import { plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
 import type { Status } from './answers.js';
-import { type Candidate, open, type SnapshotFacts } from './candidate.js';
+import { type CandidateSnapshot, open, type SnapshotFacts } from './candidate.js';
 import { CandidatePane } from './candidate-pane.js';
 import { useDraft } from './draft.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 import { KeysPane } from './keys-pane.js';
 import { LogPane } from './log-pane.js';
 import { RunsPane } from './runs-pane.js';
-import { type Door, SignIn } from './sign-in.js';
+import { SignIn, type SignInMethod } from './sign-in.js';
 import { SnapshotsPane } from './snapshots-pane.js';
 
 const TABS = [
@@ -57,9 +57,12 @@ interface ConsoleState {
   readonly question: WhyQuestion;
 }
 
-function Console({ door, script }: { readonly door: Door; readonly script: string }): VNode {
+function Console({ door, script }: { readonly door: SignInMethod; readonly script: string }): VNode {
   const [state, change] = useDraft<ConsoleState>(startState());
-  const [held, changeHeld] = useDraft<{ readonly gateway: Gateway | null; readonly candidate: Candidate | null }>({
+  const [held, changeHeld] = useDraft<{
+    readonly gateway: GatewayClient | null;
+    readonly candidate: CandidateSnapshot | null;
+  }>({
     ...{ gateway: null, candidate: null },
   });
   const { gateway, candidate } = held;
@@ -184,7 +187,7 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
       door=${door}
       note=${state.ended}
       onRefused=${onRefused}
-      onGateway=${(opened: Gateway) => {
+      onGateway=${(opened: GatewayClient) => {
         changeHeld((draft) => {
           Object.assign(draft, { gateway: opened });
         });
@@ -253,7 +256,7 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
           html`<${SnapshotsPane}
             gateway=${gateway}
             running=${running}
-            onCandidate=${(chosen: Candidate) => {
+            onCandidate=${(chosen: CandidateSnapshot) => {
               changeHeld((draft) => {
                 Object.assign(draft, { candidate: chosen });
               });
@@ -271,7 +274,7 @@ function Console({ door, script }: { readonly door: Door; readonly script: strin
             engine=${engines.candidate}
             running=${running}
             candidate=${candidate}
-            onDone=${(said: string, next: Candidate | null) => {
+            onDone=${(said: string, next: CandidateSnapshot | null) => {
               changeHeld((draft) => {
                 Object.assign(draft, { candidate: next });
               });
@@ -317,7 +320,7 @@ function lazyEngines(script: string, onWork: (working: Working | null) => void):
   return { running: lazy(), candidate: lazy(), past: lazy() };
 }
 
-async function openRunning(gateway: Gateway, engine: Engine, running: string): Promise<SnapshotFacts | string> {
+async function openRunning(gateway: GatewayClient, engine: Engine, running: string): Promise<SnapshotFacts | string> {
   const told = await gateway.bytes(`/admin/v1/snapshots/${running}`);
   if (told.kind === 'refused') return told.text;
   const opened = await open(engine, told.value, 'opened');

@@ -2,7 +2,7 @@
 import { type Draft, produce } from 'immer';
 import { useCallback, useState } from 'preact/hooks';
 
-export type Change<State> = (recipe: (draft: Draft<State>) => void) => void;
+type Change<State> = (recipe: (draft: Draft<State>) => void) => void;
 
 export function useDraft<State>(initial: State): readonly [State, Change<State>] {
   const [state, setState] = useState(initial);

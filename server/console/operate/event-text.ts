@@ -1,7 +1,7 @@
 // Events of the audit log in a line each, and what each of them asked the policy.
 import { countText } from '../page/words.js';
 import type { PastAccess } from '../worker/protocol.js';
-import type { Access, LogEvent } from './answers.js';
+import type { EventAccess, LogEvent } from './answers.js';
 
 export const EVENT_HEADS = ['When', 'Outcome', 'Who', 'What', 'Where', 'Because'];
 
@@ -30,7 +30,7 @@ export function eventRow(event: LogEvent): readonly string[] {
   ];
 }
 
-function placeOf(access: Access | null): string {
+function placeOf(access: EventAccess | null): string {
   if (access === null) return '';
   const { source, destination, creates, target = '', reach } = access;
   if (source !== undefined) return `${source} to ${destination ?? ''}`;

@@ -5,7 +5,7 @@ import { type Refusal, refusalOf, unreachable } from './refusal.js';
 
 export type Told<T> = { readonly kind: 'told'; readonly value: T } | Refusal;
 
-export interface Gateway {
+export interface GatewayClient {
   readonly get: <T>(path: string) => Promise<Told<T>>;
   /** A body is sent as JSON; bytes are sent as they are. */
   readonly post: <T>(path: string, body?: object) => Promise<Told<T>>;
@@ -16,7 +16,7 @@ export interface Gateway {
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the one place that takes the gateway's word for a body
 const parse: <T>(text: string) => T = JSON.parse;
 
-export function makeGateway(credential: string, onRefused: (refusal: Refusal) => void): Gateway {
+export function makeGateway(credential: string, onRefused: (refusal: Refusal) => void): GatewayClient {
   const send = async <T>(path: string, init: RequestInit, read: (answer: Response) => Promise<T>): Promise<Told<T>> => {
     const told = await exchange(path, { ...init, credential }, read);
     if (told.kind === 'refused') onRefused(told);

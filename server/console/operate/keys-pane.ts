@@ -6,7 +6,7 @@ import { plain } from '../page/words.js';
 import { Table } from '../page/table.js';
 import type { ShownKey } from '../../api/shown-key.js';
 import { useDraft } from './draft.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 
 const KINDS = [
   ['data', 'for the API, as somebody'],
@@ -32,7 +32,7 @@ interface KeysState {
 
 const EMPTY = { actor: '', identities: '', scopes: '', restrictions: '', expires: '' };
 
-export function KeysPane({ gateway }: { readonly gateway: Gateway }): VNode {
+export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNode {
   const [state, change] = useDraft<KeysState>({
     ...{ ...EMPTY, keys: null, kind: 'data', ending: null, made: null, note: null },
   });

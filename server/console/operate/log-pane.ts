@@ -9,11 +9,11 @@ import type { Explained } from '../worker/protocol.js';
 import type { ChainState, FoundEvents, LogEvent } from './answers.js';
 import { useDraft } from './draft.js';
 import { EVENT_HEADS, accessesOf, eventRow } from './event-text.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 import { grantText } from '../page/grant-text.js';
 
 export interface LogPaneProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayClient;
   /** An engine for past snapshots. */
   readonly engine: () => Engine;
 }

@@ -6,10 +6,10 @@ import { Table } from '../page/table.js';
 import { countText, plain } from '../page/words.js';
 import type { FoundEvents, LogEvent, Status } from './answers.js';
 import { eventRow, EVENT_HEADS } from './event-text.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 
 export interface RunsPaneProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayClient;
   readonly status: Status;
 }
 

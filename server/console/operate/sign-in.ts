@@ -2,16 +2,16 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../page/html.js';
-import { type Gateway, makeGateway, openSession } from './gateway.js';
+import { type GatewayClient, makeGateway, openSession } from './gateway.js';
 import type { Refusal } from './refusal.js';
 
-export type Door = 'key' | 'address';
+export type SignInMethod = 'key' | 'address';
 
 export interface SignInProps {
-  readonly door: Door;
+  readonly door: SignInMethod;
   readonly note: string | null;
   readonly onRefused: (refusal: Refusal) => void;
-  readonly onGateway: (gateway: Gateway) => void;
+  readonly onGateway: (gateway: GatewayClient) => void;
 }
 
 export function SignIn(props: SignInProps): VNode {

@@ -6,21 +6,21 @@ import { html } from '../page/html.js';
 import { Table } from '../page/table.js';
 import { grouped, plain } from '../page/words.js';
 import { whereText } from '../page/changes-pane.js';
-import type { Shadow, StoredSnapshot } from './answers.js';
-import type { Candidate } from './candidate.js';
+import type { ShadowAnswer, StoredSnapshot } from './answers.js';
+import type { CandidateSnapshot } from './candidate.js';
 import { useDraft } from './draft.js';
-import type { Gateway } from './gateway.js';
+import type { GatewayClient } from './gateway.js';
 
 export interface SnapshotsPaneProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayClient;
   /** What runs: when it changes, the list is asked for again. */
   readonly running: string;
-  readonly onCandidate: (candidate: Candidate) => void;
+  readonly onCandidate: (candidate: CandidateSnapshot) => void;
 }
 
 interface SnapshotsState {
   readonly snapshots: readonly StoredSnapshot[] | null;
-  readonly shadow: Shadow | null;
+  readonly shadow: ShadowAnswer | null;
   readonly note: string | null;
 }
 
@@ -29,7 +29,7 @@ export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPanePr
   const ask = async (): Promise<void> => {
     const [listed, shadow] = await Promise.all([
       gateway.get<{ readonly snapshots: readonly StoredSnapshot[] }>('/admin/v1/snapshots'),
-      gateway.get<Shadow>('/admin/v1/shadow'),
+      gateway.get<ShadowAnswer>('/admin/v1/shadow'),
     ]);
     change((draft) => {
       if (listed.kind === 'told') Object.assign(draft, { snapshots: listed.value.snapshots });
@@ -101,7 +101,7 @@ const STATES: Readonly<Record<StoredSnapshot['state'], string>> = {
   ...{ active: 'good', shadow: 'warning', stored: '', refused: 'bad' },
 };
 
-function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { readonly shadow: Shadow }): VNode {
+function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { readonly shadow: ShadowAnswer }): VNode {
   const rows =
     differs === null
       ? []

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { DiffRow } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
 import type { View } from '../map/picture.js';
-import type { Compared } from '../worker/protocol.js';
+import type { PolicyDifference } from '../worker/protocol.js';
 import { causeText } from '../../authoring/causes.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
@@ -15,7 +15,7 @@ import { countText, grouped, instantText, plain } from './words.js';
 
 export interface ChangesPaneProps {
   readonly engine: Engine;
-  readonly compared: Compared;
+  readonly compared: PolicyDifference;
   /** What is compared. */
   readonly digests: SealProps['digests'];
   readonly version: number;

@@ -5,7 +5,7 @@ import type { Choice } from '../../authoring/complete.js';
 import type { TextFile } from '../worker/protocol.js';
 
 /** Both from 0. */
-export interface Place {
+export interface EditorPosition {
   readonly line: number;
   readonly character: number;
 }
@@ -13,8 +13,8 @@ export interface Place {
 export interface EditorHost {
   readonly onText: (file: TextFile) => void;
   /** Of the file that is shown, whose text may be newer than the page knows. */
-  readonly complete: (text: string, place: Place) => Promise<readonly Choice[]>;
-  readonly about: (place: Place) => Promise<readonly SaidLine[] | null>;
+  readonly complete: (text: string, place: EditorPosition) => Promise<readonly Choice[]>;
+  readonly about: (place: EditorPosition) => Promise<readonly SaidLine[] | null>;
 }
 
 export interface FileEditor {

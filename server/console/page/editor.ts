@@ -9,7 +9,7 @@ import { EditorState, type Extension, Text, Transaction } from '@codemirror/stat
 import { EditorView, hoverTooltip, keymap, lineNumbers, type Tooltip } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { Diagnostic, Position } from '../../../engine/compiler.js';
-import type { EditorHost, FileEditor, OpenEditor, Place } from './editor-host.js';
+import type { EditorHost, EditorPosition, FileEditor, OpenEditor } from './editor-host.js';
 import { plain } from './words.js';
 
 const COLOURS = HighlightStyle.define([
@@ -42,7 +42,7 @@ const LOOK = EditorView.theme({
 
 const SEVERITIES = { error: 'error', warning: 'warning', info: 'info' } as const;
 
-function placeOf({ doc }: EditorState, offset: number): Place {
+function placeOf({ doc }: EditorState, offset: number): EditorPosition {
   const line = doc.lineAt(offset);
   return { line: line.number - 1, character: offset - line.from };
 }

@@ -1,5 +1,5 @@
 // The engine as the page asks it: in a worker of its own in the playground, in the page itself in a report.
-import type { Answer, Ask, Reply, Sent, Subject } from '../worker/protocol.js';
+import type { Ask, NumberedAsk, Subject, WorkerAnswer, WorkerReply } from '../worker/protocol.js';
 
 export interface Working {
   readonly doing: string;
@@ -7,7 +7,7 @@ export interface Working {
 }
 
 export interface Engine {
-  readonly ask: (ask: Ask) => Promise<Answer>;
+  readonly ask: (ask: Ask) => Promise<WorkerAnswer>;
   /** Calls back when a pending column can be shown; returns how to stop that. */
   readonly onCounted: (subject: Subject, call: () => void) => () => void;
   /** What was asked is never answered then. */
@@ -19,10 +19,10 @@ export function startEngine(script: string, onWork: (working: Working | null) =>
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const worker = new Worker(url);
   URL.revokeObjectURL(url);
-  const waiting = new Map<number, (answer: Answer) => void>();
+  const waiting = new Map<number, (answer: WorkerAnswer) => void>();
   const followers = new Set<{ readonly subject: Subject; readonly call: () => void }>();
   let last = 0;
-  worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+  worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
     if ('progress' in data) {
       onWork(data.progress);
       return;
@@ -52,7 +52,7 @@ export function startEngine(script: string, onWork: (working: Working | null) =>
       new Promise((resolve) => {
         last += 1;
         waiting.set(last, resolve);
-        const sent: Sent = { number: last, ask };
+        const sent: NumberedAsk = { number: last, ask };
         worker.postMessage(sent);
       }),
   };

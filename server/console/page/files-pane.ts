@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../../engine/compiler.js';
 import type { SaidLine } from '../../authoring/about.js';
 import type { Choice } from '../../authoring/complete.js';
 import type { TextFile } from '../worker/protocol.js';
-import { type EditorHost, type FileEditor, loadEditor, type Place } from './editor-host.js';
+import { type EditorHost, type EditorPosition, type FileEditor, loadEditor } from './editor-host.js';
 import { fieldValue, html } from './html.js';
 import { countText, plain } from './words.js';
 
@@ -22,8 +22,8 @@ export interface FilesPaneProps {
   readonly onText: (file: TextFile) => void;
   /** Whether the page has time for the editor by now. */
   readonly isReady: boolean;
-  readonly onComplete: (file: string, text: string, place: Place) => Promise<readonly Choice[]>;
-  readonly onAbout: (file: string, place: Place) => Promise<readonly SaidLine[] | null>;
+  readonly onComplete: (file: string, text: string, place: EditorPosition) => Promise<readonly Choice[]>;
+  readonly onAbout: (file: string, place: EditorPosition) => Promise<readonly SaidLine[] | null>;
 }
 
 const LISTED = 50;

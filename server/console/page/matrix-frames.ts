@@ -36,7 +36,7 @@ export interface Pins extends Corner {
   readonly isLoose: boolean;
 }
 
-export interface Active {
+export interface ActiveCell {
   readonly line: number;
   readonly column: number;
 }
@@ -95,20 +95,20 @@ export function covers(known: Frame, seen: Frame): boolean {
 
 /** The four parts of the matrix: what is scrolled, pinned lines over it, pinned columns beside it, and what is both. */
 export const PARTS = ['scrolled', 'over', 'beside', 'both'] as const;
-export type Part = (typeof PARTS)[number];
-export type Blocks = Readonly<Record<Part, Shown | null>>;
+export type MatrixPart = (typeof PARTS)[number];
+export type Blocks = Readonly<Record<MatrixPart, Shown | null>>;
 
 export const NO_BLOCKS: Blocks = { scrolled: null, over: null, beside: null, both: null };
 
 /** The frame of a part; null if nothing of it is pinned. */
-export function partOf(part: Part, { row, rows, column, columns }: Frame, pins: Pins): Frame | null {
+export function partOf(part: MatrixPart, { row, rows, column, columns }: Frame, pins: Pins): Frame | null {
   const lines = part === 'over' || part === 'both' ? { row: 0, rows: pins.row } : { row, rows };
   const across = part === 'beside' || part === 'both' ? { column: 0, columns: pins.column } : { column, columns };
   return lines.rows === 0 || across.columns === 0 ? null : { ...lines, ...across };
 }
 
 /** The line and the column at its left upper corner. */
-export function cornerOf(part: Part, pins: Pins): Corner {
+export function cornerOf(part: MatrixPart, pins: Pins): Corner {
   return {
     row: part === 'over' || part === 'both' ? 0 : pins.row,
     column: part === 'beside' || part === 'both' ? 0 : pins.column,
@@ -116,7 +116,11 @@ export function cornerOf(part: Part, pins: Pins): Corner {
 }
 
 /** The cell at a point of the room for cells. */
-export function cellAt(point: { readonly x: number; readonly y: number }, { left, top }: Sight, pins: Pins): Active {
+export function cellAt(
+  point: { readonly x: number; readonly y: number },
+  { left, top }: Sight,
+  pins: Pins,
+): ActiveCell {
   const along = (at: number, scrolled: number, pinned: number, unit: number): number =>
     !pins.isLoose && at < pinned * unit ? Math.floor(at / unit) : Math.floor((at + scrolled) / unit);
   return { line: along(point.y, top, pins.row, ROW), column: along(point.x, left, pins.column, COLUMN) };
@@ -124,7 +128,7 @@ export function cellAt(point: { readonly x: number; readonly y: number }, { left
 
 /** How far to scroll so that a cell is in sight. */
 export function revealing(
-  { line, column }: Active,
+  { line, column }: ActiveCell,
   sight: Sight,
   pins: Pins,
 ): { readonly left: number; readonly top: number } {

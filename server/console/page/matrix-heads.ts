@@ -1,7 +1,7 @@
 // The names of lines and columns. Only those in sight are made, and those that stay in sight are left as they are.
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { Line } from '../map/axis.js';
+import type { TreeLine } from '../map/axis.js';
 import { html } from './html.js';
 import { COLUMN, ROW } from './squares.js';
 import { TILE } from './tiles.js';
@@ -10,7 +10,7 @@ import { plain } from './words.js';
 export interface HeadsProps {
   readonly axis: 'rows' | 'columns';
   /** What is known of the lines from number `from` on. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly TreeLine[];
   readonly from: number;
   /** The numbers of those that are drawn. */
   readonly shown: readonly [from: number, until: number];
@@ -23,7 +23,7 @@ export interface HeadsProps {
 
 /** The names of a tile, which are laid out by themselves. */
 interface Kept {
-  readonly lines: readonly Line[];
+  readonly lines: readonly TreeLine[];
   readonly active: number;
   readonly drawn: VNode;
 }
@@ -60,7 +60,7 @@ export function Heads({ axis, lines, from, shown, first, active, isPinned, onHea
   </div>`;
 }
 
-function isEqual(line: Line, known: Line | undefined): boolean {
+function isEqual(line: TreeLine, known: TreeLine | undefined): boolean {
   return line.key === known?.key && line.kind === known.kind && line.isOpen === known.isOpen;
 }
 

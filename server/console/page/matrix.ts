@@ -3,21 +3,21 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ScopeName } from '../../../engine/index.js';
-import { type Line, toggled } from '../map/axis.js';
+import { toggled, type TreeLine } from '../map/axis.js';
 import type { Frame, Size, View } from '../map/picture.js';
 import type { CellDetail, Subject } from '../worker/protocol.js';
 import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
 import {
-  type Active,
+  type ActiveCell,
   type Blocks,
   cellAt,
   cornerOf,
   covers,
   inSight,
+  type MatrixPart,
   NO_BLOCKS,
-  type Part,
   partOf,
   PARTS,
   pinsOf,
@@ -60,14 +60,14 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const [size, setSize] = useState<Size>(NO_SIZE);
   const [blocks, setBlocks] = useState<Blocks>(NO_BLOCKS);
   const [seen, setSeen] = useState<Frame>(NO_FRAME);
-  const [active, setActive] = useState<Active>({ line: 0, column: 0 });
+  const [active, setActive] = useState<ActiveCell>({ line: 0, column: 0 });
   const [cell, setCell] = useState<CellDetail | null>(null);
   const [counted, setCounted] = useState(0);
   const [paper, setPaper] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const room = useRef<HTMLDivElement>(null);
-  const boxes = useRef<Partial<Record<Part, HTMLElement | null>>>({});
-  const tiles = useRef<Partial<Record<Part, Tiles>>>({});
+  const boxes = useRef<Partial<Record<MatrixPart, HTMLElement | null>>>({});
+  const tiles = useRef<Partial<Record<MatrixPart, Tiles>>>({});
   const sight = useRef(NO_SIGHT);
   const asking = useRef<Asking>({ isBusy: false, isStale: false, last: null });
   const latest = useRef({ blocks, size });
@@ -195,11 +195,11 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     };
   }, [fetchBlocks]);
 
-  const lineAt = (line: number): Line | undefined => {
+  const lineAt = (line: number): TreeLine | undefined => {
     const block = line < pins.row ? (blocks.over ?? blocks.both) : (blocks.scrolled ?? blocks.beside);
     return block?.lines[line - block.frame.row];
   };
-  const columnAt = (column: number): Line | undefined => {
+  const columnAt = (column: number): TreeLine | undefined => {
     const block = column < pins.column ? (blocks.beside ?? blocks.both) : (blocks.scrolled ?? blocks.over);
     return block?.columns[column - block.frame.column];
   };
@@ -208,7 +208,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     if (line === undefined || line.isOpen === null) return;
     onView({ ...view, [axis]: toggled(view[axis], line.key) });
   };
-  const go = (to: Active): void => {
+  const go = (to: ActiveCell): void => {
     const at = {
       line: Math.max(0, Math.min(size.lines - 1, to.line)),
       column: Math.max(0, Math.min(size.columns - 1, to.column)),
@@ -219,7 +219,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
   const onKey = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(sight.current.high / ROW) - 1 - pins.row);
     const { line, column } = active;
-    const moves: Readonly<Record<string, Active>> = {
+    const moves: Readonly<Record<string, ActiveCell>> = {
       ArrowDown: { line: line + 1, column },
       ArrowUp: { line: line - 1, column },
       ArrowRight: { line, column: column + 1 },

@@ -1,7 +1,7 @@
 // What was edited in the page since the policy was opened: what that changes, which checks it breaks, and the patch to commit.
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { Compared, EditedFile, Proofs } from '../worker/protocol.js';
+import type { EditedFile, PolicyDifference, Proofs } from '../worker/protocol.js';
 import { CopyButton, save } from './copies.js';
 import { html } from './html.js';
 import type { Edits } from './state.js';
@@ -10,7 +10,7 @@ import { countText, grouped, plain } from './words.js';
 
 export interface OwnEditsProps {
   readonly edits: Edits;
-  readonly compared: Compared | null;
+  readonly compared: PolicyDifference | null;
   readonly proofs: Proofs | null;
   readonly onUndo: () => void;
   /** Shows what changes; null where that is shown already. */

@@ -39,7 +39,7 @@ export interface Look {
   readonly ratio: number;
 }
 
-export interface Sheet {
+interface Sheet {
   readonly pixels: Uint32Array;
   readonly width: number;
   readonly height: number;

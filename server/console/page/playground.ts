@@ -5,7 +5,7 @@ import type { View } from '../map/picture.js';
 import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
-import type { Place } from './editor-host.js';
+import type { EditorPosition } from './editor-host.js';
 import { FilePicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
@@ -242,11 +242,11 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
                 setEdits((before) => setFile(before, file));
               }}
               isReady=${version > 0 || errors > 0}
-              onComplete=${async (file: string, text: string, place: Place) => {
+              onComplete=${async (file: string, text: string, place: EditorPosition) => {
                 const answer = await engine.ask({ kind: 'complete', file, text, place });
                 return answer.kind === 'choices' ? answer.choices : [];
               }}
-              onAbout=${async (file: string, place: Place) => {
+              onAbout=${async (file: string, place: EditorPosition) => {
                 const answer = await engine.ask({ kind: 'about', file, place, at: view.at ?? now });
                 return answer.kind === 'said' ? answer.said : null;
               }}

@@ -5,7 +5,7 @@ import { type ChangeMap, type DiffRow, makeChangeMap } from '../../../engine/com
 import { type Instant, instantOf } from '../../../engine/index.js';
 import { makePicture, type Picture, type View } from '../map/picture.js';
 import { changeDetail } from '../worker/cell-detail.js';
-import type { Answer, Compared } from '../worker/protocol.js';
+import type { PolicyDifference, WorkerAnswer } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
@@ -54,7 +54,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
   const cast = { identities: map.identities, roles: [], people: [] };
   const ground = { nodes: map.nodes, cast, layers: 2, scopes: map.scopes, tallies: map.tallies };
   let picture: Picture = makePicture(ground, VIEW, null);
-  const answer = (ask: Parameters<Engine['ask']>[0]): Answer => {
+  const answer = (ask: Parameters<Engine['ask']>[0]): WorkerAnswer => {
     switch (ask.kind) {
       case 'view':
         picture = makePicture(ground, ask.view, ask.view.at === null ? null : instantOf(ask.view.at));
@@ -80,7 +80,7 @@ function Report({ written }: { readonly written: Written }): VNode {
     const [gained, lost] = [written.gained.map(toRow), written.lost.map(toRow)];
     const made = makeChangeMap(gained, lost);
     const { cells } = written;
-    const all: Compared = {
+    const all: PolicyDifference = {
       ...{ equal: written.equal, gained, lost, weaker: written.weaker },
       cells: { compared: BigInt(cells.compared), gained: BigInt(cells.gained), lost: BigInt(cells.lost) },
     };

@@ -2,10 +2,10 @@
 // what takes longer, which is lint, digests, tests and guardrails. An edit stops what the other is doing for older files.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Diagnostic } from '../../../engine/compiler.js';
-import type { Compared, Facts, Proofs, TextFile } from '../worker/protocol.js';
+import type { Facts, PolicyDifference, Proofs, TextFile } from '../worker/protocol.js';
 import { type Engine, startEngine, type Working } from './engine.js';
 
-export interface PolicyState {
+interface PolicyState {
   readonly engine: Engine;
   readonly working: Working | null;
   readonly diagnostics: readonly Diagnostic[];
@@ -16,7 +16,7 @@ export interface PolicyState {
   /** The digest of the files as they were opened; null while it is computed. */
   readonly opened: string | null;
   /** Since the files were opened. */
-  readonly compared: Compared | null;
+  readonly compared: PolicyDifference | null;
   /** Rises with the policy. */
   readonly version: number;
   readonly fault: string | null;

@@ -23,9 +23,9 @@ import {
 } from '../../../engine/index.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { AnyEdit, Answer, Ask, PastAccess, Question, RegionDetail } from './protocol.js';
+import type { AnyEdit, WorkerAnswer, Ask, PastAccess, TimedQuestion, RegionDetail } from './protocol.js';
 
-export function refused(message: string): Answer {
+export function refused(message: string): WorkerAnswer {
   return { kind: 'refused', message };
 }
 
@@ -67,7 +67,7 @@ function unknownScope({ policy }: OpenPolicy, text: string): string {
 export function answerWhoCan(
   open: OpenPolicy,
   { scope, namespace, at }: Extract<Ask, { readonly kind: 'who-can' }>,
-): Answer {
+): WorkerAnswer {
   if (!knows(open, scope)) return refused(unknownScope(open, scope));
   const read = canonicalize(namespace);
   if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
@@ -75,7 +75,10 @@ export function answerWhoCan(
   return { kind: 'holders', holders, note: noteOnPlace(open, read.path) };
 }
 
-export function answerWhatCan(open: OpenPolicy, { who, at }: Extract<Ask, { readonly kind: 'what-can' }>): Answer {
+export function answerWhatCan(
+  open: OpenPolicy,
+  { who, at }: Extract<Ask, { readonly kind: 'what-can' }>,
+): WorkerAnswer {
   const party = partyOf(open, who);
   if (typeof party === 'string') return refused(party);
   if (open.set === null) return heldFromSnapshot(open, party, at);
@@ -100,7 +103,7 @@ export function answerWhatCan(open: OpenPolicy, { who, at }: Extract<Ask, { read
 const LOOKING = 2_000;
 
 /** Without its sources, a grant has ended at the first instant at which it gives the asked nothing any more. */
-function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Party, at: number): Answer {
+function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Party, at: number): WorkerAnswer {
   const held = whatCan(policy, { identities, at: instantOf(at) });
   const ends = new Map<string, number>();
   const later = map.instants.filter((instant) => instant > at);
@@ -126,7 +129,7 @@ function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Par
 
 function requestOf(
   open: OpenPolicy,
-  { who, scope, namespace, at }: Question,
+  { who, scope, namespace, at }: TimedQuestion,
 ): { readonly request: ExplainRequest; readonly note: string | null } | string {
   const party = partyOf(open, who);
   if (typeof party === 'string') return party;
@@ -140,7 +143,7 @@ function requestOf(
   return { request, note: party.note };
 }
 
-export function answerExplain(open: OpenPolicy, question: Question): Answer {
+export function answerExplain(open: OpenPolicy, question: TimedQuestion): WorkerAnswer {
   const asked = requestOf(open, question);
   if (typeof asked === 'string') return refused(asked);
   const { edits: _, ...explained } = explain(open.policy, asked.request);
@@ -150,7 +153,7 @@ export function answerExplain(open: OpenPolicy, question: Question): Answer {
 }
 
 /** The edits that would turn an answer round, a step at a time. The first answers have none. */
-export function* proposals(open: OpenPolicy, question: Question): Generator<Answer, undefined, undefined> {
+export function* proposals(open: OpenPolicy, question: TimedQuestion): Generator<WorkerAnswer, undefined, undefined> {
   const asked = requestOf(open, question);
   if (typeof asked === 'string') {
     yield refused(asked);
@@ -181,7 +184,7 @@ export function* proposals(open: OpenPolicy, question: Question): Generator<Answ
 }
 
 /** A credential, too, is part of what was decided. */
-export function answerPastAccess({ policy }: OpenPolicy, access: PastAccess): Answer {
+export function answerPastAccess({ policy }: OpenPolicy, access: PastAccess): WorkerAnswer {
   const { identities: texts, credentialScopes, namespaceRestrictions, scope, context, target, at } = access;
   const identities = texts.flatMap((text): readonly Identity[] => {
     const parsed = parseIdentity(text);
@@ -204,7 +207,10 @@ export function answerPastAccess({ policy }: OpenPolicy, access: PastAccess): An
 }
 
 /** The files that an edit changes, as they then are. */
-export function answerApply({ set, files }: OpenPolicy, { change }: Extract<Ask, { readonly kind: 'apply' }>): Answer {
+export function answerApply(
+  { set, files }: OpenPolicy,
+  { change }: Extract<Ask, { readonly kind: 'apply' }>,
+): WorkerAnswer {
   if (set === null) return refused('a snapshot has no files that could be edited');
   const edited = writeEdit(sourcesOf(files), { set, change });
   if (!edited.ok) return refused(`the edit cannot be written: ${edited.reason}; make it by hand`);

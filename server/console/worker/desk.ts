@@ -12,7 +12,7 @@ import { aboutName } from '../../authoring/about.js';
 import { indexPolicy } from '../../authoring/policy-index.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
 import type { Cast } from '../map/columns.js';
-import { type Ground, makePicture, type Picture } from '../map/picture.js';
+import { makePicture, type Picture, type PictureGround } from '../map/picture.js';
 import {
   answerApply,
   answerExplain,
@@ -24,13 +24,13 @@ import {
 } from './answers.js';
 import { cellDetail } from './cell-detail.js';
 import { type OpenPolicy, openFiles, openSnapshot, proveFiles, type Reading } from './policy.js';
-import type { Answer, Ask, Checked, Compared, Facts, Question, Subject } from './protocol.js';
+import type { Ask, Checked, Facts, PolicyDifference, Subject, TimedQuestion, WorkerAnswer } from './protocol.js';
 import { weakerChecks } from './weaker.js';
 
-export type Progress = (doing: string, done: number) => void;
+type Progress = (doing: string, done: number) => void;
 
 export interface Desk {
-  readonly answer: (ask: Ask) => Answer;
+  readonly answer: (ask: Ask) => WorkerAnswer;
   /** Counts on until the time is up; the picture of which a column was finished. */
   readonly work: (isTimeUp: () => boolean) => Subject | null;
   /** The part that is done of what is being counted; null if nothing is. */
@@ -59,7 +59,7 @@ export function makeDesk(onProgress: Progress): Desk {
     else first ??= reading.open;
     return toChecked(reading);
   };
-  const readSnapshot = (ask: Extract<Ask, { readonly kind: 'open-snapshot' }>): Answer => {
+  const readSnapshot = (ask: Extract<Ask, { readonly kind: 'open-snapshot' }>): WorkerAnswer => {
     onProgress('reading', 0);
     const opened = openSnapshot(ask.bytes);
     if (typeof opened === 'string') return refused(opened);
@@ -76,7 +76,7 @@ export function makeDesk(onProgress: Progress): Desk {
     compared = { report: diffDrafts(first.policy, now.policy), with: now };
     return compared.report;
   };
-  const ground = (subject: Subject, open: OpenPolicy): Ground => {
+  const ground = (subject: Subject, open: OpenPolicy): PictureGround => {
     if (subject === 'rights') {
       const { map } = open;
       return {
@@ -101,7 +101,7 @@ export function makeDesk(onProgress: Progress): Desk {
 
   let proposing: Proposing | null = null;
   /** What an older question began is given up. */
-  const propose = (open: OpenPolicy, question: Question): Answer => {
+  const propose = (open: OpenPolicy, question: TimedQuestion): WorkerAnswer => {
     const of = JSON.stringify(question);
     if (proposing?.of !== of || proposing.open !== open)
       proposing = { of, open, steps: proposals(open, question), last: refused('nothing was proposed') };
@@ -111,7 +111,7 @@ export function makeDesk(onProgress: Progress): Desk {
     return step.value;
   };
 
-  const answer = (ask: Ask): Answer => {
+  const answer = (ask: Ask): WorkerAnswer => {
     if (ask.kind === 'open' || ask.kind === 'edit') return { kind: 'checked', checked: read(ask) };
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
@@ -192,8 +192,8 @@ const MOST_CELLS = 50_000;
 interface Proposing {
   readonly of: string;
   readonly open: OpenPolicy;
-  readonly steps: Generator<Answer, undefined, undefined>;
-  last: Answer;
+  readonly steps: Generator<WorkerAnswer, undefined, undefined>;
+  last: WorkerAnswer;
 }
 
 function castOf({ set, map }: OpenPolicy): Cast {
@@ -236,7 +236,7 @@ function factsOf({ set, policy, map }: OpenPolicy): Facts {
   };
 }
 
-function toCompared(first: OpenPolicy, now: OpenPolicy, { equal, gained, lost, cells }: DiffReport): Compared {
+function toCompared(first: OpenPolicy, now: OpenPolicy, { equal, gained, lost, cells }: DiffReport): PolicyDifference {
   const side = ({ policy, set, sources }: OpenPolicy): Parameters<typeof diffChecks>[0] => ({
     digest: policy.digest,
     checks: policy.checks,

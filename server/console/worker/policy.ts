@@ -50,7 +50,7 @@ export interface Reading {
   readonly open: OpenFiles | null;
 }
 
-export type Phase = (doing: string) => void;
+type Phase = (doing: string) => void;
 
 const SOON = 30 * 24 * 60 * 60 * 1000;
 

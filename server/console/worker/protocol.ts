@@ -34,7 +34,7 @@ export interface WhyQuestion {
   readonly namespace: string;
 }
 
-export interface Question extends WhyQuestion {
+export interface TimedQuestion extends WhyQuestion {
   readonly at: number;
 }
 
@@ -68,14 +68,14 @@ export type Ask =
   | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
-  | { readonly kind: 'explain'; readonly question: Question }
+  | { readonly kind: 'explain'; readonly question: TimedQuestion }
   /** One more step of the edits that would turn the answer round, which take long: whoever wants them all asks until they are. */
-  | { readonly kind: 'edits'; readonly question: Question }
+  | { readonly kind: 'edits'; readonly question: TimedQuestion }
   /** As `explain`, for an access as an event of the log has it. */
   | { readonly kind: 'explain-access'; readonly access: PastAccess }
   | { readonly kind: 'diff' };
 
-export interface Violation {
+interface Violation {
   readonly guardrail: string;
   readonly requires: string;
   readonly file: string | null;
@@ -167,7 +167,7 @@ export interface Proposed {
   readonly isComplete: boolean;
 }
 
-export interface Compared {
+export interface PolicyDifference {
   readonly equal: boolean;
   readonly gained: readonly DiffRow[];
   readonly lost: readonly DiffRow[];
@@ -177,7 +177,7 @@ export interface Compared {
 }
 
 /** What each question is answered with. `refused`: the question cannot be answered, and why. */
-export type Answer =
+export type WorkerAnswer =
   | { readonly kind: 'checked'; readonly checked: Checked }
   /** A snapshot, verified as a gateway verifies it. */
   | { readonly kind: 'opened'; readonly snapshot: string; readonly facts: Facts }
@@ -195,17 +195,17 @@ export type Answer =
   | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
   | { readonly kind: 'proposed'; readonly proposed: Proposed }
-  | { readonly kind: 'compared'; readonly compared: Compared }
+  | { readonly kind: 'compared'; readonly compared: PolicyDifference }
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What a thread is sent and sends. */
-export interface Sent {
+export interface NumberedAsk {
   readonly number: number;
   readonly ask: Ask;
 }
 
-export type Reply =
-  | { readonly number: number; readonly answer: Answer }
+export type WorkerReply =
+  | { readonly number: number; readonly answer: WorkerAnswer }
   /** A column of a picture that was pending can be shown. */
   | { readonly counted: Subject }
   | { readonly progress: { readonly doing: string; readonly done: number } | null };

@@ -1,11 +1,11 @@
 // The engine in a thread of its own: it answers what the page asks, in order, and says how far it has come.
 import { makeDesk } from './desk.js';
-import type { Reply, Sent } from './protocol.js';
+import type { NumberedAsk, WorkerReply } from './protocol.js';
 
 /** A thread as it sees itself. */
 export interface Thread {
-  onmessage: ((event: MessageEvent<Sent>) => void) | null;
-  readonly postMessage: (reply: Reply) => void;
+  onmessage: ((event: MessageEvent<NumberedAsk>) => void) | null;
+  readonly postMessage: (reply: WorkerReply) => void;
 }
 
 const LOUD_AFTER = 200;

@@ -8,7 +8,7 @@ import { PLANNER_SETTINGS, SCHEMA } from '../session-settings.js';
 import { DurableFS } from './durable-fs.js';
 import { queryFrame } from './wire.js';
 
-export interface Engine {
+export interface EmbeddedEngine {
   /** Runs whole messages and returns the answer. Synchronous: nothing else happens on this thread in the meantime. */
   run(messages: Uint8Array): Buffer;
   /** How many files were synced to the disk so far. */
@@ -27,7 +27,7 @@ export interface EngineOptions {
 const LONGJMP = 100;
 
 /** Opens the folder, creating a database in an empty one. Rejects with the engine's last words when it cannot start. */
-export async function openEngine({ folder, onBroken }: EngineOptions): Promise<Engine> {
+export async function openEngine({ folder, onBroken }: EngineOptions): Promise<EmbeddedEngine> {
   const files = new DurableFS(folder);
   const stderr: string[] = [];
   const db = new PGlite({
@@ -91,7 +91,7 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
 }
 
 /** Makes a commit to find out whether commits reach the disk. */
-export function isDurable(engine: Engine): boolean {
+export function isDurable(engine: EmbeddedEngine): boolean {
   const before = engine.syncs();
   engine.run(queryFrame("select pg_logical_emit_message(true, 'bailiwick', 'start')"));
   return engine.syncs() > before;

@@ -1,8 +1,8 @@
 // Who may use the one engine, and when. Whole units of work run in order of arrival. But a client inside a transaction
 // keeps the engine until it leaves the transaction, has been idle in it for too long, or is gone.
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
-import type { Engine } from './engine.js';
-import type { Session, Unit } from './session.js';
+import type { EmbeddedEngine } from './engine.js';
+import type { EngineSession, Unit } from './session.js';
 import {
   READY_IDLE,
   STATUS,
@@ -17,7 +17,7 @@ import {
 } from './wire.js';
 
 export interface SchedulerOptions {
-  readonly engine: Engine;
+  readonly engine: EmbeddedEngine;
   /** Milliseconds that a client may do nothing inside a transaction. */
   readonly idleLimit: number;
   /** Called before the engine is used. Does not return if the engine must not be used. */
@@ -31,8 +31,8 @@ const { waiting: MAX_WAITING, longUnit: LONG, pauseAfterLong: PAUSE, unitsPerPla
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #sessions = new Set<Session>();
-  readonly #waiting: Session[] = [];
+  readonly #sessions = new Set<EngineSession>();
+  readonly #waiting: EngineSession[] = [];
   /** Channels that the engine listens to for its clients. */
   readonly #channels = new Set<string>();
   /**
@@ -40,7 +40,7 @@ export class Scheduler {
    * something.
    */
   #orphans: Buffer[] = [];
-  #owner: Session | null = null;
+  #owner: EngineSession | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
   #scheduled = false;
   /** How many milliseconds the last unit took. No socket was read in that time. */
@@ -57,7 +57,7 @@ export class Scheduler {
     return this.#sessions.size;
   }
 
-  add(session: Session): void {
+  add(session: EngineSession): void {
     this.#sessions.add(session);
   }
 
@@ -66,7 +66,7 @@ export class Scheduler {
     for (const session of this.#sessions) session.send(errorFrame('FATAL', code, message));
   }
 
-  enqueue(session: Session, unit: Unit): void {
+  enqueue(session: EngineSession, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
       if (this.#waiting.length >= MAX_WAITING) {
         const message = `more than ${String(MAX_WAITING)} clients wait for the embedded store`;
@@ -80,7 +80,7 @@ export class Scheduler {
   }
 
   /** A client that is sending is not idle. */
-  touched(session: Session): void {
+  touched(session: EngineSession): void {
     if (session === this.#owner) this.#idleTimer?.refresh();
   }
 
@@ -94,7 +94,7 @@ export class Scheduler {
   }
 
   /** Rolls back what the client left open and forgets what it prepared and listened to. */
-  leave(session: Session): void {
+  leave(session: EngineSession): void {
     if (!this.#sessions.delete(session)) return;
     const at = this.#waiting.indexOf(session);
     if (at >= 0) this.#waiting.splice(at, 1);
@@ -131,12 +131,12 @@ export class Scheduler {
   }
 
   /** Keys and health go before queries, which may take long. Otherwise the order is that of arrival. */
-  #wait(session: Session): void {
+  #wait(session: EngineSession): void {
     const at = session.isVital ? this.#waiting.findIndex((other) => !other.isVital) : -1;
     this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, session);
   }
 
-  #refuse(session: Session, unit: Unit, [code, message]: readonly [code: string, message: string]): void {
+  #refuse(session: EngineSession, unit: Unit, [code, message]: readonly [code: string, message: string]): void {
     // The client believes that the statements it asked to close are closed.
     for (const statement of unit.closed) this.#orphans.push(closeStatement(statement));
     session.send(errorFrame('ERROR', code, message));
@@ -167,7 +167,7 @@ export class Scheduler {
     this.#schedule();
   }
 
-  #serve(session: Session, unit: Unit): void {
+  #serve(session: EngineSession, unit: Unit): void {
     this.#stopTimer();
     this.#owner = session;
     this.#options.mark(session.statementTimeout);
@@ -249,7 +249,7 @@ export class Scheduler {
     return { output: untouched ? output : Buffer.concat(kept), notifications, status, failed, fatal };
   }
 
-  #noteChannels(session: Session, unit: Unit): void {
+  #noteChannels(session: EngineSession, unit: Unit): void {
     if (unit.channels.length === 0) return;
     for (const change of unit.channels) {
       if (change.kind === 'listen') {

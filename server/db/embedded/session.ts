@@ -32,11 +32,11 @@ export interface Unit {
 }
 
 export interface SessionHost {
-  readonly greet: (session: Session) => void;
-  readonly enqueue: (session: Session, unit: Unit) => void;
+  readonly greet: (session: EngineSession) => void;
+  readonly enqueue: (session: EngineSession, unit: Unit) => void;
   /** The client sent something. */
-  readonly touched: (session: Session) => void;
-  readonly leave: (session: Session) => void;
+  readonly touched: (session: EngineSession) => void;
+  readonly leave: (session: EngineSession) => void;
   /** Another client asks to cancel what this one has sent, if it has not begun. */
   readonly cancel: (id: number) => void;
 }
@@ -49,7 +49,7 @@ const { copyBytes: MAX_COPY_BYTES, messageBytes: MAX_BYTES, units: MAX_UNITS } =
 const MESSAGE_OVERHEAD = 200;
 const COPY_GUARD = copyFail('COPY FROM STDIN must be sent as a statement of its own');
 
-export class Session {
+export class EngineSession {
   readonly id: number;
   readonly queue: Unit[] = [];
   /** How many milliseconds the client says it waits for a statement; 0 is forever. */

@@ -6,13 +6,13 @@ import { createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
-import { type Engine, isDurable, openEngine } from './engine.js';
+import { type EmbeddedEngine, isDurable, openEngine } from './engine.js';
 import { reasonOf, StoreError, type StoreErrorCode } from '../failures.js';
 import { createStore, creationFailure, folderFailure, prepareFolder, storeFolder } from './folder.js';
 import { stillOwns } from '../../lib/owner-lock.js';
 import { PortSocket } from './port-socket.js';
 import { Scheduler } from './scheduler.js';
-import { Session } from './session.js';
+import { EngineSession } from './session.js';
 import { greeting } from './wire.js';
 
 /**
@@ -79,7 +79,7 @@ function guard(): void {
   if (!stillOwns(lockFile)) abandon(new Error('another process has taken over the store'));
 }
 
-async function open(): Promise<Engine> {
+async function open(): Promise<EmbeddedEngine> {
   const state = prepareFolder(dataDir);
   try {
     if (state === 'new') await createStore(dataDir, guard);
@@ -112,7 +112,7 @@ async function serve(): Promise<void> {
   };
   let sessions = 0;
   const welcome = (connection: Duplex): void => {
-    const session = new Session(++sessions, connection, {
+    const session = new EngineSession(++sessions, connection, {
       greet: (newcomer) => {
         if (scheduler.sessions > MAX_SESSIONS) newcomer.end('53300', `more than ${String(MAX_SESSIONS)} connections`);
         else newcomer.send(greeting(newcomer.id, PARAMETERS));

@@ -1,7 +1,7 @@
 // An operation's example as a shell command for one address, with the key in `BAILIWICK_KEY`.
 import type { Parameter } from './description.js';
 
-export interface Example {
+interface Example {
   /** Of the gateway: scheme and authority. */
   readonly address: string;
   readonly method: string;

@@ -1,7 +1,7 @@
 // The type of an API's description: the part of OpenAPI 3.1 that it uses.
 import type { JsonSchema } from '../../api/schema.js';
 
-export interface Reference {
+export interface SchemaReference {
   readonly $ref: string;
 }
 
@@ -14,15 +14,15 @@ export interface Parameter {
   readonly example: string;
 }
 
-export interface Content {
+export interface MediaContent {
   readonly schema: JsonSchema;
   readonly example?: unknown;
 }
 
 export interface Response {
   readonly description: string;
-  readonly headers: Readonly<Record<string, Reference>>;
-  readonly content: Readonly<Record<string, Content>>;
+  readonly headers: Readonly<Record<string, SchemaReference>>;
+  readonly content: Readonly<Record<string, MediaContent>>;
 }
 
 export interface DescribedOperation {
@@ -31,9 +31,9 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly (Parameter | Reference)[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, Response | Reference>>;
+  readonly parameters: readonly (Parameter | SchemaReference)[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaContent>> };
+  readonly responses: Readonly<Record<string, Response | SchemaReference>>;
 }
 
 export interface ApiDescription {

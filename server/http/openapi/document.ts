@@ -4,9 +4,9 @@ import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
 import { programVersion } from '../../lib/version.js';
 import type { Route } from '../route.js';
-import type { ApiDescription, DescribedOperation, Parameter, Reference, Response } from './description.js';
+import type { ApiDescription, DescribedOperation, Parameter, Response, SchemaReference } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';
-import { type Refusal, refusalsOf } from './refusals.js';
+import { type DescribedRefusal, refusalsOf } from './refusals.js';
 import {
   ACCESS,
   ALWAYS,
@@ -26,7 +26,7 @@ type Json = Readonly<Record<string, unknown>>;
 interface Components {
   readonly schemas: SchemaComponents;
   /** A reference to the answer for such a refusal. */
-  readonly refusal: (refusal: Refusal) => Reference;
+  readonly refusal: (refusal: DescribedRefusal) => SchemaReference;
 }
 
 export interface ApiManner {
@@ -199,11 +199,11 @@ function answersOf(route: Route, { schemas, refusal }: Components): DescribedOpe
     content: {},
   };
   const known: readonly (readonly [string, Response])[] = isConditional(route) ? [['304', unchanged]] : [];
-  const refused = refusalsOf(route).map((one): readonly [string, Response | Reference] => {
+  const refused = refusalsOf(route).map((one): readonly [string, Response | SchemaReference] => {
     const own = given.find(([status]) => status === String(one.status))?.[1];
     return [String(one.status), own === undefined ? refusal(one) : bothOf(own, contentOf(one, schemas))];
   });
-  return Object.fromEntries<Response | Reference>([...given, ...known, ...refused]);
+  return Object.fromEntries<Response | SchemaReference>([...given, ...known, ...refused]);
 }
 
 /** A status that is both an answer of the route and that of a refusal. */
@@ -211,7 +211,7 @@ function bothOf(own: Response, refusal: Response['content']): Response {
   return { ...own, content: { ...own.content, ...refusal } };
 }
 
-function contentOf({ status, problems }: Refusal, schemas: SchemaComponents): Response['content'] {
+function contentOf({ status, problems }: DescribedRefusal, schemas: SchemaComponents): Response['content'] {
   const codes = problems.map(({ code }) => code);
   const properties = { status: { const: status }, code: { enum: codes } };
   return { 'application/problem+json': { schema: { allOf: [schemas.refer(PROBLEM_SCHEMA)], properties } } };

@@ -3,7 +3,14 @@ import type { JsonSchema } from '../../api/schema.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
 import { curlCommand } from './curl.js';
-import type { ApiDescription, Content, DescribedOperation, Parameter, Reference, Response } from './description.js';
+import type {
+  ApiDescription,
+  DescribedOperation,
+  MediaContent,
+  Parameter,
+  Response,
+  SchemaReference,
+} from './description.js';
 import { schemaArticle, typeText } from './schema-page.js';
 
 interface Shown {
@@ -12,7 +19,7 @@ interface Shown {
   readonly operation: DescribedOperation;
 }
 
-export interface PageAsked {
+interface PageAsked {
   /** Scheme and authority of the gateway, as its reader wrote them: for the examples. */
   readonly address: string;
   /** Words that all have to be there; empty for everything. */
@@ -91,7 +98,7 @@ function wordsOf({ method, path, operation }: Shown, { components }: ApiDescript
 }
 
 function problemOf(
-  answer: Response | Reference,
+  answer: Response | SchemaReference,
   known: ApiDescription['components']['responses'],
 ): JsonSchema | undefined {
   return '$ref' in answer ? known[nameOf(answer)]?.content['application/problem+json']?.schema : undefined;
@@ -166,7 +173,7 @@ ${refusalsOf(operation, api.components.responses)}
 </article>`;
 }
 
-function contentsOf(content: Readonly<Record<string, Content>>): string {
+function contentsOf(content: Readonly<Record<string, MediaContent>>): string {
   const shapes = new Set(Object.values(content).map(({ schema }) => typeText(schema)));
   return `${[...shapes].join(' or ')} as ${Object.keys(content)
     .map((type) => `<code>${type}</code>`)
@@ -220,7 +227,7 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-function nameOf({ $ref }: Reference): string {
+function nameOf({ $ref }: SchemaReference): string {
   return $ref.slice($ref.lastIndexOf('/') + 1);
 }
 

@@ -51,14 +51,14 @@ const HEADER: Readonly<Record<NamedHeader, readonly ProblemCode[]>> = {
   'if-none-match': [],
 };
 
-export interface Refusal {
+export interface DescribedRefusal {
   readonly status: number;
   /** In the order of the table of problems. */
   readonly problems: readonly { readonly code: ProblemCode; readonly title: string }[];
 }
 
 /** The refusals of a route, in ascending order of status. */
-export function refusalsOf(route: Route): readonly Refusal[] {
+export function refusalsOf(route: Route): readonly DescribedRefusal[] {
   const codes: ReadonlySet<string> = new Set([
     ...EVERY,
     ...ACCESS[route.access],

@@ -46,7 +46,7 @@ import type { Prover } from '../../policy/open/prover.js';
 import { ApiProblem } from '../../problem.js';
 import { defaultReach } from '../../query/parse-query.js';
 import { type PageTokens, startOf } from '../page-tokens.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import type { ActorCall, ActorRoute } from '../route.js';
 import { QUESTIONS } from './decide.js';
 
@@ -192,7 +192,7 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
   return [explain, whoCan, whatCan, visible];
 }
 
-function seeFor(tokens: PageTokens, call: ActorCall): Answer {
+function seeFor(tokens: PageTokens, call: ActorCall): JsonAnswer {
   if (!VISIBLE_SHAPE.isRead(call.body)) throw unread();
   const { family, action = 'read', page = {} } = call.body;
   const { reach = defaultReach(family) } = call.body;
@@ -263,7 +263,7 @@ function refusal(decision: Decision): object {
   return { decision: 'deny', step, steps, grants: [], edits: [], noEdit: 'a key that may ask about this is needed' };
 }
 
-function answerOf(answer: object): Answer {
+function answerOf(answer: object): JsonAnswer {
   return { status: 200, json: JSON.stringify(answer) };
 }
 

@@ -1,5 +1,6 @@
 // Reads the bodies of AuthZEN (docs/authzen.md "The requests"). Unknown members and all properties are ignored; null for
 // an optional member means that it is absent. A required member that is missing or of the wrong type is a fault.
+import type { Fields } from '../../asking/decide-question.js';
 import { ApiProblem } from '../../problem.js';
 import { isObject } from '../../json/strict-json.js';
 
@@ -15,8 +16,6 @@ export interface EvaluationRequest {
   /** `context.namespace`: where it is asked from; null for the resource's own. Anything but a text asks from nowhere. */
   readonly from: unknown;
 }
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** The request, with a fault for the part that is wrong. */
 export class RequestFault extends Error {

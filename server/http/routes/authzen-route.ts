@@ -1,9 +1,10 @@
 // A route of the AuthZEN API: it accepts any JSON object, and reports faults as that standard prescribes.
 import { bodyShape } from '../../api/body-shape.js';
+import type { Fields } from '../../asking/decide-question.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import type { ActorCall, ActorRoute, BodyInput } from '../route.js';
-import { faultProblem, type Fields, RequestFault } from './authzen-request.js';
+import { faultProblem, RequestFault } from './authzen-request.js';
 
 const SHAPE = bodyShape<Fields>({ type: 'object' });
 
@@ -23,7 +24,7 @@ export const AUTHZEN_OUTPUT = Object.freeze({ 200: { type: 'application/json', s
 export function authzenRoute(
   path: string,
   operationId: string,
-  run: (call: ActorCall, body: Fields) => Promise<Answer>,
+  run: (call: ActorCall, body: Fields) => Promise<JsonAnswer>,
 ): ActorRoute {
   return {
     method: 'POST',

@@ -23,7 +23,7 @@ import { ApiProblem } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import { countRecords, listPage } from '../../query/records.js';
 import { rowPredicate } from '../../query/row-predicate.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import { bindingOf, type PageTokens } from '../page-tokens.js';
 import type { ActorCall, ActorRoute } from '../route.js';
 import { authzenRoute } from './authzen-route.js';
@@ -207,7 +207,7 @@ async function listRecords(
   { db, cursorKey }: SearchOptions,
   call: ActorCall,
   { places, family, type, start, told }: Listing,
-): Promise<Answer> {
+): Promise<JsonAnswer> {
   const predicate = rowPredicate(places);
   const page = { size: start.limit, after: start.token };
   const plan = planQuery({ family, namespace: ROOT, select: ['id'], includeArchived: true, page });
@@ -232,8 +232,8 @@ interface Start {
   readonly binding: string;
   /** The cursor of the store, where the list is one of the store. */
   readonly token: string | null;
-  readonly answer: (found: readonly object[], told: ReportedAnswer) => Answer;
-  readonly empty: (told: ReportedAnswer) => Answer;
+  readonly answer: (found: readonly object[], told: ReportedAnswer) => JsonAnswer;
+  readonly empty: (told: ReportedAnswer) => JsonAnswer;
 }
 
 interface Starting {
@@ -253,7 +253,7 @@ function startOf(tokens: PageTokens, call: ActorCall, { page, asked, words, isSe
   const open = page.token === null || isSealed ? { at: call.at, offset: 0 } : tokens.open(rest, binding, call.at);
   if (open === null || limit < 1) throw restart();
   const { at, offset } = open;
-  const answer = (found: readonly object[], told: ReportedAnswer): Answer => {
+  const answer = (found: readonly object[], told: ReportedAnswer): JsonAnswer => {
     call.told([told]);
     const end = offset + limit;
     const results = found.slice(offset, end);
@@ -267,6 +267,6 @@ function restart(): ApiProblem {
   return new ApiProblem('query.cursor');
 }
 
-function answerOf(results: readonly object[], page: object): Answer {
+function answerOf(results: readonly object[], page: object): JsonAnswer {
   return { status: 200, json: JSON.stringify({ page, results }) };
 }

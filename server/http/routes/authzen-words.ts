@@ -16,13 +16,13 @@ import { isRecordId } from '../../api/record-schema.js';
 import type { ReportedAnswer } from '../../audit/cite.js';
 import type { Database } from '../../db/database.js';
 import { namespaceOfRecord } from '../../query/find-record.js';
-import type { Vocabulary } from '../../asking/vocabulary.js';
+import type { AuthzenVocabulary } from '../../asking/vocabulary.js';
 import type { Entity, EvaluationRequest } from './authzen-request.js';
 
 export interface WordsOptions {
   readonly db: Database;
   /** Null: every name has its natural meaning. */
-  readonly vocabulary: Vocabulary | null;
+  readonly vocabulary: AuthzenVocabulary | null;
 }
 
 /** What the ids of a type of resource are. */

@@ -3,12 +3,13 @@
 // subject or a resource gives a right.
 import { decideRaw } from '../../../engine/index.js';
 import { boundsOf, decideWithin } from '../../asking/about-others.js';
+import type { Fields } from '../../asking/decide-question.js';
 import { type ReportedAnswer, toldDecision } from '../../audit/cite.js';
 import { ASK_LIMITS } from '../../limits/http.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
 import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
-import { evaluationOf, type EvaluationRequest, type Fields, optionalObject, RequestFault } from './authzen-request.js';
+import { evaluationOf, type EvaluationRequest, optionalObject, RequestFault } from './authzen-request.js';
 import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
 import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
 import { isObject } from '../../json/strict-json.js';
@@ -61,7 +62,7 @@ interface Evaluated {
   readonly told: ReportedAnswer;
 }
 
-function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>): Answer {
+function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>): JsonAnswer {
   return { status: 200, json: JSON.stringify({ decision, context }) };
 }
 
@@ -94,7 +95,7 @@ const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map(
   ['permit_on_first_permit', (decision: boolean) => decision],
 ]);
 
-async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<Answer> {
+async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<JsonAnswer> {
   const ends = SEMANTICS.get(optionalObject(body, 'options')?.['evaluations_semantic'] ?? 'execute_all');
   if (ends === undefined) throw new RequestFault('options.evaluations_semantic must be one of those of AuthZEN 1.0');
   const items: unknown = body['evaluations'] ?? [];

@@ -3,12 +3,12 @@
 import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
 import type { Json } from '../../api/dataset-schema.js';
 import type { Command, Perform, Rule, Session } from '../../commands/command.js';
-import type { Executor, Shown } from '../../commands/execute.js';
+import type { CommandAnswer, Executor } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { QUERY_LIMITS } from '../../limits/queries.js';
-import { ApiProblem, type ProblemError } from '../../problem.js';
+import { ApiProblem, type InputFault } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { checkTarget } from '../request-head.js';
 import { isStrongTag, readQuery } from '../request-inputs.js';
@@ -73,7 +73,7 @@ export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): 
   };
 }
 
-function resultJson({ status, etag, json }: Shown): string {
+function resultJson({ status, etag, json }: CommandAnswer): string {
   const tag = etag === null ? '' : `"etag":${JSON.stringify(etag)},`;
   return `{"status":${String(status)},${tag}"body":${json}}`;
 }
@@ -168,7 +168,7 @@ function readBody(
   body: Json,
   named: ReadonlyMap<string, string>,
 ): ReturnType<CommandRoute['readBody']> {
-  const errors: ProblemError[] = [];
+  const errors: InputFault[] = [];
   const whole = withIds(body, (text, pointer) => {
     if (typeof text !== 'string' || !text.startsWith('$')) return text;
     const name = text.slice(1);

@@ -4,8 +4,8 @@ import { CHANGE_STREAM_SCHEMA, CHANGES_SCHEMA } from '../../api/changes-schema.j
 import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
-import type { Changes, Feed } from '../../changes/feed.js';
-import { type Part, partOf, type View, viewOf } from '../../changes/view.js';
+import type { Feed, FeedPage } from '../../changes/feed.js';
+import { type FeedView, partOf, viewOf, type ViewPart } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
 import { makeTurns } from '../../lib/turns.js';
@@ -120,7 +120,7 @@ export function changesRoute(feed: Feed): ActorRoute {
 }
 
 interface FeedRequest {
-  readonly part: Part;
+  readonly part: ViewPart;
   readonly after: string | null;
   readonly limit: number;
 }
@@ -144,7 +144,7 @@ function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedReque
 }
 
 /** What the actor may see. The log names the first family that it sees something of. */
-function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): View {
+function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): FeedView {
   const began = performance.now();
   const view = viewOf(resolved, at);
   const ended = performance.now();
@@ -156,23 +156,23 @@ function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: 
   return view;
 }
 
-function mainFamily(view: View, part: Part): Family {
+function mainFamily(view: FeedView, part: ViewPart): Family {
   const [first] = [...partOf(view, part).keys(), ...part.families];
   if (first === undefined) throw new TypeError('a feed of no family');
   return first;
 }
 
 /** Whoever sees nothing is refused, except for the answer that says that it has lost what it saw. */
-function refuseNothing(view: View, part: Part, { items }: Changes): void {
+function refuseNothing(view: FeedView, part: ViewPart, { items }: FeedPage): void {
   if (partOf(view, part).size > 0 || items.length > 0) return;
   const [family = 'namespace'] = part.families;
   throw new ApiProblem('authz.denied', { step: view.refused.get(family)?.step ?? 'no_matching_grant' });
 }
 
 interface Showing {
-  readonly view: View;
-  readonly part: Part;
-  readonly changes: Changes;
+  readonly view: FeedView;
+  readonly part: ViewPart;
+  readonly changes: FeedPage;
 }
 
 /** For each family what was shown of it; the first family even if that is nothing. */

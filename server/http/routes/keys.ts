@@ -16,7 +16,7 @@ import type { Database } from '../../db/database.js';
 import type { Writing } from '../../db/writing.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../lib/ports.js';
-import { ApiProblem, type ProblemError } from '../../problem.js';
+import { ApiProblem, type InputFault } from '../../problem.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
 
@@ -123,7 +123,7 @@ function requestOf({ identities = [], scopes, restrictions, expires, ...body }: 
   };
 }
 
-function errorOf({ field, index, message }: KeyFault): ProblemError {
+function errorOf({ field, index, message }: KeyFault): InputFault {
   const pointer = index === null ? `/${field}` : `/${field}/${String(index)}`;
   return { pointer, code: 'request.schema', message };
 }

@@ -1,7 +1,7 @@
 // POST /api/v1/query, /api/v1/query/count and /api/v1/query/aggregate: what the actor may see, and nothing else that exists.
 import { type Family, judgeAs, type Policy, ROOT, visibilityAs } from '../../../engine/index.js';
 import { AGGREGATE_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
-import { type AggregateEnvelope, QUERY_SHAPES, type QueryEnvelope } from '../../api/query-schema.js';
+import { type AggregateBody, QUERY_SHAPES, type QueryBody } from '../../api/query-schema.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
@@ -11,7 +11,7 @@ import type { QueryPlan } from '../../query/plan.js';
 import { countMatches, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
 import type { RowPredicate } from '../../query/row-predicate.js';
-import { type BodyInput, type Decided, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
+import { type BodyInput, type DecidedQuery, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
 
 export interface QueryRoutesOptions {
   readonly db: Database;
@@ -20,7 +20,7 @@ export interface QueryRoutesOptions {
 }
 
 /** A query on the records of the demo. */
-const ASKED: QueryEnvelope = Object.freeze({
+const ASKED: QueryBody = Object.freeze({
   family: 'resource',
   namespace: '/',
   reach: 'subtree',
@@ -28,7 +28,7 @@ const ASKED: QueryEnvelope = Object.freeze({
 });
 
 /** The cursor of a page has room of its own, so that a client can always send it back with its query. */
-const LIST_BODY: BodyInput<QueryEnvelope> = {
+const LIST_BODY: BodyInput<QueryBody> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.query,
   example: {
@@ -45,14 +45,14 @@ const LIST_BODY: BodyInput<QueryEnvelope> = {
   },
 };
 
-const COUNT_BODY: BodyInput<QueryEnvelope> = {
+const COUNT_BODY: BodyInput<QueryBody> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.count,
   example: ASKED,
   maxBytes: HTTP_LIMITS.bodyBytes,
 };
 
-const AGGREGATE_BODY: BodyInput<AggregateEnvelope> = {
+const AGGREGATE_BODY: BodyInput<AggregateBody> = {
   types: ['application/json'],
   shape: QUERY_SHAPES.aggregate,
   example: { ...ASKED, groupBy: 'namespace', values: [{ count: true }, { min: 'properties.resolutionA' }] },
@@ -72,10 +72,10 @@ const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
 
 export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly Route[] {
   const remember = makeVisibleMemory();
-  const visibleSet = ({ actor, visible }: Decided, { family, reach, namespace }: Asked): VisibleSet =>
+  const visibleSet = ({ actor, visible }: DecidedQuery, { family, reach, namespace }: Asked): VisibleSet =>
     remember(`${actor.credentialFingerprint ?? actor.kind} ${family} ${reach} ${namespace}`, visible);
   /** Each included record is decided where it is, as a GET of it would be. */
-  const includable = (decided: Decided, { includes }: QueryPlan): ReadonlyMap<Family, RowPredicate> => {
+  const includable = (decided: DecidedQuery, { includes }: QueryPlan): ReadonlyMap<Family, RowPredicate> => {
     const opened = new Map<Family, RowPredicate>();
     for (const { family } of includes) {
       const request = { family, context: ROOT, reach: 'subtree' } as const;
@@ -181,7 +181,11 @@ function visibilityRequest({ family, namespace, reach }: Asked): RecordVisibilit
 }
 
 /** An actor who may read the namespace itself learns if it does not exist. Everyone else gets answers as if it did. */
-async function assertNamespace(db: Database, { resolved, at, gone }: Decided, { namespace }: Asked): Promise<void> {
+async function assertNamespace(
+  db: Database,
+  { resolved, at, gone }: DecidedQuery,
+  { namespace }: Asked,
+): Promise<void> {
   // The root always exists.
   if (namespace === ROOT) return;
   const request = { kind: 'access', scope: 'namespace:read', context: namespace, target: namespace } as const;

@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.js';
 import { ApiProblem } from '../../problem.js';
 import { findNamespace, findRecord, type FoundRecord, namespaceOfRecord } from '../../query/find-record.js';
 import { rowPredicate } from '../../query/row-predicate.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import { namespaceRoute, type Output, recordRoute, type Route } from '../route.js';
 import { collectionOf, words } from './names.js';
 
@@ -57,6 +57,6 @@ function outputOf(family: Family): Output {
 }
 
 /** The revision is a strong validator, because every change of a record raises it. */
-function whole({ json, revision }: FoundRecord): Answer {
+function whole({ json, revision }: FoundRecord): JsonAnswer {
   return { status: 200, json, headers: ['ETag', `"${String(revision)}"`], shown: { items: 1 } };
 }

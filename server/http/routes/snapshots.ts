@@ -17,11 +17,11 @@ import { HTTP_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/store/activations.js';
 import type { ActivePolicy, Labels } from '../../policy/active/active-policy.js';
-import type { Activator, Choice } from '../../policy/active/activator.js';
+import type { Activator, ChosenSnapshot } from '../../policy/active/activator.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import { pathTemplate } from '../path-template.js';
 import type { AdminRoute, BodyInput, Call } from '../route.js';
 import { refusedAs } from './refused-snapshot.js';
@@ -58,8 +58,8 @@ export function makeSnapshotRoutes({
 
   const choose = async (
     { actor, at, requestId }: Call<AdminActor>,
-    choice: Pick<Choice, 'kind' | 'snapshot' | 'reason'>,
-  ): Promise<Answer> => {
+    choice: Pick<ChosenSnapshot, 'kind' | 'snapshot' | 'reason'>,
+  ): Promise<JsonAnswer> => {
     const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
     const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;

@@ -4,7 +4,7 @@ import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
 import type { AuditLags, Recorder } from '../../audit/trail.js';
 import type { Database } from '../../db/database.js';
 import type { ReplicaState } from '../../db/replica.js';
-import type { Peer, Peers } from '../../policy/store/peers.js';
+import type { PeerGateway, Peers } from '../../policy/store/peers.js';
 import type { ActivePolicy, PolicyState } from '../../policy/active/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf, undecidedBecause } from '../../policy/active/staleness.js';
 import type { Shadow } from '../../shadow/shadow.js';
@@ -88,7 +88,7 @@ function auditFacts({ file, store }: AuditLags, check: 'ok' | 'failed'): object 
   return { ok: check === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
 }
 
-function peerFacts({ startedAt, seenAt, ...facts }: Peer): object {
+function peerFacts({ startedAt, seenAt, ...facts }: PeerGateway): object {
   return { ...facts, startedAt: formatInstant(startedAt), seenAt: formatInstant(seenAt) };
 }
 

@@ -9,11 +9,11 @@ import { SHARE_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Activator } from '../../policy/active/activator.js';
 import type { ActivePolicy } from '../../policy/active/active-policy.js';
-import { type Parts, takeUpload } from '../../policy/active/take-upload.js';
+import { takeUpload, type UploadParts } from '../../policy/active/take-upload.js';
 import type { PublicationRule } from '../../policy/open/verify-offer.js';
 import type { Clock, IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
-import type { Answer } from '../exchange.js';
+import type { JsonAnswer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';
 import type { AdminRoute, Call } from '../route.js';
 import { refusedAs } from './refused-snapshot.js';
@@ -39,9 +39,9 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
 
   const store = async (
     { actor, at, requestId }: Call<AdminActor>,
-    parts: Parts,
+    parts: UploadParts,
     signal: AbortSignal,
-  ): Promise<Answer> => {
+  ): Promise<JsonAnswer> => {
     const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;
     const { digest: snapshot, decisions } = await refusedAs('snapshot.invalid', () =>
       takeUpload(parts, {
@@ -99,7 +99,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
 }
 
 /** Aborts the work when its client has gone, and when it takes too long: then with a refusal that says so. */
-async function inTime(gone: AbortSignal, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+async function inTime(gone: AbortSignal, work: (signal: AbortSignal) => Promise<JsonAnswer>): Promise<JsonAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => {
     late.abort(new ApiProblem('snapshot.busy', { retryAfter: SHARE_LIMITS.retryAfter }));
@@ -116,7 +116,7 @@ async function inTime(gone: AbortSignal, work: (signal: AbortSignal) => Promise<
   }
 }
 
-type Turns = (work: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
+type Turns = (work: () => Promise<JsonAnswer>, signal: AbortSignal) => Promise<JsonAnswer>;
 
 /**
  * Does the work one after the other, because each upload takes a thread and as much memory again as was sent. What is aborted before its

@@ -6,13 +6,13 @@ import {
   type ImportedMember,
   type ImportedPolicy,
   type ImportedRole,
-  type Place,
-  type Question,
+  type ImportQuestion,
+  type SourcePlace,
   type Unsaid,
 } from '../imported-policy.js';
 import { type Actions, makeActions, requireFewScopes } from '../make-actions.js';
 import { makeNames } from '../make-names.js';
-import { makePlaces, type Places } from '../make-places.js';
+import { makePlaces, type NamespaceMaker } from '../make-places.js';
 import { makeMembers } from '../role-members.js';
 import { enforcerFor } from './enforce.js';
 import { type CasbinRules, readCasbin } from './read-casbin.js';
@@ -85,7 +85,7 @@ interface Granted {
   readonly namespace: string;
   readonly to: ImportedMember;
   readonly scopes: Set<string>;
-  readonly lines: Place[];
+  readonly lines: SourcePlace[];
 }
 
 function grantOf(id: string, { to, namespace, scopes, lines, subject, object }: Granted): ImportedGrant {
@@ -108,7 +108,11 @@ interface ProofDomain {
   readonly objects: readonly string[];
 }
 
-function askedOf({ permissions, links }: CasbinRules, isRole: (name: string) => boolean, places: Places): ProofDomain {
+function askedOf(
+  { permissions, links }: CasbinRules,
+  isRole: (name: string) => boolean,
+  places: NamespaceMaker,
+): ProofDomain {
   const subjects = [...permissions.map(({ subject }) => subject), ...links.map(({ member }) => member), STRANGER];
   const isAsked = (name: string): boolean => !isRole(name) && makeIdentity(PROVIDER, name).ok;
   const objects = [...permissions.map(({ object }) => object), ELSEWHERE];
@@ -121,8 +125,8 @@ function askedOf({ permissions, links }: CasbinRules, isRole: (name: string) => 
 function* questionsOf(
   rules: CasbinRules,
   { subjects, objects }: ProofDomain,
-  { actions, places }: { readonly actions: Actions; readonly places: Places },
-): Generator<Question> {
+  { actions, places }: { readonly actions: Actions; readonly places: NamespaceMaker },
+): Generator<ImportQuestion> {
   for (const subject of subjects) {
     const allows = enforcerFor(rules, subject);
     const made = makeIdentity(PROVIDER, subject);

@@ -1,8 +1,8 @@
 // Policies of casbin in CSV, and the model that says how they are meant. Only the RBAC model can be read: a subject, by itself or by its roles,
 // may do the action on the object that a line names.
-import { ForeignFault, type ForeignFile, type Place, type Unsaid } from '../imported-policy.js';
+import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
 
-export interface CasbinPermission extends Place {
+export interface CasbinPermission extends SourcePlace {
   readonly subject: string;
   readonly object: string;
   readonly action: string;
@@ -10,7 +10,7 @@ export interface CasbinPermission extends Place {
 }
 
 /** Whoever is `member` has what `role` has. */
-export interface CasbinLink extends Place {
+export interface CasbinLink extends SourcePlace {
   readonly member: string;
   readonly role: string;
 }
@@ -53,7 +53,7 @@ export function readCasbin(files: readonly ForeignFile[]): CasbinRules {
   return { permissions, links, unsaid };
 }
 
-function whyNot(kind: string, length: number, place: Place): string {
+function whyNot(kind: string, length: number, place: SourcePlace): string {
   if (kind === 'g' && length === 3) return 'it gives a role in a domain, and the RBAC model has no domains';
   if (kind === 'p' && length > 3) return 'it has more than a subject, an object, an action and allow or deny';
   if (/^[pg]\d+$/.test(kind)) return `\`${kind}\` is of a model with several kinds of rules`;
@@ -61,7 +61,7 @@ function whyNot(kind: string, length: number, place: Place): string {
 }
 
 /** Null for an empty line and a comment. */
-function valuesOf(line: string, place: Place): readonly string[] | null {
+function valuesOf(line: string, place: SourcePlace): readonly string[] | null {
   if (line.trim() === '' || line.trimStart().startsWith('#')) return null;
   const values: string[] = [];
   const value = /\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))(,|$)/y;

@@ -8,11 +8,11 @@ import {
   type ImportedMember,
   type ImportedPolicy,
   type ImportedRole,
-  type Question,
+  type ImportQuestion,
   type Unsaid,
 } from '../imported-policy.js';
-import { asSegment, makeNames, type Names } from '../make-names.js';
-import { makeMembers, type MemberLink, type Members } from '../role-members.js';
+import { asSegment, makeNames, type NameMaker } from '../make-names.js';
+import { makeMembers, type MemberLink, type RoleMembers } from '../role-members.js';
 import { type Account, mayApprove, mayUse, teamsOf } from './judge.js';
 import { type OwnedFolder, ownedFolders } from './owned-folders.js';
 import { type CodeOwners, isCodeOwners, readCodeOwners } from './read-code-owners.js';
@@ -131,7 +131,7 @@ function orphansOf({ teams }: Organization): readonly Unsaid[] {
 
 type Naming = (member: ImportedMember) => ImportedMember;
 
-function repositoryGrants({ organizations }: Source, ids: Names, named: Naming): readonly ImportedGrant[] {
+function repositoryGrants({ organizations }: Source, ids: NameMaker, named: Naming): readonly ImportedGrant[] {
   return organizations.flatMap(({ login, teams }) =>
     teams.flatMap(({ slug, repositories }) =>
       repositories.map(({ place, name, level }) => ({
@@ -148,8 +148,8 @@ function repositoryGrants({ organizations }: Source, ids: Names, named: Naming):
 
 function ownerGrants(
   { owners }: Source,
-  ids: Names,
-  { members, named }: { readonly members: Members; readonly named: Naming },
+  ids: NameMaker,
+  { members, named }: { readonly members: RoleMembers; readonly named: Naming },
 ): readonly ImportedGrant[] {
   return owners.flatMap(({ source, folders }) =>
     folders.flatMap(({ folder, line, inherit }) =>
@@ -177,7 +177,7 @@ function namespaceOf({ repository }: CodeOwners, folder: string): string {
   return `/${[repository, ...(folder === '' ? [] : folder.split('/'))].map(asSegment).join('/')}`;
 }
 
-function accountsOf({ organizations, owners }: Source, members: Members): readonly Account[] {
+function accountsOf({ organizations, owners }: Source, members: RoleMembers): readonly Account[] {
   const named = owners.flatMap(({ source }) => source.lines.flatMap((line) => line.owners));
   const logins = [
     ...organizations.flatMap(({ teams }) => teams.flatMap((team) => team.members)),
@@ -206,7 +206,7 @@ function identitiesOf({ login, otherTeams }: Account): readonly Identity[] {
 function* questionsOf(
   { organizations, owners }: Source,
   asked: { readonly accounts: readonly Account[]; readonly repositories: readonly string[] },
-): Generator<Question> {
+): Generator<ImportQuestion> {
   for (const account of asked.accounts) {
     const { login } = account;
     const [identities, teams] = [identitiesOf(account), teamsOf(organizations, account)];

@@ -1,7 +1,7 @@
 // CODEOWNERS: which lines are for a folder or a file that can be named, and which lines take something away from others.
-import { ForeignFault, type ForeignFile, type Place, type Unsaid } from '../imported-policy.js';
+import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
 
-export interface OwnerLine extends Place {
+export interface OwnerLine extends SourcePlace {
   readonly text: string;
   /** The pattern as written. */
   readonly pattern: string;

@@ -1,18 +1,18 @@
 // Teams of a GitHub organization as its GraphQL API answers (docs/importing.md has the query).
-import { ForeignFault, type ForeignFile, type Place, type Unsaid } from '../imported-policy.js';
-import { type Fields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
+import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
+import { type DocumentFields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
 
 /** The permissions of GitHub, each with all before it. */
 export const LEVELS = ['read', 'triage', 'write', 'maintain', 'admin'] as const;
 export type Level = (typeof LEVELS)[number];
 
 export interface Team {
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly slug: string;
   readonly parent: string | null;
   /** Logins, in lower case as GitHub compares them. */
   readonly members: readonly string[];
-  readonly repositories: readonly { readonly place: Place; readonly name: string; readonly level: Level }[];
+  readonly repositories: readonly { readonly place: SourcePlace; readonly name: string; readonly level: Level }[];
 }
 
 export interface Organization {
@@ -22,7 +22,7 @@ export interface Organization {
 }
 
 type Path = readonly (string | number)[];
-type PlaceOf = (path: Path) => Place;
+type PlaceOf = (path: Path) => SourcePlace;
 
 /** Throws `ForeignFault`. */
 export function readTeams(file: ForeignFile): Organization {
@@ -66,7 +66,7 @@ function readTeam(node: unknown, path: Path, { placeOf, pages }: TeamsReading): 
   const parent = isFields(node['parentTeam']) ? textOf(node['parentTeam']['slug'], place, '`parentTeam.slug`') : null;
   pages(node['members'], [...path, 'members'], `members of ${slug}`);
   pages(node['repositories'], [...path, 'repositories'], `repositories of ${slug}`);
-  const inside = (key: string, list: string): readonly (readonly [Fields, Place])[] => {
+  const inside = (key: string, list: string): readonly (readonly [DocumentFields, SourcePlace])[] => {
     const holder = node[key];
     const items = listOf(isFields(holder) ? holder[list] : undefined, place, `\`${key}.${list}\``);
     return items.map((item, i) => {

@@ -7,7 +7,7 @@ import {
   type ImportedMember,
   type ImportedPolicy,
   type ImportedRole,
-  type Question,
+  type ImportQuestion,
   type Unsaid,
 } from '../imported-policy.js';
 import { asSegment, makeNames } from '../make-names.js';
@@ -154,7 +154,7 @@ function* questionsOf(
   objects: RbacObjects,
   { requests }: RbacWords,
   { users, places }: RbacProofDomain,
-): Generator<Question> {
+): Generator<ImportQuestion> {
   for (const user of users) {
     const identities = identitiesOf(user) ?? [];
     for (const place of places) {

@@ -1,9 +1,9 @@
 // The RBAC objects of Kubernetes in YAML or JSON, also in lists as `kubectl get -o yaml` prints them.
-import { ForeignFault, type ForeignFile, type Place } from '../imported-policy.js';
-import { type Fields, isFields, listOf, readDocuments, textOf, textsOf } from '../read-documents.js';
+import { ForeignFault, type ForeignFile, type SourcePlace } from '../imported-policy.js';
+import { type DocumentFields, isFields, listOf, readDocuments, textOf, textsOf } from '../read-documents.js';
 
 export interface RbacRule {
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
@@ -13,17 +13,17 @@ export interface RbacRule {
 
 export interface RbacRole {
   readonly kind: 'Role' | 'ClusterRole';
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly name: string;
   /** Null for a ClusterRole, and for a Role whose file does not name one. */
   readonly namespace: string | null;
   readonly rules: readonly RbacRule[];
   /** Where its rules are said to follow those of other roles, by labels. */
-  readonly aggregation: Place | null;
+  readonly aggregation: SourcePlace | null;
 }
 
 export interface RbacSubject {
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly kind: 'User' | 'Group' | 'ServiceAccount';
   readonly name: string;
   /** Of a service account. */
@@ -32,10 +32,10 @@ export interface RbacSubject {
 
 export interface RbacBinding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
-  readonly place: Place;
+  readonly place: SourcePlace;
   readonly name: string;
   readonly namespace: string | null;
-  readonly role: { readonly kind: string; readonly name: string; readonly place: Place };
+  readonly role: { readonly kind: string; readonly name: string; readonly place: SourcePlace };
   readonly subjects: readonly RbacSubject[];
 }
 
@@ -48,14 +48,14 @@ export interface RbacObjects {
 
 interface Part {
   readonly value: unknown;
-  readonly placeOf: (path: readonly (string | number)[]) => Place;
+  readonly placeOf: (path: readonly (string | number)[]) => SourcePlace;
 }
 
 /** Throws `ForeignFault`. */
 export function readObjects(files: readonly ForeignFile[]): RbacObjects {
   const roles: RbacRole[] = [];
   const bindings: RbacBinding[] = [];
-  const seen = new Map<string, Place>();
+  const seen = new Map<string, SourcePlace>();
   let others = 0;
   for (const part of files.flatMap(readDocuments).flatMap(itemsOf)) {
     const place = part.placeOf([]);
@@ -89,7 +89,7 @@ function itemsOf(part: Part): readonly Part[] {
 
 function nameOf(
   part: Part,
-  { metadata }: Fields,
+  { metadata }: DocumentFields,
   isCluster: boolean,
 ): { readonly name: string; readonly namespace: string | null } {
   const place = part.placeOf(['metadata']);
@@ -101,7 +101,7 @@ function nameOf(
   };
 }
 
-function readRole(part: Part, value: Fields, kind: RbacRole['kind']): RbacRole {
+function readRole(part: Part, value: DocumentFields, kind: RbacRole['kind']): RbacRole {
   const rules = listOf(value['rules'], part.placeOf(['rules']), '`rules`').map((rule, i) => {
     const place = part.placeOf(['rules', i]);
     if (!isFields(rule)) throw new ForeignFault(place, 'a rule must be a mapping');
@@ -125,7 +125,7 @@ function readRole(part: Part, value: Fields, kind: RbacRole['kind']): RbacRole {
   };
 }
 
-function readBinding(part: Part, value: Fields, kind: RbacBinding['kind']): RbacBinding {
+function readBinding(part: Part, value: DocumentFields, kind: RbacBinding['kind']): RbacBinding {
   const at = part.placeOf(['roleRef']);
   const roleRef = value['roleRef'];
   if (!isFields(roleRef)) throw new ForeignFault(at, '`roleRef` is missing');

@@ -1,7 +1,7 @@
 // Tuples of OpenFGA as a policy: an object is a namespace, its type a family, a relation an action. A relation that other tuples name as a set
 // of users is a role as well.
 import { type Identity, makeIdentity } from '../../../engine/index.js';
-import type { ForeignFile, ImportedMember, ImportedPolicy, Question, Unsaid } from '../imported-policy.js';
+import type { ForeignFile, ImportedMember, ImportedPolicy, ImportQuestion, Unsaid } from '../imported-policy.js';
 import { type Actions, makeActions, requireFewScopes } from '../make-actions.js';
 import { asSegment, makeNames } from '../make-names.js';
 import { makeMembers } from '../role-members.js';
@@ -147,7 +147,7 @@ function* questionsOf(
     readonly targets: readonly Target[];
     readonly words: RelationNames;
   },
-): Generator<Question> {
+): Generator<ImportQuestion> {
   for (const { user, identity } of asked.users) {
     const check = checkerFor(tuples, user);
     for (const { relation, object } of asked.targets) {

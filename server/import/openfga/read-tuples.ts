@@ -1,9 +1,9 @@
 // Relationship tuples of OpenFGA in YAML or JSON: a list, `tuples:` of a store file, or the answer of `fga tuple read`. What only an
 // authorization model can say is kept apart.
-import { ForeignFault, type ForeignFile, type Place, type Unsaid } from '../imported-policy.js';
+import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
 import { isFields, listOf, readDocuments, textOf } from '../read-documents.js';
 
-export interface RelationTuple extends Place {
+export interface RelationTuple extends SourcePlace {
   /** `user:ana`, or `team:eng#member` for all who have that relation. */
   readonly user: string;
   readonly relation: string;
@@ -61,7 +61,10 @@ export function readTuples(files: readonly ForeignFile[]): Tuples {
   return { tuples: said, unsaid: [...unsaid, ...left] };
 }
 
-function listIn(value: unknown, place: Place): { readonly list: readonly unknown[]; readonly path: readonly string[] } {
+function listIn(
+  value: unknown,
+  place: SourcePlace,
+): { readonly list: readonly unknown[]; readonly path: readonly string[] } {
   if (Array.isArray(value)) return { list: value, path: [] };
   if (!isFields(value) || !('tuples' in value)) throw new ForeignFault(place, 'has no `tuples`');
   return { list: listOf(value['tuples'], place, '`tuples`'), path: ['tuples'] };

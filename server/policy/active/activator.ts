@@ -62,7 +62,7 @@ export interface Offered {
 }
 
 /** A stored snapshot that somebody puts in force. */
-export interface Choice extends Pick<NewActivation, 'reason' | 'askedBy'> {
+export interface ChosenSnapshot extends Pick<NewActivation, 'reason' | 'askedBy'> {
   readonly kind: 'activated' | 'rolled_back';
   readonly snapshot: string;
   readonly beside?: AlsoWrite;
@@ -81,7 +81,7 @@ export interface Activator {
    * was first, so the source must be asked again.
    */
   readonly offer: (offered: Offered) => Promise<'taken' | 'again'>;
-  readonly choose: (choice: Choice) => Promise<Active>;
+  readonly choose: (choice: ChosenSnapshot) => Promise<Active>;
   /** Puts the newest activation in force here. Returns why that is not possible; null if it is in force. */
   readonly catchUp: (why: LookReason, signal: AbortSignal) => Promise<PolicyFault | null>;
   /**

@@ -63,16 +63,16 @@ export interface PolicyState {
   readonly lag: Refusal | null;
 }
 
-export interface Refusal extends PolicyFault {
+interface Refusal extends PolicyFault {
   readonly at: Instant;
 }
 
-export interface PolicyChange {
+export interface ActiveChange {
   readonly from: Active;
   readonly to: Active;
 }
 
-export type PolicyListener = (change: PolicyChange) => void;
+export type PolicyListener = (change: ActiveChange) => void;
 
 export interface ActivePolicy {
   readonly current: () => Active;
@@ -167,7 +167,7 @@ function stateOf(active: Active): PolicyState {
 }
 
 /** The policy already decides. A listener that fails undoes nothing, and the others are still called. */
-function tell(listeners: ReadonlySet<PolicyListener>, change: PolicyChange, log: Logger): void {
+function tell(listeners: ReadonlySet<PolicyListener>, change: ActiveChange, log: Logger): void {
   for (const listener of [...listeners]) {
     try {
       listener(change);

@@ -8,7 +8,7 @@ import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
-import type { Found, Offer, Source, Why } from '../sources/source.js';
+import type { LookResult, Offer, Source, Why } from '../sources/source.js';
 import { anotherPolicy, type PublicationRule, verifyOffer } from '../open/verify-offer.js';
 
 export interface FollowOptions {
@@ -110,9 +110,9 @@ export function followSource(options: FollowOptions): Poller {
 }
 
 /** `fault`: the source has nothing to offer, or cannot be read. */
-type SourceAnswer = Found | { readonly kind: 'fault'; readonly fault: PolicyFault };
+type SourceAnswer = LookResult | { readonly kind: 'fault'; readonly fault: PolicyFault };
 
-const UNKNOWN: Found = Object.freeze({ kind: 'unsettled' });
+const UNKNOWN: LookResult = Object.freeze({ kind: 'unsettled' });
 
 function isSame(a: PolicyFault, b: PolicyFault | null): boolean {
   return a.code === b?.code && a.message === b.message;

@@ -12,7 +12,7 @@ import type { Snapshots } from '../store/stored-snapshots.js';
 import { type Succession, successionCheck } from './follow-source.js';
 import { verifyOffer, type PublicationRule } from '../open/verify-offer.js';
 
-export type Parts = readonly Uint8Array<ArrayBuffer>[];
+export type UploadParts = readonly Uint8Array<ArrayBuffer>[];
 
 export interface UploadOptions extends Succession {
   readonly snapshots: Pick<Snapshots, 'put'>;
@@ -26,7 +26,7 @@ export interface UploadOptions extends Succession {
 }
 
 /** The parts are transferred. Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
-export async function takeUpload(sent: Parts, options: UploadOptions): Promise<Policy> {
+export async function takeUpload(sent: UploadParts, options: UploadOptions): Promise<Policy> {
   const { rule, clock, tables, snapshots, beside, signal } = options;
   const { parts, statement } = isWrapped(sent) ? await unwrapInThread(sent, signal) : { parts: sent, statement: null };
   if (statement !== null) checkStatement(statement);
@@ -47,7 +47,7 @@ export async function takeUpload(sent: Parts, options: UploadOptions): Promise<P
  * A snapshot begins with its seal. An object with a snapshot as a string and its statement begins with either of their
  * names.
  */
-function isWrapped([first]: Parts): boolean {
+function isWrapped([first]: UploadParts): boolean {
   return /^[ \t\r\n]*\{[ \t\r\n]*"(?:snapshot|statement)"/.test(
     Buffer.from((first ?? NOTHING).subarray(0, 256)).toString('latin1'),
   );

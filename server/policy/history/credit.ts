@@ -3,7 +3,7 @@
 import type { DiffRow } from '../../../engine/compiler.js';
 import { isWithin, type NamespacePath } from '../../../engine/index.js';
 import type { LoggedCommit } from '../sources/git-log.js';
-import type { Part } from './history.js';
+import type { BroughtCommit } from './history.js';
 import type { Changes } from './outcome.js';
 import { isCauseOf } from './select-changes.js';
 
@@ -14,7 +14,7 @@ export interface Credit {
 }
 
 /** Together they are the changes: a row whose identities have different commits becomes several. */
-export function creditsOf(changes: Changes, parts: readonly Part[]): readonly Credit[] {
+export function creditsOf(changes: Changes, parts: readonly BroughtCommit[]): readonly Credit[] {
   const groups = new Map<string, { by: readonly LoggedCommit[]; gained: DiffRow[]; lost: DiffRow[]; pairs: Pairs }>();
   const groupOf = (by: readonly LoggedCommit[]): { gained: DiffRow[]; lost: DiffRow[]; pairs: Pairs } => {
     const key = by.map(({ name }) => name).join(' ');
@@ -28,7 +28,8 @@ export function creditsOf(changes: Changes, parts: readonly Part[]): readonly Cr
         groupOf(by)[change].push(narrowed(row, identities));
   for (const change of ['added', 'removed'] as const)
     for (const pair of changes.exclusive[change]) {
-      const does = (part: Part): boolean => part.changes.exclusive[change].some((one) => one.join() === pair.join());
+      const does = (part: BroughtCommit): boolean =>
+        part.changes.exclusive[change].some((one) => one.join() === pair.join());
       groupOf(authorsOf(parts.filter(does))).pairs[change].push(pair);
     }
   return [...groups.values()].map(({ by, gained, lost, pairs }) => ({
@@ -44,7 +45,7 @@ interface Pairs {
 
 function identitiesByCommits(
   row: DiffRow,
-  parts: readonly Part[],
+  parts: readonly BroughtCommit[],
   change: 'gained' | 'lost',
 ): Iterable<readonly [by: readonly LoggedCommit[], identities: string[]]> {
   const near = parts.flatMap((part) => {
@@ -63,7 +64,7 @@ function identitiesByCommits(
 }
 
 /** What a merge among them brings, others have done. */
-function authorsOf(parts: readonly Part[]): readonly LoggedCommit[] {
+function authorsOf(parts: readonly BroughtCommit[]): readonly LoggedCommit[] {
   const commits = parts.map(({ commit }) => commit);
   const own = commits.filter(({ parents }) => parents.length < 2);
   return own.length > 0 ? own : commits;

@@ -11,14 +11,14 @@ import type { Changes, CommitOutcome, People } from './outcome.js';
 import { makeTrees, type TreeName, type Trees } from './trees.js';
 
 /** What the folder is at a commit. */
-export interface Found {
+interface Found {
   readonly commit: LoggedCommit;
   /** The name of the folder's tree; null if there is none. */
   readonly tree: string | null;
   readonly outcome: CommitOutcome;
 }
 
-export interface Step extends Found {
+export interface HistoryStep extends Found {
   /** The commit that it is compared with; null for the beginning, when nobody holds anything. */
   readonly compared: string | null;
   /** Null if nothing changed, or nothing is known of it. */
@@ -31,7 +31,7 @@ export interface Step extends Found {
 }
 
 /** A commit that a merge brings, and what it changed by itself. */
-export interface Part {
+export interface BroughtCommit {
   readonly commit: LoggedCommit;
   readonly changes: Changes;
 }
@@ -57,11 +57,11 @@ export interface HistoryProgress {
 
 export interface History {
   /** Each commit of the line, oldest first. Ends early if the signal is aborted. */
-  readonly steps: () => AsyncGenerator<Step>;
+  readonly steps: () => AsyncGenerator<HistoryStep>;
   /** Each commit of the line and each that it merged, parents first, without what they changed. */
   readonly all: () => AsyncGenerator<Found>;
   /** What the commits that a merge brings changed by themselves; those that changed nothing are left out. */
-  readonly partsOf: (step: Step) => Promise<readonly Part[]>;
+  readonly partsOf: (step: HistoryStep) => Promise<readonly BroughtCommit[]>;
   /** Who is named in the policy of a commit. */
   readonly peopleOf: (found: Found) => Promise<People>;
 }
@@ -87,7 +87,7 @@ export function openHistory(request: HistoryRequest): History {
   };
 }
 
-async function* stepsOf(work: Work): AsyncGenerator<Step> {
+async function* stepsOf(work: Work): AsyncGenerator<HistoryStep> {
   const { objects, line, signal } = work;
   const folders = await foldersOf(work);
   const broughtTo = broughtBy(objects, line.after);
@@ -125,8 +125,8 @@ async function* allOf(work: Work): AsyncGenerator<Found> {
   }
 }
 
-async function partsOf(work: Work, { brought, path, movedFrom }: Step): Promise<readonly Part[]> {
-  const parts: Part[] = [];
+async function partsOf(work: Work, { brought, path, movedFrom }: HistoryStep): Promise<readonly BroughtCommit[]> {
+  const parts: BroughtCommit[] = [];
   for (const commit of brought) {
     if (work.signal.aborted) break;
     const tree = await folderAt(work, commit, [path, movedFrom]);

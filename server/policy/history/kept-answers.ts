@@ -8,7 +8,7 @@ import { codeOf } from '../policy-fault.js';
 import type { Changes, CommitOutcome, People } from './outcome.js';
 import { trimKept } from './trim-kept.js';
 
-export interface Kept<T> {
+interface Kept<T> {
   /** Names are of digits, letters and dashes. Null if nothing intact is kept under this one. */
   readonly get: (name: string) => Promise<T | null>;
   readonly put: (name: string, answer: T) => Promise<void>;

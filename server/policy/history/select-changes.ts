@@ -4,7 +4,7 @@ import { isWithin, type NamespacePath, type ScopeName } from '../../../engine/in
 import type { Changes } from './outcome.js';
 
 /** Null means all. */
-export interface Selection {
+interface Selection {
   /** `provider:subject` */
   readonly identities: ReadonlySet<string> | null;
   readonly scopes: ReadonlySet<ScopeName> | null;

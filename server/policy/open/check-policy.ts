@@ -21,14 +21,14 @@ import {
 } from '../../../engine/compiler.js';
 import { InvariantError, type NamespacePath, type Policy } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import type { PathFault } from '../policy-fault.js';
+import type { FileFault } from '../policy-fault.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
 /** If several apply, the first of them after `ok`. */
-export type Verdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
+export type CheckVerdict = 'ok' | 'invalid' | 'tests_failed' | 'guardrails_violated';
 
 export interface CheckReport {
-  readonly verdict: Verdict;
+  readonly verdict: CheckVerdict;
   /** The name of the policy, or null if it could not be read. */
   readonly policy: string | null;
   /** Paths of the files that were read, relative to the folder. */
@@ -41,10 +41,10 @@ export interface CheckReport {
   readonly tests: PolicyTestReport;
   readonly guardrails: GuardrailReport;
   /** Null if the policy could not be read completely; nothing was run then. */
-  readonly compiled: CheckedPolicy | null;
+  readonly compiled: CompiledPolicy | null;
 }
 
-export interface CheckedPolicy {
+export interface CompiledPolicy {
   readonly set: PolicySet;
   /** Null for `digests: false`. */
   readonly snapshot: CompiledSnapshot | null;
@@ -69,7 +69,7 @@ export interface Phase {
 }
 
 export type CheckResult =
-  { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: PathFault };
+  { readonly kind: 'checked'; readonly report: CheckReport } | { readonly kind: 'path'; readonly fault: FileFault };
 
 export interface CheckRequest {
   /** An absolute path. */
@@ -155,7 +155,7 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
 }
 
 type Compiling =
-  | { readonly ok: true; readonly compiled: CheckedPolicy }
+  | { readonly ok: true; readonly compiled: CompiledPolicy }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 function compile(set: PolicySet): Compiling {

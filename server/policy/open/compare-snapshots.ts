@@ -8,11 +8,11 @@ import { type Exact, exactJson, instantJson } from '../../json/exact-json.js';
 import { SHADOW_LIMITS } from '../../limits/policy.js';
 
 export interface Sides {
-  readonly old: Side;
-  readonly changed: Side;
+  readonly old: ComparedSnapshot;
+  readonly changed: ComparedSnapshot;
 }
 
-export interface Side {
+export interface ComparedSnapshot {
   readonly parts: readonly Uint8Array<ArrayBuffer>[];
   readonly digest: string;
   /** Whether the digests that it states about its decisions are known to be true. */
@@ -35,7 +35,7 @@ export function compareSnapshots({ old, changed }: Sides): Compared {
   return { kind: 'compared', difference: boundDifference(diffPolicies(...policies)) };
 }
 
-function open({ parts, digest }: Side): Policy {
+function open({ parts, digest }: ComparedSnapshot): Policy {
   const bytes = Buffer.concat(parts);
   if (sha256Of(bytes) !== digest)
     throw refusal('snapshot.damaged', `the bytes of ${digest} in the store are not intact: publish it again`);

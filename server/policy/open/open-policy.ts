@@ -11,7 +11,7 @@ import {
   type SnapshotFault,
 } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { type CheckedPolicy, type CheckReport, checkPolicy, type Phase } from './check-policy.js';
+import { type CompiledPolicy, type CheckReport, checkPolicy, type Phase } from './check-policy.js';
 import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from '../policy-fault.js';
 import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
@@ -98,7 +98,7 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
 interface Checked {
   readonly kind: 'checked';
   readonly report: CheckReport;
-  readonly compiled: CheckedPolicy;
+  readonly compiled: CompiledPolicy;
 }
 
 async function checkFolder(

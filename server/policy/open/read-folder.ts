@@ -17,7 +17,7 @@ import {
 } from '../../../engine/compiler.js';
 import { bytesText, groupDigits } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { codeOf, type PathFault, pathFaultOf } from '../policy-fault.js';
+import { codeOf, type FileFault, pathFaultOf } from '../policy-fault.js';
 import { DISK, type EntryKind, type FolderFiles } from './folder-files.js';
 
 export interface FolderReading {
@@ -29,7 +29,7 @@ export interface FolderReading {
 }
 
 export type FolderResult =
-  ({ readonly kind: 'read' } & FolderReading) | { readonly kind: 'path'; readonly fault: PathFault };
+  ({ readonly kind: 'read' } & FolderReading) | { readonly kind: 'path'; readonly fault: FileFault };
 
 /** Reads the folder at an absolute path. */
 export async function readFolder(folder: string, on: FolderFiles = DISK): Promise<FolderResult> {
@@ -64,7 +64,7 @@ interface Walk {
   stopped: boolean;
 }
 
-async function openFolder(folder: string, on: FolderFiles): Promise<string | PathFault> {
+async function openFolder(folder: string, on: FolderFiles): Promise<string | FileFault> {
   try {
     return (await on.kindOf(folder)) === 'folder' ? await on.realPathOf(folder) : { kind: 'not_a_folder' };
   } catch (error) {

@@ -15,7 +15,7 @@ import { SigningError } from '../../signing/signing-error.js';
 import { parseEnvelope, type StatementText } from '../../signing/statement-file.js';
 
 /** What a publication must satisfy. A null member requires nothing. */
-export interface Expected {
+interface Expected {
   readonly keyring: Keyring;
   readonly at: Instant;
   readonly environment: string | null;
@@ -29,7 +29,7 @@ export interface PublicationFault {
 }
 
 /** The policy is published if there are no faults. */
-export type Publication = Pick<StatementReport, 'signatures' | 'statement'> & {
+export type PublicationReport = Pick<StatementReport, 'signatures' | 'statement'> & {
   readonly faults: readonly PublicationFault[];
   /** Null exactly if there are faults. */
   readonly signed: SignedStatement | null;
@@ -58,7 +58,7 @@ export async function verifyPublication(
   subject: Pick<Policy, 'digest' | 'name'> | 'as stated',
   { shown, read }: StatementText,
   { keyring, at, environment, minimumGeneration }: Expected,
-): Promise<Publication> {
+): Promise<PublicationReport> {
   try {
     const bytes = await read();
     if (bytes === null)
@@ -85,6 +85,6 @@ export async function verifyPublication(
   }
 }
 
-function refused(code: PublicationFault['code'], message: string): Publication {
+function refused(code: PublicationFault['code'], message: string): PublicationReport {
   return { signatures: [], statement: null, faults: [{ code, message }], signed: null };
 }

@@ -26,7 +26,7 @@ export interface GitRun {
   readonly silence: number;
 }
 
-export interface Answer {
+interface Answer {
   readonly ok: boolean;
   readonly output: Buffer;
 }

@@ -22,7 +22,7 @@ export interface Commit {
   readonly signed: SignedText | null;
 }
 
-export interface Tag {
+export interface GitTag {
   /** The object that it names, which may be a tag again. */
   readonly object: string;
   readonly kind: string;
@@ -46,7 +46,7 @@ export async function readCommit(objects: GitObjects, name: string): Promise<Com
 }
 
 /** A signed tag ends with its signature. */
-export function readTag(name: string, bytes: Buffer): Tag {
+export function readTag(name: string, bytes: Buffer): GitTag {
   const text = bytes.toString('latin1');
   const [, object, kind = '', own = ''] = TAG.exec(text) ?? [];
   if (object === undefined) throw new GitError(`has a damaged tag: ${name}`);

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { PolicyRefused, refusal } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';
-import { type Commit, descends, isSignedBy, readCommit, readTag, type SignedText, type Tag } from './git-commit.js';
+import { type Commit, descends, type GitTag, isSignedBy, readCommit, readTag, type SignedText } from './git-commit.js';
 import { contentAt } from './git-content.js';
 import { type GitObjects, openObjects } from './git-objects.js';
 import type { Offer, Source } from './source.js';
@@ -111,7 +111,7 @@ async function whyMissing(run: GitRun, ref: string): Promise<string> {
 interface Named {
   readonly commit: Commit;
   /** Null if the ref names the commit itself. */
-  readonly tag: Tag | null;
+  readonly tag: GitTag | null;
 }
 
 /** Null if the ref names something else, or a tag of a tag. */

@@ -90,7 +90,7 @@ interface Walk {
   readonly found: Place[];
 }
 
-export interface Place {
+interface Place {
   readonly entry: TreeEntry;
   readonly path: readonly string[];
 }

@@ -137,7 +137,7 @@ export async function commitNamed(run: GitRun, revision: string): Promise<string
 }
 
 /** What the checkout around a folder has committed last. */
-export interface Head {
+export interface CheckoutHead {
   readonly commit: string;
   /** Folders of policies in it, from the top; more may be named than there are. */
   readonly folders: readonly string[];
@@ -146,7 +146,7 @@ export interface Head {
 }
 
 /** Null if there is no checkout, or nothing is committed in it. */
-export async function headAround({ cwd, programs }: Standing): Promise<Head | null> {
+export async function headAround({ cwd, programs }: Standing): Promise<CheckoutHead | null> {
   const top = await checkoutAround(await realpath(cwd));
   if (top === null) return null;
   const run = runIn(top, programs);

@@ -24,7 +24,7 @@ export type Content =
   /** A snapshot that arrived in parts, which belong to whoever opens it. */
   | { readonly kind: 'parts'; readonly parts: readonly Uint8Array<ArrayBuffer>[]; readonly digest?: string };
 
-export type Found =
+export type LookResult =
   | { readonly kind: 'offer'; readonly offer: Offer }
   /** It offers the same as before, which confirms the policy in force. */
   | { readonly kind: 'same' }
@@ -38,7 +38,7 @@ export interface Source {
    * `now` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
    * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be asked.
    */
-  readonly look: (why: Why, signal: AbortSignal) => Promise<Found>;
+  readonly look: (why: Why, signal: AbortSignal) => Promise<LookResult>;
 }
 
 export type Why = 'poll' | 'now';

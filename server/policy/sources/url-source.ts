@@ -5,19 +5,19 @@ import { STATEMENT_LIMITS } from '../../../engine/index.js';
 import { TLS_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import { OutgoingError, receive } from '../../net/outgoing.js';
-import type { Reach } from '../../net/addresses.js';
+import type { NetworkReach } from '../../net/addresses.js';
 import { statementPathOf } from '../../signing/statement-file.js';
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { refusal } from '../policy-fault.js';
 import { makeParts, type Parts } from '../../lib/parts.js';
-import type { Found, Source } from './source.js';
+import type { LookResult, Source } from './source.js';
 
 export interface UrlSourceOptions {
   /** A URL that passes `urlFault`. */
   readonly url: string;
   /** Authorities for the server's certificate; null for those that Node trusts. Read with each look. */
   readonly caFile: string | null;
-  readonly reach: Reach;
+  readonly reach: NetworkReach;
   /** Whether a signature is required, so that there must be a statement. */
   readonly statements: 'required' | 'ignored';
   /**
@@ -53,7 +53,7 @@ export function makeUrlSource(options: UrlSourceOptions): Source {
   const shown = `${origin}${pathname}`;
   const beside = besideOf(url);
   let seen: Seen | null = null;
-  const look = async (known: Seen | null, fetch: Fetch): Promise<Found> => {
+  const look = async (known: Seen | null, fetch: Fetch): Promise<LookResult> => {
     const statement =
       statements === 'ignored' ? SAME : await fetch(beside, known?.statement ?? null, STATEMENT_LIMITS.fileBytes);
     let snapshot = await fetch(url, known?.snapshot ?? null, maxBytes);

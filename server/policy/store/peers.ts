@@ -11,7 +11,7 @@ import { programVersion } from '../../lib/version.js';
 import { makePoller } from '../../lib/poller.js';
 import type { ActivePolicy } from '../active/active-policy.js';
 
-export interface Peer {
+export interface PeerGateway {
   /** A random id of one process. */
   readonly gateway: string;
   readonly host: string;
@@ -26,7 +26,7 @@ export interface Peer {
 
 export interface Peers {
   /** The other gateways that were seen lately, in the order of their starts. Empty while the store does not answer. */
-  readonly list: () => readonly Peer[];
+  readonly list: () => readonly PeerGateway[];
   /** Resolves when the others no longer see this gateway, or the store does not answer. */
   readonly stop: () => Promise<void>;
 }
@@ -53,7 +53,7 @@ interface PeerRow {
 /** The store must be migrated. */
 export function joinPeers({ db, policies, clock, nextId, log }: PeersOptions): Peers {
   const [gateway, startedAt] = [nextId(), formatInstant(clock.now())];
-  let seen: { readonly tick: number; readonly peers: readonly Peer[] } | null = null;
+  let seen: { readonly tick: number; readonly peers: readonly PeerGateway[] } | null = null;
   const sendHeartbeat = async (): Promise<void> => {
     const { policy, generation } = policies.current();
     const tick = performance.now();
@@ -89,7 +89,7 @@ function before(milliseconds: number): ReturnType<typeof sql> {
   return sql`now() - make_interval(secs => ${milliseconds / 1000}::double precision)`;
 }
 
-function toPeer({ generation, started_at, seen_at, ...row }: PeerRow): Peer {
+function toPeer({ generation, started_at, seen_at, ...row }: PeerRow): PeerGateway {
   return {
     ...row,
     generation: Number(generation),

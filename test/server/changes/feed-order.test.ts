@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FAMILIES, instantOf, LOCAL_ACTOR, resolveActor, ROOT, unrestrictedPolicy } from '../../../engine/index.js';
-import { type Changes, type Feed, makeFeed } from '../../../server/changes/feed.js';
+import { type Feed, type FeedPage, makeFeed } from '../../../server/changes/feed.js';
 import { numberChanges, removeChanges } from '../../../server/changes/number-changes.js';
 import { viewOf } from '../../../server/changes/view.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
@@ -15,7 +15,7 @@ const OWNER = { actorId: 'local', families: FAMILIES, namespace: ROOT };
 const AT = instantOf(0);
 const VIEW = viewOf(resolveActor(unrestrictedPolicy(), LOCAL_ACTOR), AT);
 
-function read(feed: Feed, after: string | null, limit = 500): Promise<Changes> {
+function read(feed: Feed, after: string | null, limit = 500): Promise<FeedPage> {
   return feed.read({ view: VIEW, at: AT, owner: OWNER, after, limit });
 }
 

@@ -3,8 +3,8 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ALL_SCOPES, FAMILIES, instantOf, resolveActor, ROOT, type ScopeName } from '../../../engine/index.js';
-import { type ChangeItem, type Changes, type Feed, makeFeed } from '../../../server/changes/feed.js';
-import { type View, viewOf } from '../../../server/changes/view.js';
+import { type ChangeItem, type Feed, type FeedPage, makeFeed } from '../../../server/changes/feed.js';
+import { type FeedView, viewOf } from '../../../server/changes/view.js';
 import type { Database } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { policyOf } from '../../support/gateway.js';
@@ -18,7 +18,7 @@ const OWNER = { actorId: 'ada', families: FAMILIES, namespace: ROOT };
 const ADA = { provider: 'orcid', subject: 'ada' };
 const READ: readonly ScopeName[] = ['resource:read'];
 
-function viewOn(...namespaces: readonly string[]): View {
+function viewOn(...namespaces: readonly string[]): FeedView {
   const policy = policyOf(namespaces.map((namespace) => [ADA, namespace, READ] as const));
   return viewOf(
     resolveActor(policy, { kind: 'key', identities: [ADA], credentialScopes: ALL_SCOPES, namespaceRestrictions: null }),
@@ -55,7 +55,7 @@ withPostgres('the feed beside a replica', () => {
     );
     return id;
   };
-  const read = (view: View, after: string | null): Promise<Changes> =>
+  const read = (view: FeedView, after: string | null): Promise<FeedPage> =>
     feed.read({ view, at: instantOf(0), owner: OWNER, after, limit: 500 });
   const ids = (items: readonly ChangeItem[]): readonly string[] =>
     items.flatMap((item) => (item.change === 'rights' ? [] : [item.id]));

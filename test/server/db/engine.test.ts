@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { isDurable, openEngine } from '../../../server/db/embedded/engine.js';
-import type { Engine } from '../../../server/db/embedded/engine.js';
+import type { EmbeddedEngine } from '../../../server/db/embedded/engine.js';
 import { prepareFolder, storeFolder } from '../../../server/db/embedded/folder.js';
 import { TYPE, framesOf, queryFrame } from '../../../server/db/embedded/wire.js';
 import { newDataDir } from '../../support/stores.js';
 
 describe('the engine', () => {
   let dataDir: string;
-  let engine: Engine;
+  let engine: EmbeddedEngine;
 
   beforeAll(async () => {
     dataDir = await newDataDir();

@@ -1,6 +1,6 @@
 // Which addresses the gateway's own requests may go to.
 import { describe, expect, it } from '@jest/globals';
-import { type Reach, reachFault, reachFrom } from '../../../server/net/addresses.js';
+import { type NetworkReach, reachFault, reachFrom } from '../../../server/net/addresses.js';
 
 describe('an address', () => {
   it.each<readonly [address: string, publicly: boolean, privately: boolean]>([
@@ -21,7 +21,7 @@ describe('an address', () => {
     ['2002:a9fe:a9fe::1', false, false],
     ['not an address', false, false],
   ])('%s: in public %p, in private networks %p', (address, publicly, privately) => {
-    const isReached = (reach: Reach): boolean => reachFault(address, reach) === null;
+    const isReached = (reach: NetworkReach): boolean => reachFault(address, reach) === null;
     expect([isReached('public'), isReached('private')]).toEqual([publicly, privately]);
   });
 

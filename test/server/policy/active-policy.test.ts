@@ -1,7 +1,7 @@
 // The policy in force: replaced as a whole, counted, and told to whoever listens.
 import { describe, expect, it } from '@jest/globals';
 import { instantOf, type Policy } from '../../../engine/index.js';
-import { makeActivePolicy, type PolicyChange } from '../../../server/policy/active/active-policy.js';
+import { type ActiveChange, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { policyOf } from '../../support/gateway.js';
 
 const START = Date.parse('2027-01-01T00:00:00Z');
@@ -73,7 +73,7 @@ describe('the active policy', () => {
 describe('listeners', () => {
   it('learn what changed', () => {
     const { policies } = open();
-    const told: PolicyChange[] = [];
+    const told: ActiveChange[] = [];
     const stop = policies.subscribe((change) => told.push(change));
     policies.activate({ policy: B }, 'reviewed in 4711');
     const [change] = told;

@@ -2,7 +2,7 @@
 import { canonicalize, type NamespacePath, type Visible } from '../../../engine/index.js';
 import type { Fragment } from '../../../server/db/sql.js';
 import { keyOrder } from '../../../server/query/key-order.js';
-import type { Position } from '../../../server/query/order.js';
+import type { SortPosition } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
@@ -21,7 +21,7 @@ export function some(exact: readonly string[], subtrees: readonly string[]): Vis
 export interface Asked {
   readonly visible: Visible;
   readonly body?: Json;
-  readonly after?: Position;
+  readonly after?: SortPosition;
   /** Where an index has the order it is merged unless given. */
   readonly shape?: 'gather';
 }

@@ -2,13 +2,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiProblem } from '../../../server/problem.js';
 import { openCursor, sealCursor, type CursorBinding } from '../../../server/query/cursor.js';
-import type { Position } from '../../../server/query/order.js';
+import type { SortPosition } from '../../../server/query/order.js';
 import { parseQuery } from '../../support/parse-query.js';
 
 const binding: CursorBinding = { secret: new Uint8Array(32).fill(1), actorId: 'anna', visibility: 'sha256:1' };
 const plan = parseQuery({ family: 'resource', namespace: '/labs' }, 'query');
-const position: Position = ['canary-4f', null, '01900000-0000-7000-8000-000000000001'];
-const check = (value: unknown): value is Position => Array.isArray(value) && value.length === 3;
+const position: SortPosition = ['canary-4f', null, '01900000-0000-7000-8000-000000000001'];
+const check = (value: unknown): value is SortPosition => Array.isArray(value) && value.length === 3;
 const sealed = sealCursor(position, { plan, binding });
 
 function codeOf(open: () => unknown): string {
@@ -70,7 +70,7 @@ describe('a cursor', () => {
   });
 
   it('does not open as a place in an order of another shape', () => {
-    const never = (value: unknown): value is Position => value === undefined;
+    const never = (value: unknown): value is SortPosition => value === undefined;
     expect(codeOf(() => openCursor(sealed, { plan, binding, check: never }))).toBe('query.cursor');
   });
 });

@@ -1,14 +1,14 @@
 // Where a query must end itself: before each comparison, and before the sort keys if nothing is compared.
 import { expect, test } from '@jest/globals';
-import type { Condition } from '../../../server/query/condition.js';
+import type { QueryCondition } from '../../../server/query/condition.js';
 import { inTime } from '../../../server/query/in-time.js';
 import { parseQuery } from '../../support/parse-query.js';
 
-const whereOf = (where?: object): Condition =>
+const whereOf = (where?: object): QueryCondition =>
   parseQuery({ family: 'resource', namespace: '/', ...(where === undefined ? {} : { where }) }, 'query').where;
 
 /** A condition by its kinds. */
-function kinds(condition: Condition): unknown {
+function kinds(condition: QueryCondition): unknown {
   switch (condition.kind) {
     case 'and':
     case 'or':

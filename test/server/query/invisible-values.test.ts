@@ -6,7 +6,7 @@ import type { Visible } from '../../../engine/index.js';
 import { openDatabase, type Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import type { Fragment } from '../../../server/db/sql.js';
-import type { Position } from '../../../server/query/order.js';
+import type { SortPosition } from '../../../server/query/order.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement, countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
@@ -74,7 +74,7 @@ const RARE = { 'properties.rank': { gte: 5 }, name: { startsWith: 'm0001' } };
 const AT = '2020-01-01T02:00:00.000Z';
 const ID = '88000000-0000-4000-8000-000000000000';
 
-const PAGES: readonly (readonly [string, Json, Position | null])[] = [
+const PAGES: readonly (readonly [string, Json, SortPosition | null])[] = [
   ['newest', { orderBy: [{ createdAt: 'desc' }] }, null],
   ['oldest', { orderBy: [{ createdAt: 'asc' }] }, null],
   ['by name', { orderBy: [{ name: 'asc' }] }, null],
@@ -140,7 +140,7 @@ describePostgres('what is read for an answer', () => {
     return [await stepsOf(first, statement, whole), await stepsOf(last, statement, whole)];
   }
 
-  function statement(visible: Visible, body: Json, after: Position | null): Fragment {
+  function statement(visible: Visible, body: Json, after: SortPosition | null): Fragment {
     const plan = parseQuery({ family: 'resource', namespace: '/', ...body }, 'query');
     return chosenStatement({ predicate: rowPredicate(visible), plan, after });
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Fragment, listText } from '../../../server/db/sql.js';
 import { remembering, type PageRequestKey } from '../../../server/query/remembered.js';
-import { sortColumns, type Position } from '../../../server/query/order.js';
+import { sortColumns, type SortPosition } from '../../../server/query/order.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { chosenStatement } from '../../../server/query/records.js';
 import { rowPredicate, type RowPredicate } from '../../../server/query/row-predicate.js';
@@ -54,7 +54,7 @@ const anyWanted = fc.record({
 function wantedOf({ body, predicate, texts }: Omit<PageRequestKey, 'plan' | 'after'> & Asked): PageRequestKey {
   const { select, ...rest } = body;
   const plan = parseQuery(select === undefined ? rest : { ...rest, select }, 'query');
-  const after: Position | null =
+  const after: SortPosition | null =
     texts === null
       ? null
       : sortColumns(plan.orderBy).map(({ optional }, index) => texts[index] ?? (optional ? null : 'there'));

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { isWithin, type NamespacePath, type Visible } from '../../../engine/index.js';
 import { KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
 import { keyOrder, type KeyOrder } from '../../../server/query/key-order.js';
-import type { Position } from '../../../server/query/order.js';
+import type { SortPosition } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
@@ -122,7 +122,7 @@ function isVisible(set: Visible, { namespace }: Json): boolean {
 }
 
 /** Where a record is or was, as a cursor has it. */
-function positionOf(record: Json, { key }: KeyOrder): Position {
+function positionOf(record: Json, { key }: KeyOrder): SortPosition {
   const values = key === 'id' ? [record['id']] : [record[key], record['id']];
   return values.map((value) => (typeof value === 'string' ? value : null));
 }
@@ -203,7 +203,7 @@ describeOnStores('the shapes of a page', (store) => {
       const plan = parseQuery({ ...envelope, page: { size: 2 } }, 'query');
       const request = { predicate: rowPredicate(set), plan, order: keyOrder(plan.orderBy, plan.family) };
       const ids: string[] = [];
-      let after: Position | null = null;
+      let after: SortPosition | null = null;
       do {
         const statement = pageStatement({ ...request, after });
         expect(shapeOf(statement)).toBe('merge with a window');

@@ -5,7 +5,7 @@ import type { Visible } from '../../../engine/index.js';
 import { ancestorKey, KEYED_LEVELS } from '../../../server/query/ancestor-keys.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { keyOrder } from '../../../server/query/key-order.js';
-import type { Position } from '../../../server/query/order.js';
+import type { SortPosition } from '../../../server/query/order.js';
 import { pageStatement } from '../../../server/query/page-statement.js';
 import { chosenStatement, countStatement } from '../../../server/query/records.js';
 import { rowPredicate, visibleRanges, visibleRoots, type RowPredicate } from '../../../server/query/row-predicate.js';
@@ -19,7 +19,7 @@ const predicate = rowPredicate(some(['/', '/labs'], ['/labs/optics']));
 
 interface In {
   readonly shape?: 'gather' | 'merge';
-  readonly after?: Position;
+  readonly after?: SortPosition;
   readonly predicate?: RowPredicate;
 }
 
