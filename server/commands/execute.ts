@@ -167,14 +167,14 @@ async function writeAtOnce(
   return written === undefined ? null : doneOf(status, record, written);
 }
 
-/** What would be refused here is refused in the transaction, where its key is looked up first. */
+/** What would be refused or judged in a thread here goes on in the transaction, where its key is looked up first. */
 async function atOnceOf(session: Session, { atOnce }: Authorized): Promise<AtOnce | null> {
   try {
     const what = (await atOnce?.(session)) ?? null;
     session.judgements.assertSettled();
     return what;
   } catch (error) {
-    if (error instanceof ApiProblem) return null;
+    if (error instanceof ApiProblem || error instanceof PutOff) return null;
     throw error;
   }
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, openDatabase } from '../../../server/db/database.js';
-import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
+import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const PATTERN = Array.from({ length: 9 }, (_, i) => `a[ab]{990}[c${String(i)}]`).join('|');
@@ -23,8 +23,10 @@ describeOnStores('a template that takes long to judge by', (store) => {
   // Its requests have no deadline: a busy machine may take long to store what was judged.
   let patient: Database;
   let template = '';
-  const create = (name: string, s: string): Promise<Answered> =>
-    doors.send('greedy', 'POST /api/v1/resources', { body: { namespace: '/a', name, template, properties: { s } } });
+  const create = (name: string, s: string, sending: Sending = {}): Promise<Answered> => {
+    const body = { namespace: '/a', name, template, properties: { s } };
+    return doors.send('greedy', 'POST /api/v1/resources', { body, ...sending });
+  };
 
   beforeAll(async () => {
     const actors = { greedy: { '/a': '*:*' }, modest: { '/b': '*:*' }, root: { '/': '*:*' } };
@@ -81,6 +83,18 @@ describeOnStores('a template that takes long to judge by', (store) => {
     ]);
     expect(performance.now() - before).toBeLessThan(15_000);
     expect((await create('afterwards', 'abc')).status).toBe(201);
+  });
+
+  it('judges nothing to give an answer again', async () => {
+    const kept = (): Promise<Answered> => create('kept', text(8_000), { key: 'kept' });
+    const first = await kept();
+    const ended: string[] = [];
+    const judged = create('endless', text(900_000)).then(() => ended.push('judged'));
+    const again = await kept();
+    ended.push('again');
+    await judged;
+    expect([again.text, again.header('idempotency-replayed')]).toEqual([first.text, 'true']);
+    expect(ended).toEqual(['again', 'judged']);
   });
 
   it('keeps little of what was built while judging', async () => {
