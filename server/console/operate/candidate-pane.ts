@@ -94,7 +94,7 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
             >Reason
             <input
               value=${reason}
-              placeholder="for people: it is kept with the activation"
+              placeholder="kept with the activation"
               size="40"
               onInput=${(event: Event) => {
                 change((draft) => {
