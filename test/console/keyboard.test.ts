@@ -79,9 +79,11 @@ const MOST_TABS = 80;
 
   it('a snapshot is uploaded, put in force and rolled back', async () => {
     await openTab('Snapshots');
+    // Whoever waits only then may miss it: the browser is told to hand choosers over beside the key.
+    const choosing = page.waitForEvent('filechooser');
     await tabTo(/Compare a file/);
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), press('Enter')]);
-    await chooser.setFiles(gateway.files.changed);
+    await press('Enter');
+    await (await choosing).setFiles(gateway.files.changed);
     await shown('24 cells gained')();
     await use(/Upload it/, shown('is stored. It decides nothing'));
     await openTab('Snapshots');
