@@ -124,7 +124,20 @@ describe('the page on the admin listener', () => {
     await shot('changes-light');
     await page.getByRole('button', { name: 'Upload it' }).click();
     await page.getByText('is stored. It decides nothing').waitFor();
+    // As with a large policy, the answer takes a while, and somebody looks elsewhere meanwhile.
+    let letThrough = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    await page.route('**/admin/v1/shadow', async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
     await page.getByRole('button', { name: 'Judge it in shadow' }).click();
+    await page.getByText('Waiting for the gateway…').waitFor();
+    await tab('Snapshots');
+    await page.getByText('No candidate is judged').waitFor();
+    letThrough();
     await page.getByRole('status').filter({ hasText: 'is judged beside what runs' }).waitFor();
     await page.getByText('24 cells gained').waitFor();
     expect(await pane()).toContain('/labs/detector and below');
