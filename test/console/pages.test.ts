@@ -299,6 +299,8 @@ test('a text of the policy cannot leave its place in the page', async () => {
     expect(await text.textContent()).toMatch(/scopes: \[resource:\*\].*# the end!/s);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    // What was checked before the edits is checked again after them.
+    await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Share as a file' }).click(),
