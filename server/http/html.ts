@@ -50,6 +50,8 @@ h3 a, nav a { text-decoration: none; }
 h3 code, nav code { padding: 0; background: none; }
 a:hover { text-decoration: underline; }
 nav ul { margin: .35rem 0 0; padding: 0; list-style: none; }
+nav li * { line-height: 1.5rem; }
+nav li a { display: flex; align-items: baseline; }
 section > article { margin-top: .75rem; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: .5rem; }
 article:target { border-color: var(--link); background: var(--mark); }
 @media print { article { break-inside: avoid; } }

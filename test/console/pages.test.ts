@@ -1,7 +1,6 @@
 // The pages as people meet them, in a real browser, from disk: the playground of the shipped policy, and the report of a change.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execFile } from 'node:child_process';
@@ -10,12 +9,10 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { makeIo } from '../support/cli-io.js';
-import { hasBrowser, openBrowser, type TestBrowser } from '../support/browser.js';
+import { faultsOf, hasBrowser, openBrowser, type TestBrowser, violationsOf } from '../support/browser.js';
 import { fromRoot } from '../support/root.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { main } from '../../server/cli/main.js';
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 const run = promisify(execFile);
 let folder: string;
@@ -68,19 +65,13 @@ test('a text of the policy cannot leave its place in the page', async () => {
 (hasBrowser ? describe : describe.skip)('in a browser', () => {
   let browser: TestBrowser;
   let page: Page;
-  const faults: string[] = [];
+  let faults: readonly string[];
 
   beforeAll(async () => {
     browser = await openBrowser();
     page = await browser.context.newPage();
     await page.setViewportSize({ width: 1400, height: 900 });
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
-    });
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('request', (request) => {
-      if (!/^(?:file|blob|data):/.test(request.url())) faults.push(`asked for ${request.url()}`);
-    });
+    faults = faultsOf(page, (url) => url.startsWith('file:'));
   }, 60_000);
 
   afterAll(async () => {
@@ -97,16 +88,6 @@ test('a text of the policy cannot leave its place in the page', async () => {
     const cell = page.locator('[role=gridcell]').filter({ hasText: has });
     await cell.waitFor({ state: 'attached' });
     return (await cell.textContent())?.trim() ?? '';
-  };
-  const violations = async (): Promise<readonly string[]> => {
-    await page.evaluate(await readFile(AXE, 'utf8'));
-    return page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      const found = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] });
-      return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
-    });
   };
 
   it('shows who holds what where, by keyboard alone', async () => {
@@ -318,6 +299,8 @@ test('a text of the policy cannot leave its place in the page', async () => {
     expect(await text.textContent()).toMatch(/scopes: \[resource:\*\].*# the end!/s);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    // What was checked before the edits is checked again after them.
+    await page.locator('.seal', { hasText: /sha256:/ }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Share as a file' }).click(),
@@ -356,11 +339,11 @@ test('a text of the policy cannot leave its place in the page', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await open('report.html');
-      expect(await violations()).toEqual([]);
+      expect(await violationsOf(page)).toEqual([]);
       await open('playground.html');
       for (const name of ['Who and where', 'What changed', 'One person', 'Why', 'Tests and guardrails']) {
         await tab(name);
-        expect(await violations()).toEqual([]);
+        expect(await violationsOf(page)).toEqual([]);
       }
     }
   }, 120_000);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { hasBrowser, openBrowser } from '../support/browser.js';
+import { faultsOf, hasBrowser, openBrowser } from '../support/browser.js';
 import { runCli } from '../support/run-cli.js';
 import { fromRoot } from '../support/root.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -20,11 +20,7 @@ import { makeFolder } from '../support/temp-folder.js';
     const browser = await openBrowser();
     try {
       const page = await browser.context.newPage();
-      const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(String(error)));
-      page.on('console', (message) => {
-        if (message.type() === 'error') faults.push(message.text());
-      });
+      const faults = faultsOf(page, (url) => url.startsWith('file:'));
       const pane = page.getByRole('tabpanel');
       const tab = (name: string): Promise<void> => page.getByRole('tab', { name }).click();
       await page.goto(pathToFileURL(join(folder, 'page.html')).href);

@@ -1,6 +1,8 @@
 // A real browser, if this machine has one: Debian's chromium, with a profile of its own that is deleted afterwards.
 import { existsSync } from 'node:fs';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { makeFolder } from './temp-folder.js';
 
 export const CHROMIUM = '/usr/bin/chromium';
@@ -30,4 +32,31 @@ export async function openBrowser(): Promise<TestBrowser> {
     args: CHROMIUM_FLAGS,
   });
   return { context, close: () => context.close() };
+}
+
+/** Warnings, errors, and requests that are not the page's own, from now on. */
+export function faultsOf(page: Page, isOwn: (url: string) => boolean): string[] {
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    if (!/^(?:blob|data):/.test(request.url()) && !isOwn(request.url())) faults.push(`asked for ${request.url()}`);
+  });
+  return faults;
+}
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** What axe finds against WCAG 2.2 AA. */
+export async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const found = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] });
+    return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+  });
 }

@@ -86,6 +86,7 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
       ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
       ${comparison === null && note === null && html`<p role="status">Comparing it with what runs…</p>`}
       ${isSame && html`<p class="good">This is what runs.</p>`}
+      ${isBusy && html`<p role="status">Waiting for the gateway…</p>`}
       ${
         comparison !== null &&
         !isSame &&
@@ -94,7 +95,7 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
             >Reason
             <input
               value=${reason}
-              placeholder="for people: it is kept with the activation"
+              placeholder="kept with the activation"
               size="40"
               onInput=${(event: Event) => {
                 change((draft) => {

@@ -256,6 +256,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
           html`<${SnapshotsPane}
             gateway=${gateway}
             running=${running}
+            done=${state.said}
             onCandidate=${(chosen: CandidateSnapshot) => {
               changeHeld((draft) => {
                 Object.assign(draft, { candidate: chosen });
@@ -280,7 +281,8 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
               });
               change((draft) => {
                 draft.said = said;
-                if (next === null) draft.tab = 'snapshots';
+                // A large snapshot takes seconds, and somebody may look at something else by then.
+                if (next === null && draft.tab === 'changes') draft.tab = 'snapshots';
               });
             }}
           />`

@@ -13,8 +13,9 @@ import type { GatewayClient } from './gateway.js';
 
 export interface SnapshotsPaneProps {
   readonly gateway: GatewayClient;
-  /** What runs: when it changes, the list is asked for again. */
+  /** What runs, and what was done last: when they change, the list is asked for again. */
   readonly running: string;
+  readonly done: string | null;
   readonly onCandidate: (candidate: CandidateSnapshot) => void;
 }
 
@@ -24,7 +25,7 @@ interface SnapshotsState {
   readonly note: string | null;
 }
 
-export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPaneProps): VNode {
+export function SnapshotsPane({ gateway, running, done, onCandidate }: SnapshotsPaneProps): VNode {
   const [state, change] = useDraft<SnapshotsState>({ snapshots: null, shadow: null, note: null });
   const ask = async (): Promise<void> => {
     const [listed, shadow] = await Promise.all([
@@ -39,7 +40,7 @@ export function SnapshotsPane({ gateway, running, onCandidate }: SnapshotsPanePr
   };
   useEffect(() => {
     void ask();
-  }, [gateway, running]);
+  }, [gateway, running, done]);
   const endShadow = async (): Promise<void> => {
     const told = await gateway.post('/admin/v1/shadow', { snapshot: null });
     change((draft) => {

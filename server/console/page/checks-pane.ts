@@ -28,8 +28,7 @@ export function ChecksPane({
     Array.isArray(answer) ? (answer.length === 0 ? 'nothing' : answer.join(', ')) : String(answer);
   return html`<div class="panel">
     <h2>
-      Tests:
-      <span class="good">${countText(tests.passed, 'test passes', 'tests pass')}</span
+      Tests:${' '}<span class="good">${countText(tests.passed, 'test passes', 'tests pass')}</span
       >${tests.failures.length > 0 && html`, <span class="bad">${tests.failures.length} fail</span>`}
     </h2>
     <ul>
@@ -44,8 +43,7 @@ export function ChecksPane({
       )}
     </ul>
     <h2>
-      Guardrails:
-      <span class="good">${guardrails.held} hold${guardrails.held === 1 ? 's' : ''}</span
+      Guardrails:${' '}<span class="good">${guardrails.held} hold${guardrails.held === 1 ? 's' : ''}</span
       >${guardrails.violations.length > 0 && html`, <span class="bad">${guardrails.violations.length} broken</span>`}
     </h2>
     <ul>

@@ -43,6 +43,14 @@ export function pageOf(description: ApiDescription, { address, search }: PageAsk
     title: 'API',
     style: STYLE,
     body: `<div class="page">
+<header id="top">
+<h1>The API of this gateway</h1>
+<p>${toHtml(info.description)}</p>
+<p>The same description is at <a href="/openapi.json">/openapi.json</a> for programs. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
+<p>You may send an <code>X-Request-Id</code>; it is echoed in the response and the log.</p>
+<p>The examples are for this gateway, and for a shell that has a key:</p>
+<pre><code>export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
+</header>
 <nav aria-label="Contents">
 <p><a href="${search === '' ? '#top' : '/docs'}"><strong>${info.title}</strong></a> <small>${info.version}</small></p>
 <form role="search" action="/docs">
@@ -62,15 +70,7 @@ ${schemas.length === 0 ? '' : '<p>Shapes</p>'}
 ${schemas.map(([name]) => `<li><a href="#shape-${name}">${name}</a></li>`).join('\n')}
 </ul>
 </nav>
-<main id="top">
-<header>
-<h1>The API of this gateway</h1>
-<p>${toHtml(info.description)}</p>
-<p>The same description is at <a href="/openapi.json">/openapi.json</a> for programs. The <a href="${PROBLEMS_PATH}">problems</a> have a page of their own.</p>
-<p>You may send an <code>X-Request-Id</code>; it is echoed in the response and the log.</p>
-<p>The examples are for this gateway, and for a shell that has a key:</p>
-<pre><code>export BAILIWICK_KEY=&quot;$(cat key.txt)&quot;</code></pre>
-</header>
+<main>
 ${search === '' ? '' : foundLine(search, { routes: [shown.length, every.length], shapes: [schemas.length, all.length] })}
 ${groups.map((group) => groupOf(group, context)).join('\n')}
 ${schemas.length === 0 ? '' : shapesOf(schemas)}
@@ -233,21 +233,21 @@ function nameOf({ $ref }: SchemaReference): string {
 
 const STYLE = `
 .page { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 80rem; margin: 0 auto; }
+.page > header { max-width: 46rem; padding: 2.5rem 1.25rem 0; }
 .page > nav { padding: 2rem 1.25rem 0; font-size: .9rem; }
 .page > nav p { margin: .8rem 0 0; color: var(--quiet); }
 .page > nav form { margin: .8rem 0; }
 .page > nav input { max-width: 100%; font: inherit; }
 .page > nav button { font: inherit; }
 .page > nav code { font-size: .85em; }
-.page > nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
-.page > nav li:has(.method) { padding-left: 4.2em; text-indent: -4.2em; }
-.page > nav .method { width: 5.25em; text-indent: 0; }
+.page > nav ul { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+.page > nav .method { flex: none; width: 4.6em; }
 @media (min-width: 60rem) {
-  .page { grid-template-columns: 21rem minmax(0, 1fr); }
-  .page > nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding-bottom: 2rem; }
+  .page { grid-template: auto 1fr / 21rem minmax(0, 1fr); }
+  .page > nav { grid-area: 1 / 1 / 3; position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; padding-bottom: 2rem; }
   .page > nav ul { display: block; }
 }
-main { margin: 0; }
+main { margin: 0; padding-top: 0; }
 h2 { margin: 3rem 0 0; font-size: 1.3rem; }
 pre { margin: .6rem 0 0; padding: .7rem .8rem; border-radius: .4rem; background: var(--code); white-space: pre-wrap; font-size: .85rem; line-height: 1.5; }
 pre code { padding: 0; background: none; font-size: 1em; }
