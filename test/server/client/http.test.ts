@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { mock } from 'node:test';
+import { inspect } from 'node:util';
 import { describe, expect, it, test } from '@jest/globals';
 import { connect, type ConnectOptions } from '../../../server/client/index.js';
 import { makeClient } from '../../../server/client/client.js';
@@ -133,6 +134,33 @@ describe('a token', () => {
     await client.whoami();
     const headers = sent.map((init) => new Headers(init.headers).get('authorization'));
     expect(headers).toEqual(['Bearer first', 'Bearer second', 'Bearer third']);
+  });
+
+  it('that takes too long ends the attempt, or the call if that is stopped', async () => {
+    const never = (): Promise<string> => new Promise(() => undefined);
+    const slow = clientOn([ok], { token: never, timeout: 30 });
+    expect(await failure(slow.client.whoami())).toMatchObject({ name: 'TimeoutError' });
+    const reason = new Error('enough');
+    expect(await failure(slow.client.whoami({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(slow.sent).toHaveLength(0);
+  });
+
+  test.each(['\n', '\u0000', '\r\nx: ', '…'])(
+    'that no header can hold, with %j, is sent to nobody and is in no error',
+    async (odd) => {
+      const secret = 'bwk_secret-of-the-test';
+      const { client, sent } = clientOn([ok], { token: `${secret}${odd}${secret}` });
+      const error = await failure(client.whoami());
+      expect(error).toMatchObject({ name: 'RangeError' });
+      expect(inspect(error)).not.toContain(secret);
+      expect(sent).toHaveLength(0);
+    },
+  );
+
+  it('is sent without the end of the line that it was read from', async () => {
+    const { client, sent } = clientOn([ok], { token: 'read-from-a-file\n' });
+    await client.whoami();
+    expect(new Headers(sent[0]?.headers).get('authorization')).toBe('Bearer read-from-a-file');
   });
 
   it('is in no error and follows no redirection', async () => {
