@@ -229,6 +229,11 @@ describe('a stream of changes', () => {
     living.close();
   });
 
+  it('shows that it lives within 15 seconds, though that is looked at only now and then', () => {
+    const { heartbeat, check, distance } = STREAM_LIMITS;
+    expect(heartbeat + check + distance).toBeLessThan(14_500);
+  });
+
   it('ends when the gateway does, and says so', async () => {
     const own = await openGateway({ mode: { kind: 'serve', policy: SEES_A } });
     const { text } = await own.key();
