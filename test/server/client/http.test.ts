@@ -22,9 +22,13 @@ const LIMITED = {
 type Step = Response | Error | 'hangs';
 
 const ok = (): Response => Response.json(ACTOR);
-const refused = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>
+const refused = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  code: string = LIMITED.code,
+): Response =>
   Response.json(
-    { ...LIMITED, status },
+    { ...LIMITED, status, code },
     { status, headers: { ...headers, 'content-type': 'application/problem+json' } },
   );
 const lost = (): Error => new TypeError('fetch failed');
@@ -63,6 +67,7 @@ describe('a request', () => {
   test.each<[string, readonly (() => Step)[], number]>([
     ['was refused for now', [() => refused(429), () => refused(503), ok], 3],
     ['was lost', [lost, lost, ok], 3],
+    ['is still being done', [lost, () => refused(409, {}, 'idempotency.in_progress'), ok], 3],
     ['is to be sent after a while', [() => refused(503, { 'retry-after': '0' }), ok], 2],
   ])('that %s is sent again', async (_, steps, times) => {
     const { client, sent } = clientOn(steps);
