@@ -40,7 +40,7 @@ export interface Retries {
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /** Also if the gateway still does what was lost on the way: its answer is there in a moment. */
-function isForNow({ status, text }: Answered): boolean {
+function isForNow(status: number, text: string): boolean {
   return NOT_NOW.has(status) || (status === 409 && problemIn(text)?.code === 'idempotency.in_progress');
 }
 
@@ -54,7 +54,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
     for (let times = 0; ; times += 1) {
       const isLast = times >= most || !sent.isRepeatable;
       const answered = await attempt(transport, sent, isLast);
-      if (answered !== null && (isLast || !isForNow(answered))) return answered;
+      if (answered !== null && (isLast || !isForNow(answered.status, answered.text))) return answered;
       const asked = answered?.retryAfter ?? null;
       // If the gateway asks for a longer wait than ours, the caller gets the error.
       if (answered !== null && asked !== null && asked * 1000 > longest) return answered;
