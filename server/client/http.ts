@@ -29,13 +29,14 @@ export function connect(options: ConnectOptions): Client {
 function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: ConnectOptions): Transport {
   const base = baseOf(url);
   return async ({ method, path, headers, body, signal }: Sent) => {
-    const bearer = typeof token === 'function' ? await token() : token;
     const limit = AbortSignal.timeout(timeout);
+    const either = signal === null ? limit : AbortSignal.any([signal, limit]);
+    const bearer = typeof token === 'function' ? await unlessAborted(either, token) : token;
     const response = await send(base + path, {
       method,
-      headers: { ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) },
+      headers: headersOf({ ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) }),
       body,
-      signal: signal === null ? limit : AbortSignal.any([signal, limit]),
+      signal: either,
       // A redirection is an error, so that the token is never sent to another address.
       redirect: 'error',
     });
@@ -47,6 +48,28 @@ function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: Connec
       retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
     };
   };
+}
+
+/** What `fetch` would say of a header that cannot be sent has its value in it, and looks like a lost connection. */
+function headersOf(headers: Readonly<Record<string, string>>): Headers {
+  const sent = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value.trim())) throw new RangeError(`the header ${name} cannot hold its value`);
+    sent.append(name, value.trim());
+  }
+  return sent;
+}
+
+async function unlessAborted<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const working = work();
+  const aborted = new Promise<never>((_, reject) => {
+    const stop = (): void => {
+      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason }));
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([working, aborted]);
 }
 
 /** Without a slash at the end. Refuses a credential in the URL, which would appear in every log. */

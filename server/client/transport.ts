@@ -1,4 +1,5 @@
 // Carries a call to a gateway and its answer back.
+import { problemIn } from './errors.js';
 
 export interface Sent {
   readonly method: string;
@@ -38,6 +39,11 @@ export interface Retries {
  */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
+/** Also if the gateway still does what was lost on the way: its answer is there in a moment. */
+function isForNow(status: number, text: string): boolean {
+  return NOT_NOW.has(status) || (status === 409 && problemIn(text)?.code === 'idempotency.in_progress');
+}
+
 /**
  * Repeats requests that were refused for now or lost on the way, as long as that is safe. It waits as long as the
  * gateway says. Otherwise it waits a random time within a bound that doubles, so that many clients do not come back
@@ -48,7 +54,7 @@ export function repeating(transport: Transport, { most, first, longest }: Retrie
     for (let times = 0; ; times += 1) {
       const isLast = times >= most || !sent.isRepeatable;
       const answered = await attempt(transport, sent, isLast);
-      if (answered !== null && (isLast || !NOT_NOW.has(answered.status))) return answered;
+      if (answered !== null && (isLast || !isForNow(answered.status, answered.text))) return answered;
       const asked = answered?.retryAfter ?? null;
       // If the gateway asks for a longer wait than ours, the caller gets the error.
       if (answered !== null && asked !== null && asked * 1000 > longest) return answered;

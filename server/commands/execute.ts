@@ -14,7 +14,7 @@
 //   8. COMMIT, sent together with them. An answer is given only if the store says that it committed
 // A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`.
 // Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
-import type { AuditEvent } from '../audit/event.js';
+import { askedOf, type AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
@@ -24,13 +24,22 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
 import { type Judgements, makeJudging, PutOff } from '../templates/judgements.js';
-import { type AtOnce, type Command, type Done, Moved, type Perform, type Prepared, type Session } from './command.js';
+import {
+  type AtOnce,
+  type Command,
+  type Done,
+  Moved,
+  type Perform,
+  type Prepared,
+  type Rule,
+  type Session,
+} from './command.js';
 import { atOnceStatement, statusOf } from './at-once.js';
 import { deletedOf } from './delete-record.js';
 import { commandEvent, type Deed, replayEvent } from './events.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
-import { mayRead } from './rules.js';
+import { access, mayRead } from './rules.js';
 import { type Asking, confirm, type Judging, sessionOf } from './session.js';
 import { doneOf, type WrittenRecord } from './stored.js';
 import { isNameOvertaken } from './unique-names.js';
@@ -119,14 +128,18 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     held: [],
   });
   // A refused command never opens a transaction, so it delays nobody.
-  const authorized = await authorize(before, first);
+  const authorized = await authorize(before, first).catch((error: unknown) => doneBefore(before, order, error));
   const held = [...before.held];
-  const done = others.length > 0 ? null : await writeAtOnce(before, authorized, { asking, order, tools });
+  const isAlone = others.length === 0 && authorized !== null;
+  const done = isAlone ? await writeAtOnce(before, authorized, { asking, order, tools }) : null;
   if (done !== null) return { shown: [show(before, done)], replayed: false };
   return db.write(
     async (writing) => {
       const session = sessionOf(asking, from, { rows: writing.rows, held });
-      const ran = await run(session, { first: authorized, others, order, keepFor, writing });
+      const ran =
+        authorized === null
+          ? await replayAlone(session, order)
+          : await run(session, { first: authorized, others, order, keepFor, writing });
       const events = eventsOf(asking, tools, ran);
       if (events.length > 0) writing.run(recordStatement(events));
       // There must be no await between this and COMMIT.
@@ -135,6 +148,24 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     },
     { retry: COMMAND_LIMITS.retry, asker: asking.actor.id, signal: asking.gone, spent },
   );
+}
+
+/**
+ * Null if the request was done under its key: the record that is refused now may have been moved or deleted since, by
+ * that very request, too. Throws the refusal otherwise.
+ */
+async function doneBefore(session: Session, { key }: Order, refusal: unknown): Promise<null> {
+  if (key === null || !(refusal instanceof ApiProblem)) throw refusal;
+  const kept = await findKept(session, key);
+  if (kept.kind === 'kept' && kept.fingerprint === key.fingerprint) return null;
+  throw refusal;
+}
+
+async function replayAlone(session: Judging, order: Order): Promise<Ran> {
+  const kept = order.key === null ? null : await findKept(session, order.key);
+  // It has expired meanwhile, and is refused when it is done again.
+  if (kept?.kind !== 'kept') throw new Moved();
+  return replay(session, order, kept.done);
 }
 
 interface Doing {
@@ -208,7 +239,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
   ]);
   if (kept?.kind === 'taken') throw new ApiProblem('idempotency.in_progress');
   if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
-    return replay(session, { first, order, done: kept.done });
+    return replay(session, order, kept.done);
   }
   if (others.length > 0) await lockInOrder(session, [first, ...others]);
   const recorded: Recorded[] = [];
@@ -250,29 +281,39 @@ function deedOf({ operation, asked, record }: Authorized): Omit<Deed, 'status' |
   return { operation, asked, ...('source' in asked && record !== undefined ? { source: record } : {}) };
 }
 
-interface Replaying extends Pick<Running, 'first' | 'order'> {
-  readonly done: readonly Done[];
-}
-
-/**
- * Gives the answer again to an actor who may still do the commands; nothing is done. The first command is already
- * authorized.
- */
-async function replay(session: Judging, { first, order, done }: Replaying): Promise<Ran> {
-  const [, ...others] = order.commands((index) => done[index]?.id ?? null);
-  const authorized = [first];
-  for (const command of others) authorized.push(await authorize(session, command));
+/** Gives the answer again to an actor who may still do the commands; nothing is done. */
+async function replay(session: Judging, order: Order, done: readonly Done[]): Promise<Ran> {
+  const commands = order.commands((index) => done[index]?.id ?? null);
   const deleted = await deletedOf(
     session,
     done.map(({ id }) => id),
   );
-  const recorded = authorized.flatMap((one, index) => {
+  const recorded: Recorded[] = [];
+  for (const [index, command] of commands.entries()) {
     const before = done[index];
-    if (before === undefined) return [];
+    if (before === undefined) continue;
+    const authorized = await authorize(session, doneAs(command, before));
     const shown = show(session, deleted.has(before.id) ? { ...before, untold: 'deleted' } : before);
-    return [{ ...deedOf(one), done: before, shown }];
-  });
+    recorded.push({ ...deedOf(authorized), done: before, shown });
+  }
   return { done: recorded, replayed: true };
+}
+
+/** A command that was done. Where a record is gone, or was moved by the command, it is decided where the command left it. */
+function doneAs(command: Command, { family, namespace }: Done): Command {
+  return {
+    ...command,
+    prepare: async (session) => {
+      const prepared = await command.prepare(session);
+      const { asked, rule } = prepared;
+      if (asked !== null && !('moves' in asked)) return prepared;
+      const write = access(family, 'write', namespace);
+      const writeOr: Rule = (judge) => {
+        if (judge(write) !== 'allow') rule(judge);
+      };
+      return { ...prepared, asked: askedOf(write), rule: writeOr };
+    },
+  };
 }
 
 function eventsOf(asking: Asking, { nextId }: Tools, { done, replayed }: Ran): readonly AuditEvent[] {

@@ -36,8 +36,11 @@ export const STREAM_LIMITS = Object.freeze({
   perActor: 8,
   anonymous: 64,
   total: 512,
-  /** How often a stream shows that it lives, and moves the place at which its client would go on. */
-  heartbeat: 15_000,
+  /**
+   * After how long a stream that has sent nothing shows that it lives, and moves the place at which its client would go
+   * on. It is looked at only with each check, and has to be shown within 15 seconds (docs/feed.md).
+   */
+  heartbeat: 13_000,
   /** How often its credential, its policy and the clock are checked. */
   check: 1_000,
   /** The least time between two reads of one stream. */

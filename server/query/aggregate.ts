@@ -40,14 +40,18 @@ export async function aggregateRecords(
     readonly alone: string | null;
   }>(statement, { ...options, whole: true });
   const count = Number(row?.count ?? 0);
-  if (count > QUERY_LIMITS.groups) throw tooMuch(`has more than ${String(QUERY_LIMITS.groups)} values here`);
-  if (count > 0 && typeof row?.json !== 'string') throw tooMuch('and the values together are too large for an answer');
+  if (count > QUERY_LIMITS.groups)
+    throw tooMuch('/groupBy', `has more than ${String(QUERY_LIMITS.groups)} values here`);
+  if (count > 0 && typeof row?.json !== 'string') {
+    if (plan.groupBy === null) throw tooMuch('/values', 'are together too large for an answer');
+    throw tooMuch('/groupBy', 'and the values together are too large for an answer');
+  }
   return { json: `[${row?.json ?? ''}]`, count, alone: row?.alone ?? '' };
 }
 
-function tooMuch(message: string): ApiProblem {
+function tooMuch(pointer: string, message: string): ApiProblem {
   const code = 'query.limit';
-  const errors = [{ pointer: '/groupBy', code, message: `${message}; ask for fewer with \`where\`` }] as const;
+  const errors = [{ pointer, code, message: `${message}; ask for fewer with \`where\`` }] as const;
   return new ApiProblem(code, { errors });
 }
 

@@ -110,6 +110,8 @@ test('asks about people who may and people who may not', () => {
   expect(allowed).toBeLessThan(asked.questions.length / 2);
 });
 
+const EMBEDDING = readFileSync(fromRoot('docs/embedding.md'), 'utf8');
+
 test.each([
   ['bailiwick', 130_000],
   ['bailiwick/compiler', 600_000],
@@ -121,6 +123,10 @@ test.each([
     `${door} takes ${kilobytes(size)} kB minified, ${kilobytes(gzipSync(text).length)} kB gzipped\n`,
   );
   expect(size).toBeLessThan(most);
+  // As docs/embedding.md says, to five parts in a hundred.
+  const [, index, compilers] = /about (\d+) kB and (\d+) kB after gzip/.exec(EMBEDDING) ?? [];
+  const told = Number(door === 'bailiwick' ? index : compilers) * 1_000;
+  expect(Math.abs(gzipSync(text).length / told - 1)).toBeLessThan(0.05);
   const foreign = inputs.filter(
     (path) =>
       !/^(?:dist\/engine\/|node_modules\/(?:@noble\/hashes|fast-json-stable-stringify|yaml|immer)\/|<stdin>)/.test(

@@ -31,6 +31,7 @@ let db: Database;
 let folder: string;
 let trail: AuditTrail;
 let open: TestGateway;
+const stored = { policy, bytes, labels: 'verified', statement: null, at: instantOf(Date.now()) } as const;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
@@ -38,7 +39,6 @@ beforeAll(async () => {
   folder = await makeFolder();
   const how = { folder, queries: 'all', onFailure: 'refuse', lag: 10_000 } as const;
   trail = await openTrail({ ...how, db, clock: systemClock, nextId: makeIdSource(), log: SILENT });
-  const stored = { policy, bytes, labels: 'verified', statement: null, at: instantOf(Date.now()) } as const;
   await storedSnapshots(db).put(stored);
   open = await openGateway({ db, audit: trail, mode: { kind: 'serve', policy } });
 });
@@ -269,6 +269,60 @@ describe('explanations and lists', () => {
       const { status, json } = await post('/api/v1/what-can', other, body);
       expect([status, json?.['code']]).toEqual([400, 'query.cursor']);
     }
+  });
+
+  it('have page tokens that are good for 15 minutes, and pages of up to 500', async () => {
+    let now = instantOf(Date.now());
+    const own = await openGateway({ db, mode: { kind: 'serve', policy }, clock: { now: () => now } });
+    const key = await asker();
+    const visible = { actor: { identities: ['orcid:ada'] }, family: 'resource', namespace: '/', reach: 'subtree' };
+    const lists = [
+      ['/api/v1/who-can', { scope: 'namespace:read', namespace: '/shared' }],
+      ['/api/v1/what-can', { identity: 'orcid:ada' }],
+      ['/api/v1/visible', visible],
+    ] as const;
+    for (const [path, body] of lists) {
+      const sized = async (size: number): Promise<number> =>
+        (await call(own.port, { path, key, body: { ...body, page: { size } } })).status;
+      expect([path, await sized(-1), await sized(0), await sized(500), await sized(501)]).toEqual([
+        ...[path, 400, 200, 200, 400],
+      ]);
+    }
+    const asked = { identity: 'orcid:ada', page: { size: 1 } };
+    const first = (await call(own.port, { path: '/api/v1/what-can', key, body: asked })).json;
+    const { next } = first?.['page'] as { readonly next: string };
+    const codeAfter = async (milliseconds: number): Promise<unknown> => {
+      const began = now;
+      now = instantOf(began + milliseconds);
+      const { json } = await call(own.port, {
+        path: '/api/v1/what-can',
+        key,
+        body: { ...asked, page: { size: 1, after: next } },
+      });
+      now = began;
+      return json?.['code'] ?? json?.['at'];
+    };
+    expect([await codeAfter(900_000), await codeAfter(900_001)]).toEqual([first?.['at'], 'query.cursor']);
+    await own.dispose();
+  });
+
+  it('are refused for now where the store has lost the snapshot, and decisions go on', async () => {
+    const own = await openGateway({ db, mode: { kind: 'serve', policy } });
+    const key = await asker();
+    const decided = { items: [about('orcid:ada', read('/labs'))] };
+    await db.knex.raw('DELETE FROM snapshots WHERE snapshot = ?', [policy.digest]);
+    for (const [path, body] of [
+      ['/api/v1/who-can', { scope: 'resource:read', namespace: '/labs' }],
+      ['/api/v1/what-can', { identity: 'orcid:ada' }],
+      ['/api/v1/explain', decided],
+    ] as const) {
+      const { status, json, headers } = await call(own.port, { path, key, body });
+      expect([path, status, json?.['code'], headers['retry-after']]).toEqual([path, 503, 'proof.unavailable', '1']);
+    }
+    expect((await call(own.port, { path: '/api/v1/decide', key, body: decided })).status).toBe(200);
+    await storedSnapshots(db).put(stored);
+    expect((await call(own.port, { path: '/api/v1/explain', key, body: decided })).status).toBe(200);
+    await own.dispose();
   });
 
   it('POST /api/v1/what-can and /visible show what lies within the bounds of the key, and nothing else', async () => {

@@ -134,7 +134,7 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
   const [sentPath = ''] = command.path.split('?', 1);
   const path = sentPath.replace(/(?<=\/)\$([^/]+)/, (_, name: string) => {
     const id = named.get(name);
-    if (id === undefined) throw wrong('path', unnamedText(name));
+    if (id === undefined) throw wrong('path', UNNAMED_IN_PATH);
     return id;
   });
   const route = routes.find(({ method, partOf }) => method === command.method && partOf(path) !== null);
@@ -158,9 +158,8 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
   return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch: ifMatch ?? '', newId, query, onlyNew });
 }
 
-const unnamedText = (name: string): string => `no earlier command is named \`${name.slice(0, LONGEST_NAME)}\``;
-
-const LONGEST_NAME = 128;
+const UNNAMED = 'begins with `$`, but no earlier command has the name after it';
+const UNNAMED_IN_PATH = 'has a `$`, but no earlier command has the name after it';
 
 /** The body with ids in place of names, in the shape of the route. Names that no command has are reported with the rest. */
 function readBody(
@@ -173,7 +172,7 @@ function readBody(
     if (typeof text !== 'string' || !text.startsWith('$')) return text;
     const name = text.slice(1);
     const id = named.get(name);
-    if (id === undefined) errors.push({ pointer, code: 'request.schema', message: unnamedText(name) });
+    if (id === undefined) errors.push({ pointer, code: 'request.schema', message: UNNAMED });
     // Any id, so that only the name is reported, and not that it is no id.
     return id ?? NO_ID;
   });

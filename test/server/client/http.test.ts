@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { mock } from 'node:test';
+import { inspect } from 'node:util';
 import { describe, expect, it, test } from '@jest/globals';
 import { connect, type ConnectOptions } from '../../../server/client/index.js';
 import { makeClient } from '../../../server/client/client.js';
@@ -21,9 +22,13 @@ const LIMITED = {
 type Step = Response | Error | 'hangs';
 
 const ok = (): Response => Response.json(ACTOR);
-const refused = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>
+const refused = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  code: string = LIMITED.code,
+): Response =>
   Response.json(
-    { ...LIMITED, status },
+    { ...LIMITED, status, code },
     { status, headers: { ...headers, 'content-type': 'application/problem+json' } },
   );
 const lost = (): Error => new TypeError('fetch failed');
@@ -62,6 +67,7 @@ describe('a request', () => {
   test.each<[string, readonly (() => Step)[], number]>([
     ['was refused for now', [() => refused(429), () => refused(503), ok], 3],
     ['was lost', [lost, lost, ok], 3],
+    ['is still being done', [lost, () => refused(409, {}, 'idempotency.in_progress'), ok], 3],
     ['is to be sent after a while', [() => refused(503, { 'retry-after': '0' }), ok], 2],
   ])('that %s is sent again', async (_, steps, times) => {
     const { client, sent } = clientOn(steps);
@@ -133,6 +139,33 @@ describe('a token', () => {
     await client.whoami();
     const headers = sent.map((init) => new Headers(init.headers).get('authorization'));
     expect(headers).toEqual(['Bearer first', 'Bearer second', 'Bearer third']);
+  });
+
+  it('that takes too long ends the attempt, or the call if that is stopped', async () => {
+    const never = (): Promise<string> => new Promise(() => undefined);
+    const slow = clientOn([ok], { token: never, timeout: 30 });
+    expect(await failure(slow.client.whoami())).toMatchObject({ name: 'TimeoutError' });
+    const reason = new Error('enough');
+    expect(await failure(slow.client.whoami({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(slow.sent).toHaveLength(0);
+  });
+
+  test.each(['\n', '\u0000', '\r\nx: ', '…'])(
+    'that no header can hold, with %j, is sent to nobody and is in no error',
+    async (odd) => {
+      const secret = 'bwk_secret-of-the-test';
+      const { client, sent } = clientOn([ok], { token: `${secret}${odd}${secret}` });
+      const error = await failure(client.whoami());
+      expect(error).toMatchObject({ name: 'RangeError' });
+      expect(inspect(error)).not.toContain(secret);
+      expect(sent).toHaveLength(0);
+    },
+  );
+
+  it('is sent without the end of the line that it was read from', async () => {
+    const { client, sent } = clientOn([ok], { token: 'read-from-a-file\n' });
+    await client.whoami();
+    expect(new Headers(sent[0]?.headers).get('authorization')).toBe('Bearer read-from-a-file');
   });
 
   it('is in no error and follows no redirection', async () => {

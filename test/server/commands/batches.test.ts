@@ -164,14 +164,15 @@ describeOnStores('a batch', (store) => {
     expect([codeOf(refused), refused.json['command']]).toEqual(['400 request.schema', 0]);
     const errors = refused.json['errors'] as readonly { readonly pointer: string; readonly message: string }[];
     expect(errors.map(({ pointer, message }) => `${pointer} ${message}`)).toEqual([
-      '/commands/0/path no earlier command is named `nope`',
+      '/commands/0/path has a `$`, but no earlier command has the name after it',
       '/commands/1/body/name is required',
-      '/commands/2/body/template no earlier command is named `later`',
+      '/commands/2/body/template begins with `$`, but no earlier command has the name after it',
       '/commands/2/body/nmae is not known here; did you mean `name`?',
-      '/commands/3/body/resources/b no earlier command is named `gone`',
+      '/commands/3/body/resources/b begins with `$`, but no earlier command has the name after it',
       '/commands/4/path is not a write that a batch accepts',
       '/commands/6/as an earlier command has the same name',
     ]);
+    expect(refused.text).not.toMatch(/nope|later|gone/);
     const empty = await batch([]);
     expect(empty.json['errors']).toEqual([
       { pointer: '/commands', code: 'request.schema', message: 'must have at least 1 element' },

@@ -337,4 +337,78 @@ describeOnStores('records that move and end', (store) => {
       expect(done.json['results']).toMatchObject([{ status: 200 }, { status: 200, body: { id, revision: 3 } }]);
     });
   });
+
+  describe('a request under a key that was done is answered again, and not as if there had been no record,', () => {
+    const batch = (commands: readonly object[], key: string, actor?: string): Promise<Answered> =>
+      send('POST /api/v1/batch', { body: { commands }, key }, actor);
+    const bodies = ({ json }: Answered): readonly unknown[] =>
+      (json['results'] as readonly { readonly body: unknown }[]).map(({ body }) => body);
+    const remove = async (id: string): Promise<void> => {
+      const archived = await send(`POST /api/v1/resources/${id}/archive`, { ifMatch: 1 });
+      const deleted = await send(`DELETE /api/v1/resources/${id}`, { ifMatch: 2 });
+      expect([archived.status, deleted.status]).toEqual([200, 200]);
+    };
+
+    it('if it deleted what it changed and copied', async () => {
+      const id = await make('resources', { namespace: '/a', name: 'brief' });
+      const path = `/api/v1/resources/${id}`;
+      const commands = [
+        { method: 'POST', path: `${path}/copies`, body: { destination: '/b' } },
+        { method: 'POST', path: `${path}/move`, body: { namespace: '/a/b' }, ifMatch: '"1"' },
+        { method: 'POST', path: `${path}/archive`, ifMatch: '"2"' },
+        { method: 'DELETE', path, ifMatch: '"3"' },
+      ];
+      const all = await Promise.all(Array.from({ length: 12 }, () => batch(commands, 'brief')));
+      // Nobody is told that there is no record, whenever it came.
+      const refused = all.filter(({ status }) => status !== 200).map(({ json }) => json['code']);
+      expect(refused.filter((code) => code !== 'idempotency.in_progress')).toEqual([]);
+      const [done] = all.filter(({ status, header }) => status === 200 && header('idempotency-replayed') === undefined);
+      if (done === undefined) throw new Error('all were repetitions');
+      const [copied] = bodies(done);
+      const again = await batch(commands, 'brief');
+      expect([again.status, again.header('idempotency-replayed')]).toEqual([200, 'true']);
+      expect(bodies(again)).toEqual([copied, ...[2, 3, 4].map((revision) => ({ id, revision }))]);
+      const other = await batch(commands.slice(0, 2), 'brief');
+      expect([other.json['code'], other.json['command']]).toEqual(['record.not_found', 0]);
+    });
+
+    it.each([2, 1])(
+      'if it moved the record to where the actor may not read, as the last of %d commands',
+      async (size) => {
+        const id = await make('resources', { namespace: '/a/x', name: 'given away' });
+        const path = `/api/v1/resources/${id}`;
+        const moved = { method: 'POST', path: `${path}/move`, body: { namespace: '/b' }, ifMatch: `"${String(size)}"` };
+        const changed = { method: 'PATCH', path, body: { name: 'given' }, ifMatch: '"1"' };
+        const commands = [changed, moved].slice(-size);
+        const key = `given-${String(size)}`;
+        const done = await batch(commands, key, 'top');
+        expect(bodies(done).at(-1)).toEqual({ id, revision: size + 1 });
+        const again = await batch(commands, key, 'top');
+        expect([again.status, bodies(again).at(-1)]).toEqual([200, bodies(done).at(-1)]);
+        // Whoever may not write there any more learns nothing of where it is.
+        doors.decree({ ...ACTORS, top: { '/a': 'resource:*' } });
+        const refused = await batch(commands, key, 'top');
+        expect([refused.json['code'], refused.json['command']]).toEqual(['record.not_found', 0]);
+        doors.decree(ACTORS);
+      },
+    );
+
+    it('if what it copied or made has been deleted since', async () => {
+      const source = await make('resources', { namespace: '/a', name: 'copied before' });
+      const copying = { body: { destination: '/b' }, key: 'copied-before' };
+      const copied = await send(`POST /api/v1/resources/${source}/copies`, copying);
+      await remove(source);
+      expect((await send(`POST /api/v1/resources/${source}/copies`, copying)).text).toBe(copied.text);
+      const unkeyed = await send(`POST /api/v1/resources/${source}/copies`, { body: copying.body });
+      expect(unkeyed.json['code']).toBe('record.not_found');
+      const commands = [
+        { method: 'POST', path: '/api/v1/resources', body: { namespace: '/a', name: 'made' }, as: 'r' },
+        { method: 'POST', path: '/api/v1/resources/$r/copies', body: { destination: '/b' } },
+      ];
+      const done = await batch(commands, 'made');
+      const [made, second] = bodies(done) as readonly { readonly id: string }[];
+      await remove(String(made?.id));
+      expect(bodies(await batch(commands, 'made'))).toEqual([{ id: made?.id, revision: 1 }, second]);
+    });
+  });
 });

@@ -117,6 +117,10 @@ describe('a stream of changes', () => {
       });
       expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     }
+    // A HEAD has no body that could stay open.
+    const asked = { method: 'HEAD', path: '/api/v1/changes', key: ada, headers: { accept: 'text/event-stream' } };
+    const head = await call(open.port, asked);
+    expect([head.status, head.headers['content-type'], head.text]).toEqual([200, 'application/json', '']);
     const refused = await openStream(open.port, { key: ada, path: `/api/v1/changes?after=x` });
     await refused.ended;
     expect([refused.status, JSON.parse(refused.text())]).toMatchObject([400, { code: 'query.cursor' }]);
@@ -227,6 +231,11 @@ describe('a stream of changes', () => {
     await living.until(() => living.lastId() !== began, 300_000);
     expect(living.events()).toEqual([]);
     living.close();
+  });
+
+  it('shows that it lives within 15 seconds, though that is looked at only now and then', () => {
+    const { heartbeat, check, distance } = STREAM_LIMITS;
+    expect(heartbeat + check + distance).toBeLessThan(14_500);
   });
 
   it('ends when the gateway does, and says so', async () => {

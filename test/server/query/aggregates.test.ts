@@ -90,6 +90,12 @@ describeOnStores('an aggregate', (store) => {
     expect([refused.status, faultsOf(refused)]).toEqual([400, ['query.limit /groupBy']]);
     const whole = await ask({ namespace: '/large', values: [{ max: 'properties.text' }, { count: true }] });
     expect((whole.json['groups'] as { values: unknown[] }[])[0]?.values[1]).toBe(20);
+    await plant('/large/', 1, "jsonb_build_object('text', repeat('y', 900000))");
+    const large = await ask({
+      namespace: '/large',
+      values: Array.from({ length: 10 }, () => ({ max: 'properties.text' })),
+    });
+    expect([large.status, faultsOf(large)]).toEqual([400, ['query.limit /values']]);
   });
 
   it('adds up decimals exactly, and tells numbers from strings', async () => {
