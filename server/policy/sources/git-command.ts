@@ -44,12 +44,10 @@ export function startGit(
   args: readonly string[],
   milliseconds: number,
 ): Program {
-  return spawn('git', [...PINNED, '-c', `safe.directory=${repository}`, ...args], {
+  return start('git', [...PINNED, '-c', `safe.directory=${repository}`, ...args], {
     cwd: repository,
     env: { ...ENVIRONMENT, PATH: programs, GIT_CEILING_DIRECTORIES: dirname(repository) },
-    stdio: ['pipe', 'pipe', 'ignore'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]),
-    killSignal: 'SIGKILL',
   });
 }
 
@@ -59,14 +57,27 @@ export function sshKeygen(
   args: readonly string[],
   input: Uint8Array = Buffer.alloc(0),
 ): Promise<Answer> {
-  const child = spawn('ssh-keygen', args, {
+  const child = start('ssh-keygen', args, {
     cwd: '/',
     env: { LC_ALL: 'C', TZ: 'UTC', HOME: '/nonexistent', PATH: programs },
-    stdio: ['pipe', 'pipe', 'ignore'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(silence)]),
-    killSignal: 'SIGKILL',
   });
   return answerOf('ssh-keygen', child, input);
+}
+
+interface Start {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+function start(program: string, args: readonly string[], options: Start): Program {
+  const child = spawn(program, args, { ...options, stdio: ['pipe', 'pipe', 'ignore'], killSignal: 'SIGKILL' });
+  // Where its files are on a machine that is away, it cannot even be killed. It does not keep this process alive.
+  child.once('error', () => {
+    child.unref();
+  });
+  return child;
 }
 
 function answerOf(program: string, child: Program, input: Uint8Array = Buffer.alloc(0)): Promise<Answer> {
@@ -83,6 +94,7 @@ function answerOf(program: string, child: Program, input: Uint8Array = Buffer.al
     child.stdin.end(input);
     child.once('error', (cause) => {
       reject(notRun(program, cause));
+      child.stdout.destroy();
     });
     child.once('close', (code) => {
       resolve({ ok: code === 0, output: Buffer.concat(chunks) });

@@ -1,9 +1,11 @@
 // A policy at a ref of a git repository: what was committed is served, exactly as it was committed and signed, and nothing that the
 // repository holds besides runs a program, changes a file or is taken for what it is not.
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type GitSourceOptions, makeGitSource } from '../../../server/policy/sources/git-source.js';
 import { A, B, filesOf, follow, type Followed, HEADER } from '../../support/followed-policy.js';
 import {
@@ -175,4 +177,18 @@ describe('a commit that has to be signed', () => {
     const plain = await followed({ signersFile, ref: 'refs/tags/plain' });
     expect(await plain.look()).toEqual([A.policy.digest, 'signature.git']);
   });
+});
+
+it('that hangs and cannot be killed does not keep the process alive', async () => {
+  // What the killed program has started still holds its output, as a program does whose disk is away.
+  const programs = await makeFolder({ git: '#!/bin/sh\n/bin/sleep 30 &\nwait\n' });
+  chmodSync(join(programs, 'git'), 0o755);
+  const module = JSON.stringify(new URL('../../../server/policy/sources/git-command.js', import.meta.url).href);
+  const run = JSON.stringify({ repository: repository.path, programs, silence: 100 });
+  const script = `import(${module}).then(({ git }) =>
+    git({ ...${run}, signal: new AbortController().signal }, 'show-ref').catch(({ message }) => console.log(message)))`;
+  const began = performance.now();
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  expect(stdout).toBe('cannot be read: the program `git` could not be run to its end\n');
+  expect(performance.now() - began).toBeLessThan(20_000);
 });
