@@ -175,6 +175,13 @@ describe('a store that does not say which activation is the newest', () => {
       await until(async () => (await ask()).status === 200);
       expect((await ready()).status).toBe(200);
       expect((await callAdmin(cut.admin?.port ?? 0)).json).toMatchObject({ lastError: null });
+      // Paused for as long, as a virtual machine may be: what was known before may have been replaced meanwhile.
+      isSilent = true;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STORED_LIMITS.silence.external + 100);
+      expect((await ask()).status).toBe(503);
+      isSilent = false;
+      for (const end of waiting.splice(0)) end();
+      await until(async () => (await ask()).status === 200);
     } finally {
       isSilent = false;
       for (const end of waiting) end();

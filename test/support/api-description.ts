@@ -26,7 +26,8 @@ export function declaredRoutes(): readonly Route[] {
 export function declaredAdminRoutes(): readonly Route[] {
   const policies = {
     ...{ current: unasked, state: unasked, activate: unasked, confirm: unasked, refuse: unasked },
-    ...{ fallBehind: unasked, startLease: unasked, renewLease: unasked, noteLabels: unasked, subscribe: unasked },
+    ...{ fallBehind: unasked, startLease: unasked, renewLease: unasked, beat: unasked, noteLabels: unasked },
+    subscribe: unasked,
   };
   const activator = {
     ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked, close: unasked },

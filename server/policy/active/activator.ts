@@ -245,8 +245,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
     catchUp: (why, signal) =>
       inTurn(async () => {
         policies.startLease(STORED_LIMITS.silence[db.kind]);
+        const asked = performance.now();
         const last = await activations.newest();
-        policies.renewLease();
+        policies.renewLease(asked);
         if (last === null) return null;
         newest = Math.max(newest, last.generation);
         const active = policies.current();

@@ -59,6 +59,11 @@ export interface PolicyState {
    * answer.
    */
   readonly leaseExpires: number | null;
+  /**
+   * Until when this process counts as awake, in its own milliseconds: what it knew before a pause may have been
+   * replaced. Null if nobody notices pauses.
+   */
+  readonly awakeUntil: number | null;
   /** Why the newest activation is not in force here; null otherwise. */
   readonly lag: Refusal | null;
 }
@@ -93,8 +98,13 @@ export interface ActivePolicy {
    * already due is not postponed.
    */
   readonly startLease: (patience: number) => void;
-  /** The store has answered. */
-  readonly renewLease: () => void;
+  /** The store has answered a question of this tick. An answer from before a pause says nothing about what came after. */
+  readonly renewLease: (asked: number) => void;
+  /**
+   * Called at an interval, which shows that the process is awake. If it was not for more than `patience` milliseconds,
+   * the store must answer again first.
+   */
+  readonly beat: (patience: number) => void;
   /** The result of checking the labels of this generation. A late result for an earlier generation is dropped. */
   readonly noteLabels: (generation: number, labels: Labels) => void;
   /** Calls `listener` after each activation, in order. Returns a way to end that. */
@@ -112,13 +122,21 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   const { clock, log } = options;
   const listeners = new Set<PolicyListener>();
   let state = stateOf(activeOf(first, { generation: options.generation ?? 1, reason: 'start', since: clock.now() }));
+  let wokenAt = -Infinity;
+  const noticePause = (): void => {
+    const now = performance.now();
+    if (state.awakeUntil === null || now <= state.awakeUntil) return;
+    wokenAt = now;
+    state = { ...state, leaseExpires: state.awakeUntil, awakeUntil: null };
+  };
   return {
     current: () => state.active,
     state: () => state,
     activate: (next, reason, generation = state.active.generation + 1) => {
       const from = state.active;
       const to = activeOf(next, { generation, reason, since: clock.now() });
-      state = { ...stateOf(to), leaseExpires: state.leaseExpires };
+      const { leaseExpires, awakeUntil } = state;
+      state = { ...stateOf(to), leaseExpires, awakeUntil };
       tell(listeners, { from, to }, log);
       return state.active;
     },
@@ -143,8 +161,13 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     startLease: (patience) => {
       if (state.leaseExpires === null) state = { ...state, leaseExpires: performance.now() + patience };
     },
-    renewLease: () => {
-      if (state.leaseExpires !== null) state = { ...state, leaseExpires: null };
+    renewLease: (asked) => {
+      noticePause();
+      if (state.leaseExpires !== null && asked >= wokenAt) state = { ...state, leaseExpires: null };
+    },
+    beat: (patience) => {
+      noticePause();
+      state = { ...state, awakeUntil: performance.now() + patience };
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {
@@ -163,7 +186,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
 /** A separate function, so that no closure holds the first policy longer than it is in force. */
 function stateOf(active: Active): PolicyState {
   const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
-  return { active, ...confirmed, refusal: null, leaseExpires: null, lag: null };
+  return { active, ...confirmed, refusal: null, leaseExpires: null, awakeUntil: null, lag: null };
 }
 
 /** The policy already decides. A listener that fails undoes nothing, and the others are still called. */

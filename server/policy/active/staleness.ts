@@ -36,11 +36,11 @@ export function undecidedBecause(state: PolicyState, ages: AgeLimits, now: Insta
 }
 
 /**
- * Whether the store has taken too long to say which activation is the newest, so that another one may have replaced
- * this one.
+ * Whether the store has taken too long to say which activation is the newest, or this process was paused since it said
+ * so. Another one may have replaced this one.
  */
-export function isLeaseExpired({ leaseExpires }: PolicyState): boolean {
-  return leaseExpires !== null && performance.now() > leaseExpires;
+export function isLeaseExpired({ leaseExpires, awakeUntil }: PolicyState): boolean {
+  return performance.now() > Math.min(leaseExpires ?? Infinity, awakeUntil ?? Infinity);
 }
 
 /**

@@ -12,9 +12,9 @@ import { oneLine, type PolicyFault } from '../policy-fault.js';
 import { isLeaseExpired } from '../active/staleness.js';
 
 export interface FollowActivationsOptions {
-  readonly db: Pick<Database, 'listen'>;
+  readonly db: Pick<Database, 'kind' | 'listen'>;
   readonly activator: Pick<Activator, 'catchUp'>;
-  readonly policies: Pick<ActivePolicy, 'confirm' | 'current' | 'fallBehind' | 'state'>;
+  readonly policies: Pick<ActivePolicy, 'beat' | 'confirm' | 'current' | 'fallBehind' | 'state'>;
   readonly log: Logger;
   /** What confirms that the policy in force is still current: the store, if there is no other source. */
   readonly confirmedBy: 'store' | 'source';
@@ -47,6 +47,12 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       if (isLeaseExpired(policies.state())) policies.fallBehind(UNKNOWN);
     }
   });
+  // Looks may take long, while a large policy is opened. So this has a timer of its own.
+  const beat = (): void => {
+    policies.beat(STORED_LIMITS.silence[db.kind]);
+  };
+  beat();
+  const pulse = setInterval(beat, STORED_LIMITS.poll).unref();
   const listening = db.listen(ACTIVATIONS_CHANNEL, watch.notify).catch((error: unknown) => {
     log.warn({ error }, 'the store sends no notifications of activations: polling for them');
     return null;
@@ -54,6 +60,7 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
   return {
     pollNow: watch.pollNow,
     stop: async () => {
+      clearInterval(pulse);
       await (await listening)?.close();
       await watch.stop();
     },

@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { instantOf, type Policy } from '../../../engine/index.js';
 import { type ActiveChange, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
+import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { policyOf } from '../../support/gateway.js';
 
 const START = Date.parse('2027-01-01T00:00:00Z');
@@ -98,4 +99,22 @@ describe('listeners', () => {
     expect(told).toEqual([2]);
     expect(lines).toEqual(['a listener to policy changes failed']);
   });
+});
+
+it('decides nothing after a pause of its process until the store has answered a question from after it', () => {
+  const { policies } = open();
+  const isExpired = (): boolean => isLeaseExpired(policies.state());
+  policies.beat(10);
+  const before = performance.now();
+  policies.startLease(60_000);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  expect(isExpired()).toBe(true);
+  policies.renewLease(before);
+  policies.beat(60_000);
+  policies.activate({ policy: B }, 'forward');
+  expect(isExpired()).toBe(true);
+  policies.startLease(60_000);
+  expect(isExpired()).toBe(true);
+  policies.renewLease(performance.now());
+  expect(isExpired()).toBe(false);
 });
