@@ -10,7 +10,7 @@ type CodesFormat = Format | 'markdown';
 
 export function defineCodes(command: Command, io: CliIo): void {
   command
-    .argument('[code]', 'such as GRANT_DUPLICATE')
+    .argument('[code]', 'diagnostic code, such as GRANT_DUPLICATE (default: list all)')
     .addOption(formatOption(['markdown']))
     .action((code: string | undefined, options: { readonly format: CodesFormat }) => codes(io, code, options.format));
   withExamples(command, [
