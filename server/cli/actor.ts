@@ -39,12 +39,12 @@ export function withActorOptions(command: Command): Command {
     )
     .option(
       '--person <name>',
-      'who asks: a person of the policy, with all identities; `--as` adds more, such as groups',
+      'person of the policy who asks, with all their identities; `--as` adds more, such as groups',
     )
-    .option('--credential-scopes <scopes>', 'scopes the credential carries (default: all; "" for none)', collect)
+    .option('--credential-scopes <scopes>', 'scopes that the credential carries (default: all; "" for none)', collect)
     .option(
       '--restrict <namespaces>',
-      'namespaces the credential is limited to (default: unlimited; "" for none)',
+      'namespaces that the credential is limited to (default: unlimited; "" for none)',
       collect,
     );
 }

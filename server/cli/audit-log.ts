@@ -35,14 +35,21 @@ const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
 export function withSearch(command: Command): Command {
   return command
     .argument('[folder]', FOLDER)
-    .option('--actor <actor>', 'id of an actor, `provider:subject`, or a fingerprint; may be repeated', collect)
-    .option('--namespace <namespace>', 'events that may have touched records there or below')
-    .addOption(anyOf(new Option('--outcome <outcome>', 'may be repeated'), OUTCOMES))
-    .addOption(anyOf(new Option('--kind <kind>', 'may be repeated'), KINDS))
-    .option('--record <id>', 'who read or wrote one record, in lists too; says what was not recorded')
-    .option('--request <id>', "the `requestId` of an answer or of the gateway's log")
-    .option('--since <instant>', 'at or after this instant')
-    .option('--until <instant>', 'before this instant');
+    .option(
+      '--actor <actor>',
+      'events of this actor: its id, `provider:subject`, or a fingerprint; may be repeated',
+      collect,
+    )
+    .option('--namespace <namespace>', 'events that may concern records in this namespace or below it')
+    .addOption(anyOf(new Option('--outcome <outcome>', 'events with this outcome; may be repeated'), OUTCOMES))
+    .addOption(anyOf(new Option('--kind <kind>', 'events of this kind; may be repeated'), KINDS))
+    .option(
+      '--record <id>',
+      'events in which this record was read or written, also in a list; tells what was not recorded',
+    )
+    .option('--request <id>', "events of this request: the `requestId` of an answer or of the gateway's log")
+    .option('--since <instant>', 'events at or after this instant, as RFC 3339')
+    .option('--until <instant>', 'events before this instant, as RFC 3339');
 }
 
 /** One value at a time: a flag with several values would take the folder for one of them. */

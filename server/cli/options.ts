@@ -152,10 +152,10 @@ export type LintClock = 'now' | 'none';
 export function withLint(command: Command, clock: LintClock): Command {
   const [at, from, more] =
     clock === 'now'
-      ? ['--at or now', ' (now)', '; if given, text and JSON show the calendar of that time, too']
-      : ['--at', '', ''];
+      ? ['--at or now', ' (default: now)', '; if given, text and JSON also show the calendar of that time']
+      : ['--at', ' (default: no such warnings)', ''];
   return command
-    .option('--strict', 'warnings make the policy invalid too, except those that depend on the clock')
+    .option('--strict', 'treat warnings as errors, except those that depend on the clock')
     .option('--level <code=level>', 'severity of a lint rule: off, info, warning or error; may be repeated', collect)
     .option('--at <instant>', `warn about grants that have expired by then, as RFC 3339${from}`)
     .option(

@@ -63,41 +63,42 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
     'Author policies:',
     {
       init: 'make a new policy folder with a passing test and editor schemas',
-      import: 'make a policy of the rules of another tool, prove that both decide alike, and list what it cannot say',
-      check: 'read and lint a policy folder, run its tests and guardrails; write nothing',
+      import:
+        'convert the rules of another tool into a policy, prove that both decide alike, and list the rules that were not imported',
+      check: 'read and lint a policy folder, run its tests and prove its guardrails; nothing is written',
       compile: 'check a policy folder and write its snapshot; print both digests',
       fmt: 'format the files of a policy folder; keeps comments and the order of sections and entries',
-      test: 'run the tests of a policy folder, and say which grants they cover',
+      test: 'run the tests of a policy folder, and show which grants they cover',
       lsp: 'serve editors over stdio: diagnostics, completion, hover, definitions, renaming',
-      codes: 'explain a diagnostic code, with a wrong and a right example; without one, list all',
+      codes: 'explain a diagnostic code with a wrong and a right example, or list all codes',
       schema:
         'print the JSON Schema of policy.yaml, of any other policy file, of bailiwick.yaml, of a dataset line, or of a query; or the API as OpenAPI',
     },
   ],
   [
-    'Ask them:',
+    'Query policies:',
     {
-      decide: 'decide requests, one JSON object a line; answers one a line, in the same order',
+      decide: 'decide requests: one JSON object per line in, one answer per line out, in the same order',
       explain:
-        'explain one decision: every step, the grants, and each edit that would allow what is denied or deny what is allowed; make one',
+        'explain one decision: its steps, its grants, and every minimal edit that would reverse it; `--apply` makes one',
       'who-can': 'list every identity that holds a scope in a namespace, with the grants that carry it',
       'what-can': 'list everything that one identity holds: regions of the tree, their scopes, and the grants',
       visible: 'show what an actor sees: nothing, everything, or exactly which namespaces and subtrees',
       diff: 'compare two policies: who gains and loses which access, when, and because of which line',
       playground: 'write a page that shows, edits and queries a policy in the browser, without a server',
       calendar:
-        'list what changes by itself: who gains and loses what at which instant, and which guardrails break then',
-      history: 'list when each right came and went: by which commit, by whom and why',
+        'list the access that changes by itself: who gains or loses what at which instant, and which guardrails break then',
+      history: 'list when each right was gained and lost: by which commit, by whom and why',
       find: 'find the commits that compile to a digest',
-      prove: 'write a proof that one identity holds a scope, or does not, which can be checked without the policy',
+      prove: 'write a proof that one identity holds a scope, or does not; it can be checked without the policy',
       'check-proof': 'check a proof of `prove` against the access root that a signed statement names',
       review:
-        'access reviews: freeze who holds what, read keep or revoke, check what has come of it, and sign a report',
+        'access reviews: freeze who holds what, collect decisions to keep or revoke, check what became of them, and sign a report',
       inspect: 'show the digests and counts of a snapshot',
     },
   ],
   [
-    'Publish them:',
+    'Publish policies:',
     {
       verify: 'check that a snapshot is intact and, with a keyring, that enough keys have signed it',
       keygen: 'make an Ed25519 key pair for signing snapshots',
@@ -105,7 +106,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       attest:
         'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
       'check-attestation': 'check who signed an attestation, what it is about, and which properties it states',
-      publish: 'put a snapshot and its statement where gateways take them from',
+      publish: 'publish a snapshot and its statement to the gateways, in their store or in a directory',
     },
   ],
   [
@@ -118,27 +119,27 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
     'Operate a gateway:',
     {
       serve: 'answer authorized queries and commands over HTTP, until SIGTERM or SIGINT',
-      local: 'serve without policy and keys, on loopback only, to every user of this machine',
+      local: 'serve without a policy and without keys, on loopback only, to every user of this machine',
       console: 'open the console of a running gateway in a browser on this machine, for one session',
       status: 'show what a running gateway serves, since when, and whether it is ready',
       snapshots: 'list the snapshots that a running gateway can put in force',
       activate: 'put a stored snapshot in force, on every gateway of the store',
-      rollback: 'put an earlier snapshot in force again; a source undoes that only by offering another one',
+      rollback: 'put an earlier snapshot in force again, until the policy source has another one',
       shadow: 'judge a stored snapshot beside the policy in force: what differs, exactly and in live requests',
       migrate: "bring the store's schema up to this version; safe to run again",
-      load: 'load records, one JSON object a line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
+      load: 'load records, one JSON object per line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
       export:
-        'write all records as a dataset, one JSON object a line, for a backup or another store. A gateway on the same embedded store waits meanwhile',
+        'write all records as a dataset, one JSON object per line, for a backup or another store. A gateway on the same embedded store waits until it is done',
       keys: 'API keys: create, list, revoke; also while the gateway runs',
       audit: 'the audit log: verify that it is intact, search it, and move old files away',
       evidence:
-        'put all that an auditor keeps of a snapshot into one file: what it was, who signed it, when it was in force',
+        'write one file with the evidence about a snapshot for an auditor: what it was, who signed it, when it was in force',
       replay:
-        'repeat the decisions of the audit log: on their own snapshots, and on another policy to see which would change',
+        'repeat the decisions of the audit log on their own snapshots, and on another policy to see which would change',
       'policy-at':
-        'say which policy was in force at an instant, by the audit log: its snapshot, commit, signers and reason',
+        'show which policy was in force at an instant, according to the audit log: its snapshot, commit, signers and reason',
       unused:
-        'list the rights that no decision of the audit log needed, and make a smaller policy that changes none of them',
+        'list the rights that no decision of the audit log needed, and write a smaller policy that changes none of these decisions',
       config: 'settings: check them, or print an example file',
     },
   ],

@@ -21,22 +21,22 @@ const CLAIMS = Object.freeze({
   scopeClaim: setting(TEXT, {
     default: null,
     example: 'scope',
-    doc: 'claim with the scopes of a token; a token without it carries none. Unless this is set, tokens carry every scope',
+    doc: 'claim with the scopes of a token; a token without the claim carries no scope (default: tokens carry every scope)',
   }),
   groupsClaim: setting(TEXT, {
     default: null,
     example: 'groups',
-    doc: 'claim with a list of groups, each the identity `<provider>-group:<name>`; a string is one group',
+    doc: 'claim with a list of groups; each is the identity `<provider>-group:<name>`, and a string is one group',
   }),
   groupsSeparator: setting(TEXT, {
     default: null,
     example: '","',
-    doc: 'the separator between groups, if the claim is one string of several',
+    doc: 'separator between groups, if the claim is one string with several groups',
   }),
   restrictionsClaim: setting(TEXT, {
     default: null,
     example: 'bailiwick_namespaces',
-    doc: 'claim with a list of namespaces that the token reaches; a token without it is refused',
+    doc: 'claim with a list of namespaces that the token is limited to; a token without the claim is refused',
   }),
 });
 
@@ -49,13 +49,13 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'https://id.example.org/',
-      doc: 'the issuer, exactly as its tokens have it in `iss`',
+      doc: 'issuer, exactly as in the `iss` of its tokens',
     }),
     audience: setting(TEXTS, {
       default: null,
       required: true,
       example: 'bailiwick',
-      doc: 'what tokens for this gateway have in `aud`; may be a list',
+      doc: '`aud` of tokens for this gateway; may be a list',
     }),
     provider: setting(PROVIDER, { default: null, required: true, example: 'orcid', doc: PROVIDER_DOC }),
     algorithms: setting(
@@ -65,20 +65,20 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     jwksUrl: setting(OUTGOING_URL, {
       default: null,
       example: 'https://id.example.org/jwks',
-      doc: 'address of the keys; unless set, the one in the discovery document of the issuer',
+      doc: 'URL of the public keys (default: the one in the discovery document of the issuer)',
     }),
     clients: setting(TEXTS, {
       default: null,
       example: '[beamline-app]',
-      doc: 'clients (`azp` or `client_id`) that tokens may be issued to; with this list, a token may have other audiences too',
+      doc: 'clients (`azp` or `client_id`) that tokens may be issued to; with this list, a token may also have other audiences',
     }),
     tokenType: setting(oneOf('any', 'access'), {
       default: 'any',
-      doc: '`access`: only tokens of the type `at+jwt` (RFC 9068)',
+      doc: '`any`, or `access`: only tokens of the type `at+jwt` (RFC 9068)',
     }),
     clockTolerance: setting(durationUpTo('5m'), {
       default: '30s',
-      doc: 'how far the clocks of issuer and gateway may be apart',
+      doc: 'how far the clocks of issuer and gateway may differ',
     }),
     maxTokenAge: setting(durationUpTo('366d'), {
       default: '24h',
@@ -91,7 +91,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'https://id.example.org/introspect',
-      doc: 'address of the endpoint',
+      doc: 'URL of the endpoint',
     }),
     clientId: setting(TEXT, {
       default: null,
@@ -110,12 +110,12 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     audience: setting(TEXTS, {
       default: null,
       example: 'bailiwick',
-      doc: 'what the answer must have in `aud`; may be a list. Unless set, the endpoint decides which tokens are for this gateway',
+      doc: 'value that `aud` of the answer must have; may be a list (default: the endpoint decides which tokens are for this gateway)',
     }),
     tokenPrefix: setting(TEXT, {
       default: null,
       example: 'facility_',
-      doc: 'what its tokens begin with; needed where there are several endpoints',
+      doc: 'prefix of the tokens of this endpoint; required if there are several endpoints',
     }),
     cacheTime: setting(durationUpTo('1m'), {
       default: '10s',
@@ -129,7 +129,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       required: true,
       file: 'authorities',
       example: 'secrets/clients-ca.crt',
-      doc: 'PEM file with the authorities that vouch for clients, and no others',
+      doc: 'PEM file with the authorities whose client certificates are accepted',
     }),
     provider: setting(PROVIDER, {
       default: null,
@@ -141,7 +141,7 @@ export const AUTHENTICATION = group('how callers prove who they are', {
       default: null,
       required: true,
       example: 'san:uri',
-      doc: 'where the certificate has the subject; it must have exactly one there',
+      doc: 'field of the certificate that holds the subject; there must be exactly one',
     }),
   }),
   anonymous: optional('callers without a credential: they read what the policy grants to one identity', {
@@ -156,6 +156,6 @@ export const AUTHENTICATION = group('how callers prove who they are', {
     default: null,
     file: 'revocations',
     example: 'revoked.txt',
-    doc: 'file of revoked credentials, one fingerprint a line; read again when it changes',
+    doc: 'file of revoked credentials, one fingerprint per line; read again when it changes',
   }),
 });

@@ -58,7 +58,7 @@ export const SETTINGS = Object.freeze({
     secret: true,
     secretFile: true,
     choice: 'store',
-    doc: 'an external PostgreSQL instead of the embedded store; a variable or a file keeps its password out of `ps`',
+    doc: 'URL of an external PostgreSQL, in place of the embedded store; a variable or a file keeps its password out of `ps`',
     example: 'postgres://bailiwick@db.example.org/bailiwick',
   }),
   databaseReadUrl: setting(DATABASE_URLS, {
@@ -67,7 +67,7 @@ export const SETTINGS = Object.freeze({
     secret: true,
     secretFile: true,
     needs: 'databaseUrl',
-    doc: 'streaming replicas of that PostgreSQL, with spaces between: pages and counts come from one that is no older than `database.replicaLag`',
+    doc: 'URLs of streaming replicas of that PostgreSQL, separated by spaces; pages and counts are read from a replica whose data is no older than `database.replicaLag`',
     example: 'postgres://bailiwick@replica.example.org/bailiwick',
   }),
   policy: setting(PATH, {
@@ -85,28 +85,28 @@ export const SETTINGS = Object.freeze({
   adminListen: setting(ADDRESS_OR_NONE, {
     default: '127.0.0.1:8081',
     flag: '--admin-listen <host:port>',
-    doc: 'address for admins and monitoring, in clear text on loopback, elsewhere with the same `tls`; `none` turns it off',
+    doc: 'address for admins and monitoring, in clear text on loopback and with the `tls` of the API elsewhere; `none` turns it off',
   }),
   adminSocket: setting(PATH_OR_NONE, {
     default: null,
     flag: '--admin-socket <path>',
-    doc: 'Unix socket for the commands of this user (default: admin.sock in the data folder); `none` turns it off',
+    doc: 'Unix socket for commands of the same user (default: admin.sock in the data folder); `none` turns it off',
     example: '/run/bailiwick/admin.sock',
   }),
   console: setting(FLAG, {
     default: false,
     flag: '--console',
-    doc: 'whether `adminListen` and the admin socket serve the console, a page at /console; `bailiwick console` needs no setting',
+    doc: 'whether the console is served at /console, on `adminListen` and the admin socket; `bailiwick console` works without it',
   }),
   trustProxy: setting(NETWORKS, {
     default: null,
-    doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is trusted; unless set, none is',
+    doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is trusted (default: none)',
     example: '[10.0.0.0/8]',
   }),
   cors: group('web pages of other origins that may send requests to the API, with a credential in `Authorization`', {
     origins: setting(ORIGINS, {
       default: null,
-      doc: 'their origins, as browsers send them; there is no wildcard',
+      doc: 'origins of web pages that may use the API, as browsers send them; there is no wildcard',
       example: '[https://app.example.org]',
     }),
   }),
@@ -114,35 +114,38 @@ export const SETTINGS = Object.freeze({
   workers: setting(count(1, 64), {
     default: 1,
     flag: '--workers <count>',
-    doc: 'processes that answer requests; with two or more, this process manages them and owns the log, an embedded store and the sources',
+    doc: 'number of processes that answer requests; with two or more, the main process manages them and owns the audit log, the embedded store and the policy source',
   }),
   authentication: AUTHENTICATION,
   database: DATABASE,
   limits: group('limits for callers', {
-    rate: group('requests a second; 0 is no limit', {
-      perActor: setting(RATE, { default: 0, doc: 'for one actor' }),
-      perAddress: setting(RATE, { default: 0, doc: 'from one client address' }),
-      unauthenticated: setting(RATE, { default: 50, doc: 'from one client address without a valid credential' }),
-    }),
-    concurrency: group('requests at once; 0 is no limit', {
-      perActor: setting(count(0, 10_000), {
-        default: 4,
-        doc: 'for one actor; further requests of this actor wait, and other actors are not delayed',
+    rate: group('requests per second', {
+      perActor: setting(RATE, { default: 0, doc: 'requests per second of one actor; 0 is no limit' }),
+      perAddress: setting(RATE, { default: 0, doc: 'requests per second from one client address; 0 is no limit' }),
+      unauthenticated: setting(RATE, {
+        default: 50,
+        doc: 'requests per second from one client address without a valid credential; 0 is no limit',
       }),
     }),
-    connections: group('connections of clients to the API at once', {
+    concurrency: group('requests that are handled at the same time', {
+      perActor: setting(count(0, 10_000), {
+        default: 4,
+        doc: 'requests of one actor at the same time; further requests of this actor wait, and other actors are not delayed; 0 is no limit',
+      }),
+    }),
+    connections: group('connections to the API at the same time', {
       total: setting(count(16, 1_000_000), {
         default: HTTP_LIMITS.connections,
-        doc: 'of all; if the table is full, the oldest one without a valid credential is closed for a new one',
+        doc: 'connections of all clients; if there are as many, the oldest one without a valid credential is closed for a new one',
       }),
       perAddress: setting(count(1, 1_000_000), {
         default: HTTP_LIMITS.connectionsOfAddress,
-        doc: 'of one client address without a valid credential; connections of `trustProxy` are not counted',
+        doc: 'connections of one client address without a valid credential; those of the proxies in `trustProxy` are not counted',
       }),
     }),
     auditLag: setting(DURATION, {
       default: inSeconds(AUDIT_LIMITS.lag),
-      doc: 'longest time that the audit log may be unwritable before writes are refused',
+      doc: 'how long the audit log may be unwritable before writes are refused',
     }),
     idempotency: setting(AGE, {
       default: '24h',
@@ -153,25 +156,25 @@ export const SETTINGS = Object.freeze({
   changes: group('the feed of changes (docs/feed.md)', {
     keep: setting(AGE, {
       default: '7d',
-      doc: 'how long a change is kept for those who follow them; with an older cursor, a client has to start again',
+      doc: 'how long changes are kept; a client whose cursor is older has to start again',
     }),
     rows: setting(count(1_000, 1_000_000_000), {
       default: CHANGES_LIMITS.rows,
-      doc: 'how many changes are kept at most; older ones are removed first',
+      doc: 'largest number of changes that are kept; the oldest are removed first',
     }),
   }),
   snapshot: SNAPSHOT,
-  authzen: optional('other services ask in the words of AuthZEN 1.0 (docs/authzen.md), with decide keys', {
+  authzen: optional('the API of AuthZEN 1.0 (docs/authzen.md), for decide keys', {
     baseUrl: setting(BASE_URL, {
       default: null,
       required: true,
       example: 'https://pdp.example.org',
-      doc: 'where clients reach this gateway; the discovery document names it',
+      doc: 'URL at which clients reach this gateway; the discovery document names it',
     }),
     vocabulary: setting(VOCABULARY, {
       default: null,
       example: '{ actions: { can_read: resource:read } }',
-      doc: 'what the names of clients mean here: `subjects`, `resources`, `actions`. Unless set, names mean themselves',
+      doc: 'what the names that clients use mean here: `subjects`, `resources`, `actions` (default: each name means itself)',
     }),
   }),
   audit: group('the log of decisions', {
@@ -182,65 +185,68 @@ export const SETTINGS = Object.freeze({
     }),
     signingKey: setting(PATH, {
       default: null,
-      doc: 'private key of `keygen` that signs checkpoints of the log, every 1,000 events and at the end',
+      doc: 'private key of `keygen` that signs checkpoints of the log: after 1,000 events or ten minutes, and when the gateway ends',
       example: '/etc/bailiwick/audit.key',
     }),
-    witnesses: list('who else signs checkpoints of the log (C2SP tlog-witness)', {
+    witnesses: list('services that also sign checkpoints of the log (C2SP tlog-witness)', {
       url: setting(OUTGOING_URL, {
         default: null,
         required: true,
         example: 'https://witness.example.org',
-        doc: 'where it takes checkpoints, without `/add-checkpoint`',
+        doc: 'URL of the witness, without `/add-checkpoint`',
       }),
       key: setting(WITNESS_KEY, {
         default: null,
         required: true,
         example: 'witness.example.org+2117e12c+BFDYWOCYXsx/YEGKrwzFq1h/QsJXCohAlanozKzQ9lRc',
-        doc: 'its verifier key, as it publishes it',
+        doc: 'verifier key of the witness, as it publishes it',
       }),
     }),
-    queries: setting(oneOf('all', 'denied', 'none'), { default: 'all', doc: 'which queries and reads are recorded' }),
+    queries: setting(oneOf('all', 'denied', 'none'), {
+      default: 'all',
+      doc: 'which queries and reads are recorded: `all`, `denied` (only those that were refused) or `none`',
+    }),
     records: setting(oneOf('set', 'ids', 'none'), {
       default: 'set',
-      doc: 'how events of queries hold the records that were shown: up to 16 by id and more as a set, all by id, or not at all',
+      doc: 'how the event of a query holds the records that were shown: `set` (up to 16 by id, more as a set), `ids` (all by id) or `none`',
     }),
     onFailure: setting(oneOf('refuse', 'continue'), {
       default: 'refuse',
-      doc: 'what happens to queries while the log cannot be written; writes are always refused',
+      doc: 'what happens to queries while the log cannot be written: `refuse` (503 `audit.unavailable`) or `continue`; writes are always refused',
     }),
   }),
   log: group('the log on standard error', {
     level: setting(oneOf('info', 'warn', 'error'), {
       default: 'info',
-      doc: 'the lowest level that is written; `error` is what somebody must act on',
+      doc: 'lowest level that is written: `info`, `warn`, or `error`, which means that somebody must act',
     }),
     requests: setting(oneOf('all', 'refused', 'none'), {
       default: 'all',
-      doc: 'which requests get a line; faults of the gateway itself always do',
+      doc: 'which requests get a line: `all`, `refused` or `none`; faults of the gateway itself always get one',
     }),
     sample: setting(count(1, 1_000_000), {
       default: 1,
-      doc: 'of the requests that were not refused, one in this many gets a line',
+      doc: 'one in this many of the requests that were not refused gets a line',
     }),
   }),
   shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
     notice: setting(DURATION_OR_OFF, {
       default: null,
-      doc: 'how long `/readyz` says 503 while requests are still answered, so that load balancers stop sending requests first',
+      doc: 'how long `/readyz` answers 503 while requests are still answered, so that load balancers send new ones elsewhere (default: no notice)',
       example: '5s',
     }),
     deadline: setting(DURATION, {
       default: inSeconds(HTTP_LIMITS.drainTimeout),
-      doc: 'how long requests in flight may take to end before their connections are cut',
+      doc: 'how long requests in progress may take to end before their connections are closed',
     }),
   }),
-  tls: group('certificate of the API; without one it is in clear text. Both files are read again when they change', {
+  tls: group('certificate of the API, which is in clear text without one. Both files are read again when they change', {
     certFile: setting(PATH, {
       default: null,
       env: ['BAILIWICK_TLS_CERT_FILE'],
       needs: 'tls.keyFile',
       file: 'certificate',
-      doc: 'PEM file with the certificate and, after it, those that lead to its root',
+      doc: 'PEM file with the certificate, followed by its intermediate certificates',
       example: '/etc/bailiwick/tls/tls.crt',
     }),
     keyFile: setting(PATH, {
@@ -248,7 +254,7 @@ export const SETTINGS = Object.freeze({
       env: ['BAILIWICK_TLS_KEY_FILE'],
       needs: 'tls.certFile',
       file: 'private key',
-      doc: 'PEM file with the private key of the certificate, not encrypted',
+      doc: 'PEM file with the private key of the certificate, unencrypted',
       example: '/etc/bailiwick/tls/tls.key',
     }),
   }),

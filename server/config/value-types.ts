@@ -179,13 +179,13 @@ function durationType(words: string, longest: string | null, whenZero: WhenZero)
 }
 
 export const durationUpTo = (longest: string): ValueType<number> =>
-  durationType('a duration such as `3s`', longest, 'it cannot be switched off');
+  durationType(`a duration such as \`3s\`, at most \`${longest}\``, longest, 'it cannot be switched off');
 
 export const DURATION: ValueType<number> = durationUpTo('1h');
 
 /** What is off unless it is set. */
 export const DURATION_OR_OFF: ValueType<number> = durationType(
-  'a duration such as `3s`',
+  'a duration such as `3s`, at most `1h`',
   '1h',
   'leave it unset to switch it off',
 );
@@ -259,7 +259,8 @@ export const TEXT: ValueType<string> = {
 
 /** One of the words. */
 export function oneOf<Word extends string>(...words: readonly Word[]): ValueType<Word> {
-  const list = words.map((word) => `\`${word}\``).join(' or ');
+  const quoted = words.map((word) => `\`${word}\``);
+  const list = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].join(' or ');
   return {
     schema: { type: 'string', enum: [...words] },
     words: list,

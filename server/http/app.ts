@@ -45,7 +45,7 @@ export function makeApp(routes: readonly Route[], door: Door): App {
   return { express: app, take };
 }
 
-/** Handles one request without a socket. The caller has the whole answer at once, so it counts as taken. */
+/** Handles one request without a socket. The caller gets the whole answer at once, so it counts as read. */
 export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
   const outgoing = await new Promise<Outgoing>((resolve) => {
     app.take({ ...incoming }, { deliver: resolve });

@@ -1,6 +1,6 @@
-// The open connections of one listener: how many there are, who may have one more, and which of them gives way. One on
+// The open connections of one listener: how many there are, who may open another, and which one is closed for it. One on
 // which no valid credential has come belongs to a stranger. Strangers have a share for each address, and in a full table
-// they give way to whoever connects.
+// their connections are closed for new ones.
 import type { Socket } from 'node:net';
 import { findConnection, type CutReason } from './connection.js';
 import { addressName } from './rate-limit.js';

@@ -118,7 +118,7 @@ export class Connection implements Peer {
     return reading;
   }
 
-  /** Nothing more can be read from the connection. Whoever reads a body is told, now or on starting to read. */
+  /** Nothing more can be read from the connection. The reader of a body gets the problem, now or when it starts to read. */
   fail(problem: ApiProblem): void {
     this.#fault ??= problem;
     this.reader?.(this.#fault);
@@ -137,7 +137,7 @@ export type CutReason =
 
 /** An answer on its way. */
 interface PendingAnswer {
-  /** Bytes that the system has taken over. */
+  /** Bytes that the system has accepted. */
   taken: number;
   /** On the monotonic clock. */
   readonly begunAt: number;

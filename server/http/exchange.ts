@@ -261,7 +261,7 @@ const CHALLENGES: ReadonlyMap<string, string> = new Map([
   ['auth.invalid', `${CHALLENGE}, error="invalid_token"`],
 ]);
 
-/** Tells whoever brought no credential that one may open what was refused (RFC 9110, 11.6.1). */
+/** Tells an anonymous caller that a credential may give access to what was refused (RFC 9110, 11.6.1). */
 function invitation({ actor }: Exchange, { status }: ApiProblem): readonly string[] {
   const isRefused = actor?.kind === 'anonymous' && (status === 403 || status === 404);
   return isRefused ? ['WWW-Authenticate', CHALLENGE] : [];

@@ -71,7 +71,7 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     else this.once('close', connection.awaitReader(taken).end);
   }
 
-  /** Each part is taken before the next is made, at the pace that is asked of every reader. */
+  /** The client must read each part before the next is made, and no slower than any other reader. */
   async #pourFrom(pour: Pour, connection: Connection): Promise<void> {
     this.flushHeaders();
     await pour({
@@ -108,7 +108,7 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     });
   }
 
-  /** In pieces, each once the system has taken the one before. So it shows how fast the client reads. */
+  /** In pieces, each once the system has accepted the one before. So it shows how fast the client reads. */
   #deliverSlowly(bytes: Buffer, reading: ReturnType<Connection['awaitReader']>): void {
     const next = (): void => {
       while (reading.taken < bytes.length && !this.destroyed) {

@@ -29,9 +29,9 @@ import type { TlsIdentity } from './tls-files.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
 export interface Bound<Where extends ListenAt = ListenAt> {
-  /** Once it is served this includes the port that was taken. */
+  /** Once it is served, this includes the port that was assigned. */
   readonly at: Where;
-  /** Call this once. Rejects with Node's error if the address cannot be taken. */
+  /** Call this once. Rejects with Node's error if the address cannot be bound. */
   readonly serve: (service: HttpService) => Promise<void>;
   readonly connections: () => ConnectionFacts;
   /**
@@ -76,7 +76,7 @@ export interface ListenOptions {
 
 /**
  * An address in clear text unless there is a certificate. Port 0 means any free port. Rejects with Node's error if it
- * cannot be taken (`EADDRINUSE`, `EACCES`).
+ * cannot be bound (`EADDRINUSE`, `EACCES`).
  */
 export async function bindTcp(
   { host, port }: { readonly host: string; readonly port: number },
@@ -273,7 +273,7 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
 }
 
 /**
- * Begins a request once the client has taken the answers to all earlier requests of its connection. So a connection
+ * Begins a request once the client has read the answers to all earlier requests of its connection. So a connection
  * never holds more than one answer.
  */
 function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () => void): void {
@@ -332,10 +332,10 @@ function isLongTarget(packet: Buffer): boolean {
  */
 function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void {
   const connection = socket instanceof Socket ? connectionOf(socket) : null;
-  // A connection ends, and is told so, only once.
+  // A connection ends only once, with one answer.
   if (connection === null || connection.fault !== null) return;
   const current = responseOn(socket);
-  // A client whose connection has broken cannot be answered. Whoever waits for it learns of that from the socket.
+  // A client whose connection has broken cannot be answered. The handler that waits for it learns of that from the socket.
   if (socket.destroyed || !socket.writable) {
     socket.destroy();
     return;

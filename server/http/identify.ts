@@ -1,5 +1,5 @@
-// Who a request comes from: whoever its credential says, or, where the settings have it, whoever reads without one. Each
-// is counted against limits here, and nowhere else.
+// Who a request comes from: the actor of its credential, or the anonymous actor if the settings have one. Each actor is
+// counted against limits here, and nowhere else.
 import { type AuthenticatorRegistry, bearerToken, type Evidence, notValid } from '../auth/authenticator.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import { ApiProblem, type LimitName, type ProblemCode } from '../problem.js';

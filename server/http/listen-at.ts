@@ -1,4 +1,4 @@
-// Where a gateway listens: a TCP address (in clear text or under TLS) or a Unix socket. Also how each is taken.
+// Where a gateway listens: a TCP address (in clear text or under TLS) or a Unix socket. Also how each is bound.
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';

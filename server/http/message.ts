@@ -33,7 +33,7 @@ export interface Peer {
   /** Whether a valid credential has come from there before. */
   readonly isKnown: boolean;
   readonly noteKnown: () => void;
-  /** Bytes a second at which an answer is taken; infinite if none is on its way. */
+  /** Bytes per second at which the client reads the answer; infinite if none is on its way. */
   readonly pace: () => number;
   /** Ends the connection. */
   readonly cut: (reason: 'slow') => void;
@@ -62,7 +62,7 @@ export interface Outgoing {
   readonly bytes: number;
   /** Whether the connection is to end with this answer. */
   readonly isLast: boolean;
-  /** Call this once, when the client has taken the answer or never will. */
+  /** Call this once, when the client has read the answer or never will. */
   readonly taken: () => void;
   /** Instead of a text: what to call once the head of the answer is sent. The answer ends when it has ended. */
   readonly pour?: Pour;
@@ -73,7 +73,7 @@ export type Pour = (sink: Sink) => Promise<void>;
 
 /** Where they go. */
 interface Sink {
-  /** Resolves once the system has taken the text. Rejects with `RequestAborted` once the client is gone. */
+  /** Resolves once the system has accepted the text. Rejects with `RequestAborted` once the client is gone. */
   readonly send: (text: string) => Promise<void>;
 }
 

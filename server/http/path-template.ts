@@ -1,5 +1,5 @@
 // Paths of routes, as the documents write them. They are literal, except for `{id}`, which stands for one segment, and
-// `{path}`, which stands for a namespace including its leading slash. The open part is taken as it was sent: nothing is
+// `{path}`, which stands for a namespace including its leading slash. The open part is used as it was sent: nothing is
 // decoded, folded or resolved. So the router, the decision and the store can never understand one path differently. The
 // one exception is `%2F` in `{path}`, which is a slash: generated clients encode the slashes of a parameter.
 

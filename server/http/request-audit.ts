@@ -14,7 +14,7 @@ import type { Route } from './route.js';
 
 /** Only `check` ever throws. */
 export interface RequestAudit {
-  /** Throws `audit.unavailable` if what is asked for has to be recorded and cannot be. */
+  /** Throws `audit.unavailable` if the request has to be recorded and cannot be. */
   readonly check: (access: Route['access']) => void;
   /** An actor was authenticated. */
   readonly authenticated: (exchange: Exchange) => void;
@@ -107,7 +107,7 @@ function makeNotes(trail: Recorder): RequestAudit {
         return;
       }
       if (UNRECORDED.has(code) || (queries === 'none' && isRead(exchange.route))) return;
-      // Some commands on the root are refused before anything is asked. The refusal names its step itself.
+      // Some commands on the root are refused before the policy judges them. The refusal names its step itself.
       const refused = step === undefined ? {} : ({ decision: { decision: 'deny', step } } as const);
       const parts = { ...refused, ...partsOf(exchange, status) };
       const outcome = parts.decision?.decision === 'deny' ? 'denied' : 'failed';
@@ -150,7 +150,7 @@ function isRead(route: Route | null): boolean {
   return route?.access === 'visibility' || route?.access === 'record';
 }
 
-/** An actor that holds nothing there was not refused: it was told so. */
+/** An actor that holds nothing there was not refused: that was its answer. */
 function partsHeld({
   namespace,
   held,

@@ -26,7 +26,7 @@ export interface RefusedRequest {
   readonly problem: ApiProblem;
 }
 
-/** Tells each observer, in this order. One that throws keeps nobody from being told, and no request from its answer. */
+/** Calls each observer, in this order. If one throws, the others are still called and the request is still answered. */
 export function toldToEach(observers: readonly RequestObserver[], log: Pick<Logger, 'error'>): RequestObserver {
   const tell = (told: (one: RequestObserver) => void): void => {
     for (const one of observers) {

@@ -41,7 +41,7 @@ export type QueryInput = Readonly<
     {
       readonly required: boolean;
       readonly pattern: RegExp;
-      /** What the pattern asks for, where a client should be told: it continues "must". */
+      /** What the pattern requires, for the message to a client: it continues "must". */
       readonly form?: string;
       readonly description: string;
       readonly example: string;
@@ -132,17 +132,17 @@ export interface Call<Actor> {
   /** The policy that was activated last, however old that is: for its words, and never for a decision. */
   readonly latest: () => Policy;
   /**
-   * Notes what the policy is asked, before anything is done about it: the audit log gets it, however the request ends.
+   * Notes which access the policy judges, before anything else is done. So the audit log gets it, however the request ends.
    */
   readonly judged: (judged: Judged, times?: DecisionTimes) => void;
 }
 
 export interface ActorCall extends Call<RequestActor> {
-  /** The actor under the pinned policy. Decisions are asked about this actor. */
+  /** The actor under the pinned policy. Decisions are made for this actor. */
   readonly resolve: () => ResolvedActor;
-  /** Notes what an actor is told it holds, for the audit log. Throws if that cannot be recorded. */
+  /** Notes which access the answer reports to an actor, for the audit log. Throws if that cannot be recorded. */
   readonly toldHeld: (held: ReportedHoldings) => void;
-  /** Notes what an asker was told about others, or a reader of the feed about records, for the audit log. */
+  /** Notes what an answer reports about other actors, or the feed about records, for the audit log. */
   readonly told: (answers: readonly ReportedAnswer[]) => void;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => {
@@ -222,7 +222,7 @@ export interface Live {
   readonly again: () => Promise<Moment>;
   /** Records what was shown at a moment. */
   readonly shown: (moment: Moment, told: readonly ReportedAnswer[]) => void;
-  /** The problem that ends the stream, as its client is told. A fault of ours is reported. */
+  /** The problem that ends the stream, as the client sees it. A fault of ours is reported. */
   readonly problemOf: (error: unknown) => { readonly text: string; readonly retryAfter: number | null };
 }
 

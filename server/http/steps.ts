@@ -1,5 +1,5 @@
 // What is done with a request before its route answers: one list of steps for each kind of access, in the order in which
-// they are taken. A step that refuses throws, and the steps after it are not taken.
+// they run. A step that refuses throws, and the steps after it do not run.
 import { InvariantError } from '../../engine/index.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
@@ -156,7 +156,7 @@ function auditable(passage: Passage): void {
   passage.door.services.audit.check(routeOf(passage).access);
 }
 
-/** The answer of the route, once all steps have been taken. */
+/** The answer of the route, once all steps have passed. */
 export function answerOf(
   passage: Passage,
 ): Promise<JsonAnswer | EventStream | PlainText> | JsonAnswer | Page | Promise<JsonAnswer> {

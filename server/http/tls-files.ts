@@ -37,7 +37,7 @@ export interface TlsIdentity {
   readonly isKeyExposed: () => boolean;
 }
 
-/** Rejects with `TlsFileError`. An expired certificate is taken only at the start, or in place of another expired one. */
+/** Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. */
 export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
   let current = checkPair(await readPair(files));
   const listeners: ((context: SecureContextOptions) => void)[] = [];

@@ -1,4 +1,4 @@
-// The turn of an actor, and the bytes of answers that its clients have not read: taken, checked and given back in one
+// The turn of an actor, and the bytes of answers that its clients have not read: acquired, checked and released in one
 // place, whichever kind of actor it is.
 import type { Door } from './door.js';
 import type { Exchange, Reply } from './exchange.js';

@@ -1,5 +1,5 @@
 // What answers at the address for admins while the gateway waits for its store: it is alive (/livez) and not ready.
-// Supervisors that ask there do not end it for waiting, and nobody is told anything else.
+// So supervisors do not end it because it waits. Every other request there is answered 503.
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ const OPTIONS = {
   requireHostHeader: false,
 };
 
-/** Resolves to what ends it. Rejects with Node's error if the address cannot be taken. */
+/** Resolves to the function that ends it. Rejects with Node's error if the address cannot be bound. */
 export async function answerProbes(
   { host, port }: { readonly host: string; readonly port: number },
   tls: TlsIdentity | null,

@@ -21,7 +21,7 @@ export type Proved = Omit<Explanation, 'edits'> & {
   readonly more?: boolean;
 };
 
-/** What is answered about one access, whoever asks. */
+/** The answer about one access, the same on the command line and over HTTP. */
 interface ExplanationJson extends Pick<Explanation, 'decision' | 'step' | 'steps' | 'grants' | 'noEdit'> {
   readonly edits: readonly object[];
   readonly more?: true;

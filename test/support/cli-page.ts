@@ -28,10 +28,15 @@ function settingsMarkdown(): string {
   const rows = ROWS.map(({ key, flag, env, setting, holds }) => {
     const names = [...(flag === null ? [] : [flag.long]), ...env].map(code).join(', ');
     const usual = setting.default === null || holds !== 'value' ? '' : code(writtenText(setting.default));
-    const about = holds === 'value' ? setting.doc : 'a file that holds the value';
-    return `| ${code(key)} | ${names} | ${usual} | ${about} |`;
+    const [about, values] =
+      holds === 'value' ? [setting.doc, setting.type.words] : ['a file that holds the value', 'a path'];
+    return `| ${code(key)} | ${names} | ${values} | ${usual} | ${about} |`;
   });
-  return ['| In the file | Flag and variables | Default | What it is |', '|---|---|---|---|', ...rows].join('\n');
+  return [
+    '| In the file | Flag and variables | Values | Default | What it is |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 async function groupMarkdown(title: string, verbs: readonly Command[]): Promise<string> {

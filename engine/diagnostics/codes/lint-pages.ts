@@ -19,7 +19,7 @@ export const LINT_PAGES = pagesOf({
   LINT_GRANT_REDUNDANT: {
     title: 'a grant that other grants cover',
     explanation:
-      'Without the grant everybody could do exactly the same, at all times, because of the grants that are named. They may be different ones for different people. Remove this grant, or the others. All grants with this code can be removed at once; after that, no grant is redundant.',
+      'Without this grant, everybody could still do exactly the same at all times, because of the grants that the message names. Different grants may cover different people. Remove this grant, or the others. All grants with this code can be removed at once; after that, no grant is redundant.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}${grant('id: b, identity: github:octocat, scopes: [resource:read], namespace: /labs/optics')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /labs')}`,
     shows: 'alone',
@@ -71,9 +71,9 @@ export const LINT_PAGES = pagesOf({
     shows: 'alone',
   },
   LINT_WRITE_UNREAD: {
-    title: 'a grant to write what nobody may read',
+    title: 'a grant to write records that nobody may read',
     explanation:
-      'Write never implies read. At the place and time that the message names, the grant allows writing records that nobody may read then, not even whoever wrote them.',
+      'Write never implies read. At the place and time that the message names, the grant allows writing records that nobody may read then, not even the person who wrote them.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["resource:*"], namespace: /labs')}`,
     shows: 'alone',
@@ -81,7 +81,7 @@ export const LINT_PAGES = pagesOf({
   LINT_IDENTITY_LOOKALIKE: {
     title: 'two identities that look alike',
     explanation:
-      'Identities are compared exactly. Two of one provider differ only in case or in characters that look alike. They are two people, or one of them is a typing mistake or a trap.',
+      'Two identities of one provider differ only in case, or in characters that look alike. Identities are compared exactly, so they are two people, or one of them is a typing mistake or a trap.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}${grant('id: b, identity: github:0ctocat, scopes: [resource:read], namespace: /labs')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}`,
     shows: 'alone',
@@ -89,7 +89,7 @@ export const LINT_PAGES = pagesOf({
   LINT_NAMESPACE_LOOKALIKE: {
     title: 'a namespace that looks like a typing mistake for its neighbour',
     explanation:
-      'Namespaces are declared nowhere, so a typing mistake in one silently removes access, or what guards it. The rule compares namespaces with the same parent. It reports one that at most two grants name (at it or below it), if changing, adding, removing or swapping one letter turns it into another that at least twice as many grants name, and if no test and no guardrail names it. It also reports a guardrail at a namespace that no grant and no test names, if one letter turns that into a namespace of at least two grants: such a guardrail holds and guards nothing. It skips names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`), names of less than five characters, and namespaces with more than 10,000 children.',
+      'Namespaces are declared nowhere, so a typing mistake in one silently removes access, or the protection of a guardrail. The rule compares namespaces with the same parent. It reports one that at most two grants name (at it or below it), if changing, adding, removing or swapping one letter turns it into another that at least twice as many grants name, and if no test and no guardrail names it. It also reports a guardrail at a namespace that no grant and no test names, if one letter turns that into a namespace of at least two grants: such a guardrail holds and guards nothing. It skips names that differ in digits (`run-1` and `run-2`) or in a word of one letter (`lab-a` and `lab-b`), names of less than five characters, and namespaces with more than 10,000 children.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archve')}`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: ["*:read"], namespace: /archive')}${grant('id: b, identity: github:hubot, scopes: ["*:read"], namespace: /archive')}${grant('id: c, identity: github:mona, scopes: ["*:read"], namespace: /archive')}`,
     shows: 'alone',
@@ -113,15 +113,15 @@ export const LINT_PAGES = pagesOf({
   LINT_TEST_IDENTITY: {
     title: 'a `deny` test for somebody whom the policy does not name',
     explanation:
-      'No role, grant, person, guardrail or list of `exclusive` names the identity. So it is denied everything, and the test passes whatever the policy says. Mostly the identity is misspelt. If the test is about strangers, say so in an ignore comment. An identity beside a group of its provider is not reported, if the policy names the group.',
+      'No role, grant, person, guardrail or list of `exclusive` names the identity. So it is denied everything, and the test passes whatever the policy says. Usually the identity is misspelt. If the test is about strangers, say so in an ignore comment. An identity beside a group of its provider is not reported, if the policy names the group.',
     wrong: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}tests:\n  - { name: a, actor: { identities: [github:octokat] }, deny: ["resource:read /vault"] }\n`,
     right: `grants:\n${grant('id: a, identity: github:octocat, scopes: [resource:read], namespace: /labs')}tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n`,
     shows: 'alone',
   },
   LINT_IGNORE_REASON: {
-    title: 'an ignore comment that cannot be followed',
+    title: 'an ignore comment without a valid rule or a reason',
     explanation:
-      'An ignore comment names rules and says why: `# bailiwick-ignore LINT_WRITE_AT_ROOT: curators own the tree`. Without a reason it ignores nothing.',
+      'An ignore comment names rules and gives a reason: `# bailiwick-ignore LINT_WRITE_AT_ROOT: curators own the tree`. Without a reason it ignores nothing.',
     wrong: `grants:\n${READER}  # bailiwick-ignore LINT_WRITE_AT_ROOT\n  - { id: a, identity: github:octocat, scopes: [resource:write], namespace: /labs }\n`,
     right: `grants:\n${READER}  # bailiwick-ignore LINT_WRITE_AT_ROOT: curators own the tree\n  - { id: a, identity: github:octocat, scopes: [resource:write], namespace: / }\n`,
     shows: 'alone',
@@ -136,9 +136,9 @@ export const LINT_PAGES = pagesOf({
   },
   LIMIT_LINT: {
     severity: 'info',
-    title: 'not all grants were compared with each other',
+    title: 'not all grants could be compared with each other',
     explanation:
-      'There are too many overlapping grants to look for all redundant ones, or for all writes that nobody may read. What is reported is true, but there may be more.',
+      'There are too many overlapping grants to find all redundant ones, or all writes that nobody may read. What is reported is true, but there may be more.',
     wrong: 'a hundred thousand grants with different windows for one role at one namespace',
     right: 'the same role with one grant for each season',
     shows: 'words',

@@ -21,7 +21,7 @@ export const OUTCOME_PAGES = pagesOf({
   GUARDRAIL_VIOLATED: {
     title: 'a guardrail of the policy does not hold',
     explanation:
-      'Somebody holds what a guardrail forbids, or too few hold what it asks for. The report lists who, where, when and by which grants, and for most kinds grants whose removal would satisfy the guardrail; none of them could stay. Correct the grants. Whoever weakens the guardrail instead takes its protection from everyone.',
+      'Somebody holds access that a guardrail forbids, or too few people hold access that it requires. The report lists who, where, when and by which grants. For most kinds it also lists a minimal set of grants whose removal would satisfy the guardrail. Correct the grants. A weaker guardrail would no longer protect anybody else either.',
     wrong: `${grant('resource:read, resource:write')}${GUARDRAIL}`,
     right: `${grant('resource:read')}${GUARDRAIL}`,
   },

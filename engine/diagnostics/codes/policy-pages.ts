@@ -21,76 +21,81 @@ export const POLICY_PAGES = pagesOf({
   PROVIDER_RESERVED: {
     title: 'a provider name that is reserved',
     explanation:
-      'Names that end in `-group` stand for the groups which a provider claims in its tokens: `orcid-group:staff` can be a member as soon as `orcid` is declared.',
+      'Names that end in `-group` stand for the groups that a provider claims in its tokens: `orcid-group:staff` can be a member as soon as `orcid` is declared.',
     wrong: 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, github: {}, orcid-group: {} }\n',
     right: HEAD,
     shows: 'policy.yaml',
   },
   FAMILY_RESERVED: {
-    title: 'a family that every policy has',
-    explanation: 'The five families of records are there already and cannot be given other actions.',
+    title: 'a family that is built in',
+    explanation:
+      'Every policy has the five families of records, and their actions cannot be changed. Choose another name.',
     wrong: `${HEAD}families: { resource: { actions: [lend] } }\n`,
     right: `${HEAD}families: { loan: { actions: [lend] } }\n`,
     shows: 'policy.yaml',
   },
   FAMILY_ACTION: {
-    title: 'an action that the family has already',
-    explanation: 'Every family has `read` and `write`. Its other actions stand in `actions`, each once.',
+    title: 'an action that the family already has',
+    explanation: 'Every family has `read` and `write`. List only its other actions in `actions`, each once.',
     wrong: `${HEAD}families: { loan: { actions: [read, lend] } }\n`,
     right: `${HEAD}families: { loan: { actions: [lend] } }\n`,
     shows: 'policy.yaml',
   },
   FOLDER_PATH: {
     title: 'not the path of a folder',
-    explanation: '`folders` names folders from that of `policy.yaml` on, with `/` and without a slash at either end.',
+    explanation:
+      'A folder is named by its path from the folder of `policy.yaml`, with `/` between names and no slash at either end, such as `teams/amx`.',
     wrong: `${HEAD}folders: { teams/amx/: { within: /labs } }\n`,
     right: HEAD,
     shows: 'policy.yaml',
   },
   FOLDER_UNKNOWN: {
     title: 'a delegated folder without files',
-    explanation: 'If the folder is misspelt, the files of the intended folder have no limits.',
+    explanation:
+      'No policy file is in this folder. If its name is misspelt, the files of the intended folder are not limited.',
     wrong: `${HEAD}folders: { teams/amx: { within: /labs } }\n`,
     right: HEAD,
     shows: 'policy.yaml',
   },
   FOLDER_EXPORT: {
     title: 'an exported role that the folder does not declare',
-    explanation: 'A delegated folder exports roles of its own files. `policy.yaml` names them by `exports`.',
+    explanation:
+      '`exports` lists roles that files of this folder declare. Correct the name, or declare the role in the folder.',
     wrong:
       'a `policy.yaml` with `folders: { teams/amx: { within: /labs, exports: [staff] } }` and `staff` in `roles.yaml`',
     right: 'the same with `staff` in `teams/amx/roles.yaml`',
     shows: 'words',
   },
   DELEGATED_OUTSIDE: {
-    title: 'a delegated file that decides about another place',
+    title: 'a file of a delegated folder that decides about a namespace outside of it',
     explanation:
-      'Files in a delegated folder decide at or below its `within` alone: grants, what tests ask, the places of guardrails, `within` of a file, and folders inside the folder.',
+      'Everything in a delegated folder is at or below the `within` of the folder: grants, accesses in tests, namespaces of guardrails, `within` of a file, and folders inside the folder. Move the entry to a file whose owners decide about that namespace.',
     wrong:
       'a grant at `/labs` in `teams/amx/grants.yaml`, and `folders: { teams/amx: { within: /labs/amx } }` in `policy.yaml`',
     right: 'a grant at `/labs/amx` in that file',
     shows: 'words',
   },
   DELEGATED_SECTION: {
-    title: 'what only files that are not delegated may say',
+    title: 'content that a delegated folder cannot have',
     explanation:
-      'People, and guardrails about every namespace (`expires`, `at: every-top-level`), concern everybody. So a delegated folder does not have them.',
+      'People, and guardrails about every namespace (`expires`, `at: every-top-level`), concern everybody, so a delegated folder cannot have them. Move them to a file that is not delegated.',
     wrong: '`people` in a file of a delegated folder',
     right: '`people` in a file that is not delegated',
     shows: 'words',
   },
   DELEGATED_ROLE: {
-    title: 'a role of a delegated folder that is used beyond it',
+    title: 'a role of a delegated folder that is used outside of it',
     explanation:
-      'Whoever owns a delegated folder decides who is in its roles. So a grant outside of `within`, or a guardrail outside of the folder, names such a role, or one that contains it, only if `exports` lists it.',
+      'The owners of a delegated folder decide who is in its roles. So a grant outside of `within`, or a guardrail outside of the folder, may name such a role, or a role that contains it, only if `exports` lists the role.',
     wrong:
       'a grant at `/` to a role that `teams/amx/roles.yaml` declares, where `teams/amx` is delegated within `/labs/amx`',
-    right: 'the same with the role among the `exports` of `teams/amx`',
+    right: 'the same with the role in the `exports` of `teams/amx`',
     shows: 'words',
   },
   EXCLUSIVE_SINGLE: {
     title: 'a list of `exclusive` with one identity',
-    explanation: 'No actor may have two identities of one list, so a list of one excludes nothing.',
+    explanation:
+      'No actor may have two identities of one list, so a list of one excludes nothing. Add the others, or remove the list.',
     wrong: `${HEAD}exclusive:\n  - [github:ada]\n`,
     right: `${HEAD}exclusive:\n  - [github:ada, github-group:buyers]\n`,
     shows: 'policy.yaml',
@@ -104,7 +109,7 @@ export const POLICY_PAGES = pagesOf({
   IDENTITY_JOINED: {
     title: 'several identities in one text',
     explanation:
-      'A comma is missing, or two identities were pasted into one line. As written they are one identity with a long subject, which nobody has. So a subject does not have a space followed by a declared provider and a colon.',
+      'A comma is missing, or two identities were pasted into one line. As written, they are one identity with a long subject, which nobody has. So a subject must not contain a space that is followed by a declared provider and a colon.',
     wrong: 'roles:\n  optics: { members: [github:octocat github:hubot] }\n',
     right: 'roles:\n  optics: { members: [github:octocat, github:hubot] }\n',
   },
@@ -116,13 +121,13 @@ export const POLICY_PAGES = pagesOf({
   },
   ROLE_UNKNOWN: {
     title: 'a role that is not declared',
-    explanation: 'The role is in no file of the folder.',
+    explanation: 'No file of the folder declares the role. Correct the name, or declare the role.',
     wrong: 'grants:\n  - { id: a, role: staf, namespace: /labs, scopes: [resource:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   ROLE_CYCLE: {
     title: 'roles that are members of each other',
-    explanation: 'Whoever is in one of them would be in all of them. Remove one of the memberships.',
+    explanation: 'A member of one of them would be a member of all of them. Remove one of the memberships.',
     wrong: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [{ role: optics }] }\n',
     right: 'roles:\n  optics: { members: [{ role: lasers }] }\n  lasers: { members: [] }\n',
   },
@@ -135,31 +140,33 @@ export const POLICY_PAGES = pagesOf({
   },
   PERSON_IDENTITY: {
     title: 'an identity of two people',
-    explanation: 'An identity belongs to one person at most.',
+    explanation: 'An identity belongs to at most one person.',
     wrong: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [github:octocat] }\n',
     right: 'people:\n  octo: { identities: [github:octocat] }\n  josiah: { identities: [orcid:0000-0002-1825-0097] }\n',
   },
   GRANT_DUPLICATE: {
     title: 'a grant id that is used twice',
-    explanation: 'Explanations cite grants by id, so an id names one grant.',
+    explanation: 'Explanations cite grants by id, so each grant needs an id of its own.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: a, role: staff, namespace: /beamlines }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n  - { id: b, role: staff, namespace: /beamlines }\n',
   },
   GRANT_PRINCIPAL: {
     title: 'a grant that does not name exactly one principal',
-    explanation: 'A grant names either a `role` or an `identity`. No word means everyone.',
+    explanation: 'A grant names either a `role` or an `identity`. No name stands for everyone.',
     wrong: 'grants:\n  - { id: a, namespace: /labs, scopes: [resource:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
   GRANT_SCOPES_MISSING: {
     title: 'a grant without scopes',
-    explanation: 'A grant may leave out its scopes only if it is to a role that has some.',
+    explanation:
+      'A grant may omit `scopes` only if it names a role that declares some. Add `scopes` to the grant or to the role.',
     wrong: 'grants:\n  - { id: a, role: leads, namespace: /labs }\n',
     right: 'grants:\n  - { id: a, role: leads, namespace: /labs, scopes: [resource:read] }\n',
   },
   GRANT_OUTSIDE_WITHIN: {
-    title: 'a grant outside what its file may grant',
-    explanation: '`within` says that every grant of the file is at a namespace or below it.',
+    title: 'a grant outside of the `within` of its file',
+    explanation:
+      'Every grant of a file is at or below the `within` of the file. Correct the namespace, or move the grant to another file.',
     wrong: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs2 }\n',
     right: 'within: /labs\ngrants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
@@ -174,13 +181,15 @@ export const POLICY_PAGES = pagesOf({
   WITHIN_UNUSED: {
     severity: 'warning',
     title: '`within` in a file without grants',
-    explanation: '`within` bounds the grants of its own file, not those of other files in the folder.',
+    explanation:
+      '`within` limits the grants of its own file, not those of other files in the folder. Remove it, or move it to the file of the grants.',
     wrong: 'within: /labs\nroles:\n  optics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
   TEST_DUPLICATE: {
-    title: 'a name of two tests',
-    explanation: 'Reports name the test that failed, and `diff` lists tests by name, so a name belongs to one test.',
+    title: 'a test name that is used twice',
+    explanation:
+      'Reports name the test that failed, and `diff` lists tests by name, so each test needs a name of its own.',
     wrong:
       'tests:\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /labs"] }\n  - { name: a, actor: { identities: [github:octocat] }, deny: ["resource:read /vault"] }\n',
     right:
@@ -200,7 +209,7 @@ export const POLICY_PAGES = pagesOf({
   },
   GUARDRAIL_DUPLICATE: {
     title: 'a guardrail id that is used twice',
-    explanation: 'Reports cite guardrails by id, so an id names one guardrail.',
+    explanation: 'Reports cite guardrails by id, so each guardrail needs an id of its own.',
     wrong:
       'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n  - { id: a, separate: [resource:read, process-run:write] }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
@@ -212,20 +221,21 @@ export const POLICY_PAGES = pagesOf({
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },
   GUARDRAIL_PLACE: {
-    title: 'both `at` and `under`, or neither',
-    explanation: 'A rule that counts people does so `at` one namespace, or `under` one: there and everywhere below it.',
+    title: 'a rule with both `at` and `under`, or with neither',
+    explanation:
+      'A rule that counts people has either `at`, for one namespace alone, or `under`, for a namespace and everything below it.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, under: / }\n',
   },
   GUARDRAIL_SCOPES: {
-    title: 'both `scope` and `scopes`, or neither',
-    explanation: 'A rule names one scope with `scope` or a list of them with `scopes`.',
+    title: 'a rule with both `scope` and `scopes`, or with neither',
+    explanation: 'A rule has either `scope`, for one scope, or `scopes`, for a list.',
     wrong: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, at: / }\n',
     right: 'guardrails:\n  - id: a\n    atLeast: { identities: 2, scope: namespace:write, at: / }\n',
   },
   GUARDRAIL_SIDES: {
-    title: 'a separation of fewer than two scopes',
-    explanation: '`separate` lists at least two scopes or patterns which no person may hold in one namespace.',
+    title: 'a separation of fewer than two scopes or patterns',
+    explanation: '`separate` lists at least two scopes or patterns that no person may hold together in one namespace.',
     wrong: 'guardrails:\n  - { id: a, separate: [resource:write] }\n',
     right: 'guardrails:\n  - { id: a, separate: [resource:write, process-run:write] }\n',
   },

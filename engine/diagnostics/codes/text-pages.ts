@@ -4,7 +4,7 @@ import { pagesOf } from './page.js';
 export const TEXT_PAGES = pagesOf({
   FILE_IGNORED: {
     severity: 'warning',
-    title: 'a file is not read',
+    title: 'a file that is not read',
     explanation:
       'Only files whose names end in `.yaml` are policy. Every other file is reported, so that nobody believes that it is read. Names that begin with a dot, `*.md`, `CODEOWNERS` and `LICENSE` are skipped silently, unless they look like policy.',
     wrong: 'grants/notes.txt',
@@ -14,13 +14,13 @@ export const TEXT_PAGES = pagesOf({
   FILE_MISNAMED: {
     title: 'a file that looks like policy under another name',
     explanation:
-      'A guardrail in `duties.yml` guards nothing, since only `*.yaml` is read. So `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt` are refused: rename the file, or move it out of the folder. So is a file of another name (`duties.txt`) if its text reads like policy. A hidden `*.yaml` is refused, since listings and reviews do not show it; so is any other hidden file if both its name and its text look like policy (`.duties.yml`), and policy in a hidden folder (`.old/duties.yaml`). What an editor keeps while a file is open (`.team.yaml.swp`) is skipped.',
+      'Only `*.yaml` is read, so a guardrail in `duties.yml` would guard nothing. These names are refused: `*.yml`, `*.YAML`, `*.json`, slips such as `*.yam`, and copies such as `team.yaml.bak`, `team.yaml~` or `team.yaml.txt`. A file of any other name (`duties.txt`) is refused if its text reads like policy. Listings and reviews do not show hidden files. So a hidden `*.yaml` is refused, and so are a hidden file whose name and text look like policy (`.duties.yml`) and policy in a hidden folder (`.old/duties.yaml`). Files that an editor keeps while a file is open (`.team.yaml.swp`) are skipped. Rename the file, or move it out of the folder.',
     wrong: 'guardrails/duties.yml',
     right: 'guardrails/duties.yaml',
     shows: 'words',
   },
   FILE_SYMLINK: {
-    title: 'a symbolic link leaves the policy folder',
+    title: 'a symbolic link that leads out of the policy folder',
     explanation: 'Nobody who reviews the folder sees what is outside it. Copy the file into the folder instead.',
     wrong: 'grants/team.yaml -> ../../elsewhere/team.yaml',
     right: 'grants/team.yaml is a file',
@@ -28,27 +28,29 @@ export const TEXT_PAGES = pagesOf({
   },
   FILE_SPECIAL: {
     title: 'not a regular file',
-    explanation: 'A pipe, a socket, a device, or a folder that is named like a policy file cannot be read as policy.',
+    explanation: 'A pipe, a socket, a device, or a folder with the name of a policy file cannot be read as policy.',
     wrong: 'grants/team.yaml is a named pipe',
     right: 'grants/team.yaml is a file',
     shows: 'words',
   },
   FILE_UNREADABLE: {
-    title: 'a file or folder cannot be read',
-    explanation: 'Half of a policy would be a different policy. Correct the permissions, or remove the file.',
+    title: 'a file or folder that cannot be read',
+    explanation:
+      'A policy that is read only in part would decide differently. Correct the permissions, or remove the file.',
     wrong: 'grants/team.yaml has mode 000',
-    right: 'grants/team.yaml can be read by who runs the command',
+    right: 'grants/team.yaml can be read by the user who runs the command',
     shows: 'words',
   },
   FILE_NAME: {
-    title: 'a file name cannot be cited',
-    explanation: 'Names with control characters or invalid Unicode would break the lines in which reports cite them.',
+    title: 'a file name that cannot be cited',
+    explanation:
+      'Names with control characters or invalid Unicode would break the lines in which reports cite them. Rename the file.',
     wrong: 'a file name with a line break in it',
     right: 'grants/team.yaml',
     shows: 'words',
   },
   FILE_TOO_LARGE: {
-    title: 'a file is larger than the limit',
+    title: 'a file that is larger than the limit',
     explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a policy file of 65 MiB',
     right: 'two policy files of 33 MiB',
@@ -78,7 +80,7 @@ export const TEXT_PAGES = pagesOf({
   TEXT_MERGE_CONFLICT: {
     title: 'an unresolved merge conflict',
     explanation:
-      'The file still has the markers (`<<<<<<<`, `=======`, `>>>>>>>`) of two changes that could not be merged. Neither side is read. Write what should be in force, and remove the lines with the markers.',
+      'The file still has the conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`) of two changes that could not be merged. Neither side is read. Write what should be in force, and remove the lines with the markers.',
     wrong:
       'roles:\n  optics:\n<<<<<<< HEAD\n    members: [github:octocat]\n=======\n    members: [github:hubot]\n>>>>>>> main\n',
     right: 'roles:\n  optics:\n    members: [github:octocat, github:hubot]\n',
@@ -98,7 +100,7 @@ export const TEXT_PAGES = pagesOf({
   },
   TEXT_NUL: {
     title: 'a NUL character',
-    explanation: 'Many tools take NUL for the end of the text, so they would show a different policy.',
+    explanation: 'Many tools treat NUL as the end of the text, so they would show a different policy. Remove it.',
     wrong: 'roles:\n  optics: { description: "a\\0b" }\n',
     right: 'roles:\n  optics: { description: "a b" }\n',
   },
@@ -111,14 +113,14 @@ export const TEXT_PAGES = pagesOf({
   TEXT_BIDI: {
     title: 'a character that changes the direction of text',
     explanation:
-      'Such characters make an editor show a line in another order than it is read, in comments too. Write the text without them; letters of languages that are written from right to left need none.',
+      'Such characters make an editor show a line in another order than it is read, also in comments. Remove them; languages that are written from right to left do not need them.',
     wrong: 'roles:\n  # all of optics \u202e\n  optics: { members: [] }\n',
     right: 'roles:\n  # all of optics\n  optics: { members: [] }\n',
   },
   TEXT_INVISIBLE: {
     title: 'a character that cannot be seen',
     explanation:
-      'Zero-width characters and their like make two texts that look alike. Outside of comments they are refused. Write the text again by hand.',
+      'Zero-width and similar characters make different strings look alike. They are refused outside of comments. Type the text again.',
     wrong: 'roles:\n  optics: { members: ["github:octo\u200bcat"] }\n',
     right: 'roles:\n  optics: { members: ["github:octocat"] }\n',
   },
@@ -129,9 +131,9 @@ export const TEXT_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [] }\n',
   },
   TEXT_SPACE: {
-    title: 'a space that is not the plain one, where spaces have meaning',
+    title: 'a special space where spaces have a meaning',
     explanation:
-      'A no-break space and similar characters look like indentation but are text to YAML. They often come from text that was copied from a web page. Inside descriptions they are fine.',
+      'A no-break space and similar characters look like indentation but are text to YAML. They often come from text that was copied from a web page. Inside descriptions they are fine. Replace it by a plain space.',
     wrong: 'roles:\n\u00a0\u00a0optics: { members: [] }\n',
     right: 'roles:\n  optics: { members: [] }\n',
   },
@@ -143,13 +145,13 @@ export const TEXT_PAGES = pagesOf({
   },
   TEXT_NOT_NFC: {
     title: 'text that is not in Unicode normal form C',
-    explanation: 'Two spellings that look alike would be two names. Most editors can convert a file to NFC.',
+    explanation: 'Two spellings that look alike would be different names. Most editors can convert a file to NFC.',
     wrong: 'roles:\n  optics: { description: "cafe\u0301" }\n',
     right: 'roles:\n  optics: { description: "café" }\n',
   },
   TEXT_SURROGATE: {
     title: 'half of a surrogate pair',
-    explanation: 'The escape does not stand for a character. Write the character itself.',
+    explanation: 'The escape is only half of a character. Write the character itself.',
     wrong: 'roles:\n  optics: { description: "\\uD83D" }\n',
     right: 'roles:\n  optics: { description: "🔬" }\n',
   },
@@ -162,13 +164,13 @@ export const TEXT_PAGES = pagesOf({
   },
   LIMIT_DEPTH: {
     title: 'nested too deeply',
-    explanation: 'No policy needs so many nested lists and mappings.',
+    explanation: 'The limit is 32 nested lists and mappings, which no policy needs.',
     wrong: 'a list inside of 32 others',
-    right: 'a list of texts',
+    right: 'a list of strings',
     shows: 'words',
   },
   LIMIT_NODES: {
-    title: 'a file has more values than the limit',
+    title: 'a file that has more values than the limit',
     explanation: 'Split the file. All files are read together, so it makes no difference which file a grant is in.',
     wrong: 'a file of 20 million values',
     right: 'two files of 10 million values',
@@ -191,9 +193,9 @@ export const TEXT_PAGES = pagesOf({
   LIMIT_EXPANDED: {
     title: 'the decision table would be larger than the limit',
     explanation:
-      'Every group of identities that hold the same has a row for each of its grants, also for those through roles. Give ' +
-      'a role its grants higher up in the tree, or put identities that hold the same into one role. Rights that begin and end ' +
-      'are repeated in every namespace that changes them: remove expired grants, and use the same instants in many grants.',
+      'Every group of identities with the same access has one row for each of its grants, also for those through roles. Grant ' +
+      'higher up in the tree, or put identities with the same access into one role. Access that begins or ends is repeated ' +
+      'in every namespace where it does: remove expired grants, and use the same instants in many grants.',
     wrong: 'a million identities with 1,000 grants of their own roles each',
     right: 'the same identities in 100 roles with 1,000 grants each',
     shows: 'words',

@@ -10,34 +10,35 @@ export const VALUE_PAGES = pagesOf({
   },
   KEY_MISSING: {
     title: 'a key is missing',
-    explanation: 'The mapping has no meaning without this key. What is absent never means "all".',
+    explanation: 'The mapping needs this key. A missing key never means "all".',
     wrong: 'grants:\n  - { id: a, role: staff }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs }\n',
   },
   KEY_MISPLACED: {
     title: 'a key in the wrong file',
     explanation:
-      '`policy.yaml` holds `bailiwick`, `name` and `providers`; every other file holds `within`, `roles`, `people`, `grants`, `guardrails` and `tests`.',
+      '`policy.yaml` has `bailiwick`, `name`, `providers`, `families`, `folders` and `exclusive`. Every other file has `within`, `roles`, `people`, `grants`, `guardrails` and `tests`.',
     wrong: 'name: photon-facility\ngrants: []\n',
     right: 'grants: []\n',
   },
   KEY_FORBIDDEN: {
     title: 'a key that is never accepted',
-    explanation: '`__proto__`, `constructor` and `prototype` mean something to programs that read such files.',
+    explanation:
+      '`__proto__`, `constructor` and `prototype` have a meaning of their own in JavaScript, so programs could misread such a file. Choose another name.',
     wrong: 'roles:\n  constructor: { members: [] }\n',
     right: 'roles:\n  builders: { members: [] }\n',
   },
   VALUE_NULL: {
     title: 'a key without a value',
     explanation:
-      'A key without a value could mean "none" or "I forgot". Write `[]` or `{}` where there may be none, or remove the key.',
+      'A key without a value could mean "none", or that the value was forgotten. Write `[]` or `{}` where there may be none, or remove the key.',
     wrong: 'grants:\n',
     right: 'grants: []\n',
   },
   VALUE_NOT_TEXT: {
     title: 'a value that is not text',
     explanation:
-      'YAML reads the value as a number, a truth value, a list or a mapping. Text that looks like one of these needs quotes.',
+      'YAML reads the value as a number, a boolean, a list or a mapping. Text that looks like one of these needs quotes.',
     wrong: 'roles:\n  optics: { description: 0123 }\n',
     right: 'roles:\n  optics: { description: "0123" }\n',
   },
@@ -74,20 +75,21 @@ export const VALUE_PAGES = pagesOf({
   },
   VALUE_EMPTY: {
     title: 'an empty value',
-    explanation: 'An empty list never means "all", and "none" has no meaning here.',
+    explanation:
+      'An empty list or string has no meaning here. It does not mean "all". Give it content, or remove the key.',
     wrong: 'guardrails:\n  - id: a\n    expires: { providers: [], within: 90d }\n',
     right: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 90d }\n',
   },
   VALUE_REPEATED: {
     title: 'the same entry twice in one list',
-    explanation: 'The second one adds nothing, so perhaps something else was meant.',
+    explanation: 'The second one has no effect, so perhaps something else was meant. Correct it, or remove it.',
     wrong: 'roles:\n  optics: { members: [github:octocat, github:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   NAME_INVALID: {
     title: 'not a name',
     explanation:
-      'Names of policies, providers, roles, grants and guardrails are 1 to 128 of `a-z`, `0-9`, `.`, `_`, `-`, and begin with a letter or digit.',
+      'Names of policies, providers, roles, grants and guardrails have 1 to 128 of the characters `a-z`, `0-9`, `.`, `_` and `-`, and begin with a letter or a digit.',
     wrong: 'roles:\n  Optics Group: { members: [] }\n',
     right: 'roles:\n  optics-group: { members: [] }\n',
   },
@@ -106,14 +108,15 @@ export const VALUE_PAGES = pagesOf({
   },
   DURATION_INVALID: {
     title: 'not a duration',
-    explanation: 'Durations are a whole number above 0 and one of `s`, `m`, `h`, `d`.',
+    explanation:
+      'A duration is a whole number above 0, followed by `s`, `m`, `h` or `d` for seconds, minutes, hours or days.',
     wrong: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 3 months }\n',
     right: 'guardrails:\n  - id: a\n    expires: { providers: [orcid], within: 90d }\n',
   },
   NAMESPACE_INVALID: {
     title: 'not a namespace',
     explanation:
-      'A namespace is `/` or segments of 1 to 63 of `a-z`, `0-9`, `.`, `_`, `~`, `-` after slashes, at most 32 of them and 1,024 bytes. `.` and `..` are not segments.',
+      'A namespace is `/`, or up to 32 segments with a slash before each, at most 1,024 bytes in all. A segment has 1 to 63 of the characters `a-z`, `0-9`, `.`, `_`, `~` and `-`. `.` and `..` are not segments.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs/Optics }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs/optics }\n',
   },
@@ -126,7 +129,7 @@ export const VALUE_PAGES = pagesOf({
   SCOPE_UNKNOWN: {
     title: 'not a scope',
     explanation:
-      'Scopes are a family (`namespace`, `resource-template`, `resource`, `process-template`, `process-run`), a colon, and `read` or `write`; and those of the families that `policy.yaml` declares. Patterns are `<family>:*`, `*:read` and `*:write`.',
+      'A scope is a family, a colon and an action, such as `resource:read`. The families are `namespace`, `resource-template`, `resource`, `process-template` and `process-run`, with the actions `read` and `write`, and those that `policy.yaml` declares. Patterns are `<family>:*`, `*:read` and `*:write`.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resources:read] }\n',
     right: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: [resource:read] }\n',
   },
@@ -138,12 +141,12 @@ export const VALUE_PAGES = pagesOf({
   },
   SCOPE_NOT_SINGLE: {
     title: 'a pattern in place of a single scope',
-    explanation: 'A test expects one access at a time. Write one line per scope.',
+    explanation: 'An expectation is about one scope. Write one line per scope.',
     wrong: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:* /labs"]\n',
     right: 'tests:\n  - name: a\n    actor: { identities: [github:octocat] }\n    deny: ["resource:read /labs"]\n',
   },
   SCOPE_TEMPLATE_PATTERN: {
-    title: 'a pattern that only guardrails have',
+    title: 'a pattern that is allowed only in guardrails',
     explanation:
       '`*-template` means both template families, but only in guardrails. Grants and roles name each family.',
     wrong: 'grants:\n  - { id: a, role: staff, namespace: /labs, scopes: ["*-template:read"] }\n',

@@ -10,21 +10,22 @@ export const YAML_PAGES = pagesOf({
   },
   YAML_INDENT: {
     title: 'indentation that does not fit',
-    explanation: 'Lines of one list or mapping begin in one column, and what is inside of them further to the right.',
+    explanation:
+      'The lines of one list or mapping begin in the same column, and their content begins further to the right.',
     wrong: 'roles:\n  optics:\n    members: []\n   description: Optics group\n',
     right: 'roles:\n  optics:\n    members: []\n    description: Optics group\n',
   },
   YAML_UNCLOSED: {
     title: 'a bracket or brace that is not closed',
     explanation:
-      'What `[` or `{` opens goes on until `]` or `}`. The report shows where it should have been closed, and where it was opened.',
+      'Each `[` needs a `]`, and each `{` a `}`. The report shows where it should have been closed, and where it was opened.',
     wrong: 'roles:\n  optics: { members: [github:octocat }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },
   YAML_QUOTE_UNCLOSED: {
     title: 'a quote that is not closed',
     explanation:
-      "Text in quotes goes on until the same quote. Within double quotes a quote is written `\\\"`, within single quotes `''`.",
+      "Quoted text ends at the next quote of the same kind. A quote within the text is written `\\\"` in double quotes, and `''` in single quotes.",
     wrong: 'roles:\n  optics:\n    description: "Optics group\n    members: []\n',
     right: 'roles:\n  optics:\n    description: "Optics group"\n    members: []\n',
   },
@@ -35,7 +36,7 @@ export const YAML_PAGES = pagesOf({
     right: 'roles:\n  optics: { members: [] }\n',
   },
   YAML_TRAILING: {
-    title: 'something follows a closing mark',
+    title: 'text after a closing quote or bracket',
     explanation:
       "A value ends with its closing quote or bracket. Perhaps the quote was meant to be a part of the text: `''` within single quotes, `\\\"` within double quotes.",
     wrong: "roles:\n  optics:\n    description: 'it's ours'\n",
@@ -92,7 +93,8 @@ export const YAML_PAGES = pagesOf({
   },
   YAML_COMMENT_SPACE: {
     title: 'a space is missing before a comment',
-    explanation: 'A comment begins with a hash, which has a space before it or is the first character of the line.',
+    explanation:
+      'A comment begins with `#`, which needs a space before it unless it is the first character of the line.',
     wrong: 'roles:\n  optics: { description: "Optics group" }# for now\n',
     right: 'roles:\n  optics: { description: "Optics group" } # for now\n',
   },
@@ -104,7 +106,7 @@ export const YAML_PAGES = pagesOf({
   },
   YAML_SCALAR_START: {
     title: 'text that must be quoted',
-    explanation: 'Text that begins with a character that means something in YAML needs quotes.',
+    explanation: 'Text needs quotes if it begins with a character that has a meaning in YAML.',
     wrong: 'roles:\n  optics: { description: @optics }\n',
     right: 'roles:\n  optics: { description: "@optics" }\n',
   },
@@ -159,7 +161,7 @@ export const YAML_PAGES = pagesOf({
   },
   YAML_KEY_NOT_TEXT: {
     title: 'a key that is not text',
-    explanation: 'YAML reads this key as a number, a truth value, nothing, a list or a mapping. Put it in quotes.',
+    explanation: 'YAML reads this key as a number, a boolean, null, a list or a mapping. Put it in quotes.',
     wrong: 'roles:\n  2024: { members: [] }\n',
     right: 'roles:\n  "2024": { members: [] }\n',
   },

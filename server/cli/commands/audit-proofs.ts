@@ -43,11 +43,11 @@ function defineCheckpoint(audit: Command, io: CliIo): void {
 function defineProve(audit: Command, io: CliIo): void {
   const command = audit
     .command('prove')
-    .description('write a proof that one event is in the log, which needs no other event to be checked')
+    .description('write a proof that one event is in the log; checking it needs no other event')
     .argument('<seq>', 'number of the event')
     .argument('[folder]', FOLDER);
   withLog(command)
-    .option('--checkpoint <file>', 'a checkpoint that was signed before (default: one of now)')
+    .option('--checkpoint <file>', 'checkpoint that was signed before (default: a new one)')
     .addOption(formatOption())
     .action(async (seq: string, folder: string | undefined, options: ProveFlags) => {
       await (await import('../prove-audit.js')).proveCommand(io, { seq, given: folder }, options);

@@ -23,7 +23,7 @@ import { count } from '../render/text.js';
 type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
 
 export function defineQuery(audit: Command, io: CliIo): void {
-  const command = audit.command('query').description('print the events that match all options given, one a line');
+  const command = audit.command('query').description('print the events that match all given options, one per line');
   withSearch(command)
     .addOption(formatOption())
     .action((folder: string | undefined, options: QueryFlags) => query(io, folder, options));
@@ -41,8 +41,8 @@ export function defineQuery(audit: Command, io: CliIo): void {
     ],
   ]);
   withJson(command, [
-    'one event a line, as in the log. With `--record`, an event that does not name the record ends with',
-    '"shown": "yes" | "maybe", which the log does not have; `maybe` is wrong once in 10,000,000.',
+    'one event per line, as in the log. With `--record`, an event that does not name the record ends with',
+    '"shown": "yes" | "maybe", which is not in the log; `maybe` is wrong once in 10,000,000.',
   ]);
 }
 

@@ -31,13 +31,13 @@ export function defineVerify(audit: Command, io: CliIo): void {
   const command = audit
     .command('verify')
     .description(
-      'check that no event was changed, moved or removed, and that their snapshots are there; exit with 8 if not',
+      'check that no event was changed, moved or removed, and that the snapshots of all events are there; exit with 8 if not',
     )
     .argument('[folder]', FOLDER)
     .addOption(
       new Option(
         '--head <seq:hash>',
-        'a head of the log that was noted elsewhere; finds whether later events were cut off; may be repeated',
+        'head of the log that was noted elsewhere: shows whether events were cut off; may be repeated',
       ).argParser((text: string, before?: readonly Head[]) => [...(before ?? []), headOf('--head', text)]),
     )
     .addOption(
@@ -45,14 +45,14 @@ export function defineVerify(audit: Command, io: CliIo): void {
         (text: string) => headOf('--after', text),
       ),
     )
-    .option('--archive <folder>', 'where older files were moved to: those in `archived.sha256` are read there')
+    .option('--archive <folder>', 'folder that older files were moved to: those in `archived.sha256` are read there')
     .option(
       '--checkpoint <file>',
-      'a checkpoint that was kept: proves that the log only grew; may be repeated',
+      'checkpoint that was kept elsewhere: proves that the log only grew; may be repeated',
       collect,
     )
     .option('--public-key <file>', 'public key that must have signed the checkpoints')
-    .option('--lost <log>', 'a log of the store that is known to be gone; may be repeated', collect)
+    .option('--lost <log>', 'name of a log that is known to be lost; may be repeated', collect)
     .addOption(formatOption())
     .action((folder: string | undefined, options: AuditVerifyFlags) => verify(io, folder, options));
   withStore(command);

@@ -51,10 +51,10 @@ function defineArchive(audit: Command, io: CliIo): void {
   const command = audit
     .command('archive')
     .description(
-      'verify the log, then move its old files to another folder and list them in `archived.sha256`; a gateway may run',
+      'verify the log, then move its old files to another folder and list them in `archived.sha256`; also while a gateway runs',
     )
     .argument('[folder]', FOLDER)
-    .addOption(requiredOption('--to <folder>', 'where they go; made if it does not exist'))
+    .addOption(requiredOption('--to <folder>', 'folder for the old files, which is created if it does not exist'))
     .addOption(
       requiredOption('--older-than <duration>', 'age of the last event in a file, such as `90d`; younger files stay'),
     )
@@ -116,9 +116,11 @@ type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: st
 function defineRelease(audit: Command, io: CliIo): void {
   const command = audit
     .command('release')
-    .description('give the events that a log has claimed and will not take to the log of a running gateway')
-    .argument('[folder]', 'where the log was moved to: what it does not have is released')
-    .option('--lost <log>', 'name of a log of which nothing is left: all that it has claimed is released')
+    .description(
+      'hand the events that a moved or lost log had claimed, and did not write, to the log of a running gateway',
+    )
+    .argument('[folder]', 'folder that the log was moved to; claimed events that it does not have are released')
+    .option('--lost <log>', 'name of a log of which nothing is left; all events that it had claimed are released')
     .addOption(formatOption())
     .action((folder: string | undefined, options: ReleaseFlags) => release(io, folder, options));
   withStore(command);

@@ -16,7 +16,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--from <instant>', 'the first instant to look at, as RFC 3339 (default: now)')
-    .option('--until <instant>', 'where to end; the instant itself is excluded (default: a year after the first)')
+    .option('--until <instant>', 'the end, itself excluded, as RFC 3339 (default: a year after the first)')
     .addOption(formatOption(['ics'], '; ics is iCalendar, for calendar programs'))
     .action((policy: string, options: CalendarOptions) => calendar(io, policy, options));
   withExamples(command, [

@@ -19,8 +19,8 @@ interface CanIOptions {
 
 export function defineCanI(command: Command, io: CliIo): void {
   command
-    .argument('<scope>', 'such as `resource:write`')
-    .argument('<namespace>', 'such as `/labs/optics`')
+    .argument('<scope>', 'scope to ask about, such as `resource:write`')
+    .argument('<namespace>', 'namespace to ask about, such as `/labs/optics`')
     .addOption(
       requiredOption('--key-file <file>', 'file that holds your API key or token, and nothing else; `-` is stdin'),
     )

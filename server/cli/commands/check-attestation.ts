@@ -24,8 +24,8 @@ export function defineCheckAttestation(command: Command, io: CliIo): void {
   command
     .argument('<file>', 'attestation of `bailiwick attest`')
     .addOption(requiredOption('--keyring <file>', 'file with the trusted public keys and how many of them are needed'))
-    .option('--snapshot <policy>', 'snapshot file, or its digest, that it must be about')
-    .option('--require <property>', 'property that it must state; may be repeated', collect)
+    .option('--snapshot <policy>', 'snapshot that the attestation must be about: a file or a digest')
+    .option('--require <property>', 'property that the attestation must state; may be repeated', collect)
     .addOption(formatOption())
     .action((file: string, options: CheckAttestationOptions) => check(io, file, options));
   withExamples(command, [

@@ -25,7 +25,10 @@ interface CheckOptions extends LintFlags, SettingFlags {
 }
 
 export function defineCheck(command: Command, io: CliIo): void {
-  withLint(command.argument('<dir>', 'policy folder').addOption(reportFormatOption()), 'now')
+  withLint(
+    command.argument('<dir>', 'policy folder, or `<revision>:<path>` in git').addOption(reportFormatOption()),
+    'now',
+  )
     .option('--store', 'also warn about grants at namespaces that the store does not have')
     .action((dir: string, options: CheckOptions) => check(io, dir, options));
   withStore(command);

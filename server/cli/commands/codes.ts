@@ -10,7 +10,7 @@ type CodesFormat = Format | 'markdown';
 
 export function defineCodes(command: Command, io: CliIo): void {
   command
-    .argument('[code]', 'such as GRANT_DUPLICATE')
+    .argument('[code]', 'diagnostic code, such as GRANT_DUPLICATE (default: list all)')
     .addOption(formatOption(['markdown']))
     .action((code: string | undefined, options: { readonly format: CodesFormat }) => codes(io, code, options.format));
   withExamples(command, [
@@ -65,7 +65,7 @@ function renderMarkdown(pages: readonly NamedPage[]): string {
     ({ code, severity, title }) => `| [\`${code}\`](#${code.toLowerCase()}) | ${severity} | ${title} |\n`,
   );
   const head =
-    '# Diagnostic codes\n\nWritten by `make docs` from the registry in `diagnostics/codes/`; tests run the examples. `bailiwick codes <code>` shows one page.\nErrors make a policy invalid; warnings do with `--strict`. Codes that begin with `LINT_` have levels (`--level CODE=off`) and can be\nignored in a file with a reason: `# bailiwick-ignore CODE: why`, above an entry, behind it, or at the head of the file for all of it.\n\n| Code | Severity | Says |\n|---|---|---|\n';
+    '# Diagnostic codes\n\nWritten by `make docs` from the registry in `diagnostics/codes/`; tests run the examples. `bailiwick codes <code>` shows one page.\nErrors make a policy invalid; warnings do with `--strict`. Codes that begin with `LINT_` have levels (`--level CODE=off`) and can be\nignored in a file with a reason: `# bailiwick-ignore CODE: why`, above an entry, after it on its line, or at the head of the file for the whole file.\n\n| Code | Severity | Says |\n|---|---|---|\n';
   return head + rows.join('') + pages.map(markdownPage).join('');
 }
 

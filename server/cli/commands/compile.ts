@@ -25,7 +25,7 @@ interface CompileOptions extends LintFlags {
 export function defineCompile(command: Command, io: CliIo): void {
   withLint(
     command
-      .argument('<dir>', 'policy folder')
+      .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
       .addOption(
         requiredOption('-o, --output <file>', 'file for the snapshot; `-` is stdout, and messages then go to stderr'),
       )

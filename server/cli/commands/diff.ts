@@ -29,11 +29,11 @@ export function defineDiff(command: Command, io: CliIo): void {
     .option('--no-new-access', `end with ${String(EXIT.differences)} if anyone gains any access`)
     .option(
       '--no-weaker-checks',
-      `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any differs`,
+      `end with ${String(EXIT.differences)} if a guardrail, a delegated folder or the \`within\` of a file was removed or became weaker, a test or an exclusive pair was removed or changed, a person was added, removed or changed, or more findings are accepted; for snapshots, if any of these differs`,
     )
     .option(
       '--reviewed <policy>',
-      `a policy that was reviewed as a change of \`<old>\`, where \`<new>\` merges several; repeat it for each. Ends with ${String(EXIT.differences)} if the merge opens anything, or weakens a check, that none of them does by itself`,
+      `a policy that was reviewed as a change of \`<old>\`, if \`<new>\` merges several of them; repeat it for each. Ends with ${String(EXIT.differences)} if the merge opens access or weakens a check, and none of the changes does so by itself`,
       collect,
     )
     .addOption(

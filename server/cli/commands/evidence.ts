@@ -10,15 +10,15 @@ export function defineEvidence(command: Command, io: CliIo): void {
     .argument('<snapshot>', 'digest of a snapshot that the log keeps, or a snapshot file')
     .addOption(requiredOption('-o, --output <file>', 'the ZIP file'))
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
-    .option('--archive <folder>', 'where older files of the log were moved to')
+    .option('--archive <folder>', 'folder that older files of the log were moved to')
     .option('--statement <file>', 'publication statement (default: `<snapshot>.dsse.json` beside a snapshot file)')
     .option('--statement-keyring <file>', 'trusted public keys for the statement')
     .option('--attestation <file>', 'attestation of `bailiwick attest`')
     .option('--attestation-keyring <file>', 'trusted public keys for the attestation (default: --statement-keyring)')
     .option('--base <policy>', 'policy to compare with (default: the snapshot that was in force before)')
-    .option('--checkpoint <file>', 'checkpoint that was kept, for the proofs of events (default: one of now)')
+    .option('--checkpoint <file>', 'checkpoint that was kept, for the proofs of events (default: a new one)')
     .option('--public-key <file>', 'public key of --checkpoint')
-    .option('--key <file>', 'private key for a checkpoint of now (default: `audit.signingKey` of the settings)')
+    .option('--key <file>', 'private key for a new checkpoint (default: `audit.signingKey` of the settings)')
     .addOption(formatOption())
     .action(async (snapshot: string, options: EvidenceFlags) => {
       await (await import('../evidence.js')).evidenceCommand(io, snapshot, options);

@@ -25,8 +25,8 @@ export function defineExplain(command: Command, io: CliIo): void {
   withActorOptions(command)
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .addOption(requiredOption('--scope <scope>', 'scope to ask about, such as `resource:read`'))
-    .addOption(requiredOption('--namespace <path>', 'where the record lives'))
-    .option('--context <path>', 'namespace to ask from (default: the one where the record lives)')
+    .addOption(requiredOption('--namespace <path>', 'namespace of the record'))
+    .option('--context <path>', 'namespace to ask from (default: that of the record)')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .option('--apply <n>', 'write the change with this number into the policy folder; comments stay', editNumber)
     .option(
@@ -55,17 +55,29 @@ export function defineExplain(command: Command, io: CliIo): void {
     '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"closes"?,"breaks"?,"repairs"?,',
     '"breaksTests"?,"repairsTests"?}],"more"?,"noEdit"?,"applied"?:{"edit","snapshot","decisions","hunks":[{"file","line",',
     '"removed":[line],"added":[line]}]}}',
-    'Edits of a denied access allow it, and those of an allowed access deny it: all minimal ones. `more` is there if that',
-    'would be too many. A change that allows has by its kind: grant: identity, namespace, scopes, inherit; member: role,',
-    'identity; scope: grant, scope, scopes (all that the grant then carries); window: grant, notBefore, expires; inherit:',
-    'grant, inherit; amend: grant and the fields of several of these; credential: credentialScopes, namespaceRestrictions',
-    'to be added. Where more is needed, `provider` has to be declared in policy.yaml, and `credential` says what to add to',
-    'the credential. A change that denies: drop-grant: grant; drop-scope: grant, scope, scopes (all that are left);',
-    'end-grant: grant, expires; narrow: grant, inherit; drop-member: role, member; end-member: role, member, expires;',
-    'drop-role-scope: role, scope, scopes; several: changes; narrow-credential: what to take from the credential.',
+    'Every minimal edit that reverses the decision is listed; `more` is there if there are too many to list.',
+    'What `change` has besides its `kind`, if the access is denied:',
+    '  grant: identity, namespace, scopes, inherit',
+    '  member: role, identity',
+    '  scope: grant, scope, scopes (all that the grant then carries)',
+    '  window: grant, notBefore, expires',
+    '  inherit: grant, inherit',
+    '  amend: grant, and the fields of several of the others',
+    '  credential: credentialScopes, namespaceRestrictions to add',
+    '`provider` of a change has to be declared in policy.yaml as well, and `credential` added to the credential.',
+    'If the access is allowed:',
+    '  drop-grant: grant',
+    '  drop-scope: grant, scope, scopes (those that are left)',
+    '  end-grant: grant, expires',
+    '  narrow: grant, inherit',
+    '  drop-member: role, member',
+    '  end-member: role, member, expires',
+    '  drop-role-scope: role, scope, scopes',
+    '  several: changes',
+    '  narrow-credential: what to remove from the credential',
     '`closes`: {"cells","others" (without the access itself),"identities","rows":[Row as in diff, without causes]}.',
-    '`breaks` lists the guardrails that hold now and would not with the change, `repairs` those that are violated now and',
-    'would hold; the other two do the same for tests. A list is absent if it is empty, null if it was not computed.',
+    '`breaks` lists the guardrails that the change would break, `repairs` those that it would repair; `breaksTests` and',
+    '`repairsTests` list tests. A list is absent if it is empty, and null if it was not computed.',
     '`noEdit` says why there is no change.',
   ]);
 }

@@ -71,7 +71,7 @@ interface Exporter {
 
 const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
   rego: {
-    description: 'write a policy as a bundle of Open Policy Agent: data, and rules that decide alike',
+    description: 'write a policy as a bundle for Open Policy Agent: data, and rules that decide alike',
     example: [
       'a decision by Open Policy Agent',
       'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
@@ -79,7 +79,7 @@ const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
     load: async () => (await import('../../export/rego-bundle.js')).regoBundle,
   },
   cedar: {
-    description: 'write a policy in the language of Cedar: policies, entities and a schema',
+    description: 'write a policy for Cedar: policies, entities and a schema',
     example: [
       'the policies are valid under the schema',
       'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
@@ -139,7 +139,7 @@ function defineRls(parent: Command, io: CliIo): void {
       'bailiwick export rls shop.json --table invoice=invoice | psql --set ON_ERROR_STOP=1',
     ],
     [
-      'the policy alone: your own policies of tables call `bailiwick.may`',
+      'the policy alone, for row-level security of your own that calls `bailiwick.may`',
       'bailiwick export rls policies > policy.sql',
     ],
   ]);

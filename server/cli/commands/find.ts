@@ -16,8 +16,8 @@ export function defineFind(command: Command, io: CliIo): void {
   command
     .argument('<digest>', 'snapshot or decision digest, `sha256:…`; its first eight digits are enough')
     .argument('<range>', '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`')
-    .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
-    .option('--no-cache', 'compute all of it, and keep nothing')
+    .option('--cache <folder>', 'folder for computed results (default: `bailiwick` in the cache folder of the user)')
+    .option('--no-cache', 'compute everything, and keep nothing')
     .addOption(formatOption())
     .action((digest: string, range: string, options: FindOptions) => find(io, { digest, range }, options));
   withExamples(command, [
@@ -29,7 +29,7 @@ export function defineFind(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     'one line for each commit: {"commit","author","time","subject","matches":"snapshot"|"decisions","snapshot","decisions"}',
-    '`matches` is decisions if the commit decides every request alike and compiles to another file.',
+    '`matches` is decisions if the commit decides every request alike but compiles to another file.',
   ]);
 }
 

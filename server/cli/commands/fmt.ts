@@ -19,7 +19,7 @@ interface FmtOptions {
 
 export function defineFmt(command: Command, io: CliIo): void {
   command
-    .argument('<dir>', 'policy folder')
+    .argument('<dir>', 'policy folder; with `--check` also `<revision>:<path>` in git')
     .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
     .addOption(formatOption())
     .action((dir: string, options: FmtOptions) => fmt(io, dir, options));

@@ -19,16 +19,16 @@ interface HistoryOptions {
 export function defineHistory(command: Command, io: CliIo): void {
   command
     .argument('<range>', '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`')
-    .option('--person <name>', 'a person, with all identities that any policy of the range names as theirs')
+    .option('--person <name>', 'rights of a person, with all identities that any policy of the range names as theirs')
     .option('--identity <identity>', 'rights of this identity, `provider:subject`; may be repeated', collect)
     .option('--namespace <path>', 'rights that are in force in this namespace or below it')
     .option('--scope <scope>', 'rights to this scope; may be repeated', collect)
-    .option('--cache <folder>', 'where computed answers are kept (default: `bailiwick` in the folder for caches)')
-    .option('--no-cache', 'compute all of it, and keep nothing')
+    .option('--cache <folder>', 'folder for computed results (default: `bailiwick` in the cache folder of the user)')
+    .option('--no-cache', 'compute everything, and keep nothing')
     .addOption(formatOption())
     .action((range: string, options: HistoryOptions) => history(io, range, options));
   withExamples(command, [
-    ['every right that came or went, since the first commit', 'bailiwick history main:policies'],
+    ['every right that was gained or lost, since the first commit', 'bailiwick history main:policies'],
     ['what changed since a release', 'bailiwick history v1..main:policies'],
     [
       'since when somebody may write, and who decided it',

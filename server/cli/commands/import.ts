@@ -45,7 +45,7 @@ interface ImportFlags {
 
 export function defineImport(command: Command, io: CliIo): void {
   command
-    .addArgument(new Argument('<kind>', 'whose rules they are').choices(Object.keys(IMPORTERS)))
+    .addArgument(new Argument('<kind>', 'tool that the rules are for').choices(Object.keys(IMPORTERS)))
     .argument('<files...>', 'files with rules')
     .addOption(requiredOption('-o, --output <folder>', 'new folder for the policy'))
     .option('--name <name>', 'name of the policy (default: the name of the folder)')

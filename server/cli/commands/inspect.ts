@@ -13,7 +13,7 @@ interface InspectOptions {
 
 export function defineInspect(command: Command, io: CliIo): void {
   command
-    .argument('<policy>', 'snapshot file (`-` is stdin) or policy folder')
+    .argument('<policy>', 'policy folder, snapshot file (`-` is stdin), or `<revision>:<path>` in git')
     .option(
       '--namespaces',
       'also show the digest of each namespace, which changes only if a decision there or below it does',

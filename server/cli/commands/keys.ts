@@ -36,23 +36,23 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(
       new RuledOption(
         '--person <name>',
-        'a person of the policy, whose identities the key has; needs `--policy`',
+        'person of the policy whose identities the key has; needs `--policy`',
       ).excluding('admin', 'monitor', 'decide'),
     )
     .addOption(
       new Option(
         '--credential-scopes, --scope <scope>',
-        'carry only these scopes; repeat, or join with commas (default: every scope). Families of the policy have scopes too, such as `invoice:approve`',
+        'scopes that the key carries, also of families of the policy, such as `invoice:approve`; repeat, or join with commas (default: every scope)',
       ).argParser(collect),
     )
-    .addOption(new RuledOption('--scope-none', 'carry no scope at all').excluding('scope'))
+    .addOption(new RuledOption('--scope-none', 'the key carries no scope at all').excluding('scope'))
     .addOption(
       new Option(
         '--restrict <namespace>',
-        'reach only these namespaces and below; repeat, or join with commas',
+        'namespaces that the key is limited to, with those below; repeat, or join with commas (default: unlimited)',
       ).argParser(collect),
     )
-    .addOption(new RuledOption('--restrict-none', 'reach no namespace at all').excluding('restrict'))
+    .addOption(new RuledOption('--restrict-none', 'the key reaches no namespace at all').excluding('restrict'))
     .option('--expires <instant>', 'time from which the key is no longer valid, as in 2027-06-30T00:00:00Z')
     .addOption(
       new RuledOption(
@@ -74,7 +74,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     )
     .option(
       '--policy <path>',
-      'policy to check the identities against; warns if it does not name one, and refuses identities of several people or that exclude each other',
+      'policy to check the identities against: an unknown identity is a warning; identities of several people, or that exclude each other, are refused',
     )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {
@@ -119,7 +119,7 @@ function defineList(keys: Command, io: CliIo): void {
 function defineRevoke(keys: Command, io: CliIo): void {
   const command = keys
     .command('revoke')
-    .description('end a key: the next request with it is refused')
+    .description('revoke a key: the next request with it is refused')
     .argument('<key-id>', 'as `keys list` shows it: the part between `bwk_` and the next `_`')
     .addOption(formatOption())
     .action(async (id: string, options: KeysOptions) => {

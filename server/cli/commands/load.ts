@@ -25,9 +25,9 @@ type LoadOptions = SettingFlags & {
 
 export function defineLoad(command: Command, io: CliIo): void {
   command
-    .argument('<dataset>', 'JSON Lines file, lines of at most 1 MiB; `-` is stdin')
-    .option('--replace', 'let a line replace a stored record with the same id (otherwise the line is bad)')
-    .option('--dry-run', 'report what would be loaded and every bad line, and store nothing; the store must exist')
+    .argument('<dataset>', 'JSON Lines file with lines of at most 1 MiB; `-` is stdin')
+    .option('--replace', 'let a line replace a stored record with the same id (default: such a line is an error)')
+    .option('--dry-run', 'report what would be loaded and every faulty line, and store nothing; the store must exist')
     .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
     .addOption(formatOption())
     .action((dataset: string, options: LoadOptions) => load(io, dataset, options));

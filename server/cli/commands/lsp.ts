@@ -5,7 +5,7 @@ import type { CliIo } from '../io.js';
 import { withExamples } from '../options.js';
 
 export function defineLsp(command: Command, io: CliIo): void {
-  command.option('--stdio', 'speak over stdin and stdout; the only way there is').action(async () => {
+  command.option('--stdio', 'use stdin and stdout, which is also the default').action(async () => {
     const { serveLsp } = await import('../../lsp/serve-lsp.js');
     await serveLsp({ stdin: io.stdin, stdout: io.stdout, version: programVersion(), now: Date.now });
   });

@@ -18,9 +18,14 @@ interface ProveOptions {
 export function defineProve(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--identity <identity>', 'who, as `provider:subject`'))
-    .addOption(requiredOption('--scope <scope>', 'such as `resource:read`'))
-    .addOption(requiredOption('--namespace <path>', 'any path, whether or not a grant names it'))
+    .addOption(requiredOption('--identity <identity>', 'identity that the proof is about, as `provider:subject`'))
+    .addOption(requiredOption('--scope <scope>', 'scope that the proof is about, such as `resource:read`'))
+    .addOption(
+      requiredOption(
+        '--namespace <path>',
+        'namespace that the proof is about: any path, whether or not a grant names it',
+      ),
+    )
     .option('--at <instant>', 'time that the proof is about, as RFC 3339 (default: now)')
     .option('-o, --output <file>', 'file for the proof (default: stdout)')
     .addOption(formatOption())

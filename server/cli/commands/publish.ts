@@ -21,7 +21,10 @@ import { asFailure, statementJson } from '../statement-flags.js';
 export function definePublish(command: Command, io: CliIo): void {
   command
     .argument('<snapshot>', 'snapshot file; it is verified first')
-    .option('--to <folder>', 'directory store, which is made where there is none (default: the store of the gateways)')
+    .option(
+      '--to <folder>',
+      'directory store, which is created if it does not exist (default: the store of the gateways)',
+    )
     .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
     .addOption(formatOption())
     .action((snapshot: string, options: PublishOptions) => publish(io, snapshot, options));

@@ -35,7 +35,7 @@ type ReplayFlags = SettingFlags &
 export function defineReplay(command: Command, io: CliIo): void {
   withSearch(command)
     .option('--against <policy>', 'also decide by this policy folder or snapshot, and list what it would change')
-    .option('--exit-code', `end with ${String(EXIT.differences)} if that changes anything`)
+    .option('--exit-code', `end with ${String(EXIT.differences)} if \`--against\` changes anything`)
     .addOption(formatOption())
     .action((folder: string | undefined, options: ReplayFlags) => replay(io, folder, options));
   withSettings(command, LOG_SETTINGS);

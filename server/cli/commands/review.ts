@@ -10,7 +10,7 @@ const POLICY = 'policy folder, snapshot file, or `<revision>:<path>` in git';
 const NOW = 'the policy now: folder, snapshot file, or `<revision>:<path>` in git';
 const FILE = 'file of `bailiwick review start`';
 const SHEETS = 'sheet with decisions, a CSV file (default: beside the file); may be repeated';
-const CSV = '; csv has a line for each row';
+const CSV = '; csv has one line per row';
 
 export function defineReview(command: Command, io: CliIo): void {
   defineStart(command, io);
@@ -32,13 +32,13 @@ function defineStart(review: Command, io: CliIo): void {
     .addOption(
       requiredOption('-o, --output <file>', 'file for the population, such as `q4.json`; the sheet is `q4.csv`'),
     )
-    .option('--under <namespace>', 'only what is held there and below')
+    .option('--under <namespace>', 'only what is held in this namespace and below it')
     .option('--person <name>', 'only what this person of the policy holds; may be repeated', collect)
     .option('--identity <identity>', 'only what this identity holds, as `provider:subject`; may be repeated', collect)
     .option('--scope <scopes>', 'only these scopes, or patterns such as `*:write`; may be repeated', collect)
     .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now)')
     .option('--log <folder>', 'audit log that says when each right was last used')
-    .option('--replace', 'replace a review that is there already')
+    .option('--replace', 'overwrite an existing review')
     .addOption(formatOption())
     .action(async (policy: string, options: StartFlags) => {
       await (await import('../start-review.js')).startReview(io, policy, options);
@@ -62,12 +62,12 @@ function defineStart(review: Command, io: CliIo): void {
 function defineCheck(review: Command, io: CliIo): void {
   const command = review
     .command('check')
-    .description('say what is not decided, which revoked access is still held, and what appeared since')
+    .description('list rows without a decision, revoked access that is still held, and access that appeared since')
     .argument('<file>', FILE)
     .argument('<policy>', NOW)
     .option('--decisions <sheet>', SHEETS, collect)
     .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now)')
-    .option('--no-new-access', 'exit with 7 also if access appeared that is in no row')
+    .option('--no-new-access', 'also exit with 7 if access appeared that is in no row')
     .addOption(formatOption(['csv'], CSV))
     .action(async (file: string, policy: string, options: CheckFlags) => {
       await (await import('../check-review.js')).checkReview(io, { file, path: policy }, options);
@@ -93,14 +93,14 @@ function defineCheck(review: Command, io: CliIo): void {
 function defineReport(review: Command, io: CliIo): void {
   const command = review
     .command('report')
-    .description('sign population, decisions and outcome as one file; every row must be decided')
+    .description('sign the population, the decisions and the outcome as one file; every row must have a decision')
     .argument('<file>', FILE)
     .argument('<policy>', NOW)
     .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .option('-o, --output <file>', 'file for the report (default: that of --add)')
-    .option('--add <report>', 'add a signature to this report, if these files still say the same')
+    .option('-o, --output <file>', 'file for the report (default: the file of --add)')
+    .option('--add <report>', 'add a signature to this report, if these files still have the same content')
     .option('--decisions <sheet>', SHEETS, collect)
-    .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now, or that of --add)')
+    .option('--at <instant>', 'look at what is held then or later, as RFC 3339 (default: now, or the instant of --add)')
     .addOption(formatOption())
     .action(async (file: string, policy: string, options: ReportFlags) => {
       await (await import('../report-review.js')).reportReview(io, { file, path: policy }, options);

@@ -18,7 +18,7 @@ export function defineShadow(command: Command, io: CliIo): void {
   withAdminFlags(
     command.argument(
       '[digest]',
-      'snapshot that the store has, as `bailiwick snapshots` shows it (default: show what was found)',
+      'snapshot that the store has, as `bailiwick snapshots` shows it (default: show the results so far)',
     ),
   )
     .option('--off', 'end the shadow')
@@ -35,8 +35,8 @@ export function defineShadow(command: Command, io: CliIo): void {
     '{"snapshot","policy","decisions","since","askedBy","against":{"snapshot","generation"},"differs":{"cells","gained","lost",',
     '"compared","rows":{"gained":[Row],"lost":[Row],"omitted":{"gained","lost"}}}|null,"fault":{"code","message"}|null,',
     '"live":{"compared","gained","lost","both","skipped","examples":[{"actor","operation","access","at","times","change",',
-    '"live","shadow","visible"?}]}}. Row as `diff` has it, of each list the first few, with "omitted" for the others.',
-    'Without a candidate snapshot, differs and since are null.',
+    '"live","shadow","visible"?}]}}. Row is that of `diff`; each list has the first few, and "omitted" counts the others.',
+    'Without a candidate, snapshot, differs and since are null.',
   ]);
 }
 

@@ -23,7 +23,7 @@ export function defineSnapshots(command: Command, io: CliIo): void {
 
 export function defineActivate(command: Command, io: CliIo): void {
   withAdminFlags(command.argument('<digest>', 'snapshot that the store has, as `bailiwick snapshots` shows it'))
-    .option('--reason <text>', 'why, for people: it is kept with the activation')
+    .option('--reason <text>', 'why, for people; it is kept with the activation')
     .addOption(formatOption())
     .action((digest: string, options: AdminOptions & { readonly reason?: string }) => {
       const { reason } = options;
@@ -40,7 +40,7 @@ export function defineActivate(command: Command, io: CliIo): void {
 export function defineRollback(command: Command, io: CliIo): void {
   withAdminFlags(command)
     .option('--to <digest>', 'snapshot to return to (default: the one that was in force before)')
-    .addOption(requiredOption('--reason <text>', 'why, for people: it is kept with the activation'))
+    .addOption(requiredOption('--reason <text>', 'why, for people; it is kept with the activation'))
     .addOption(formatOption())
     .action((options: AdminOptions & { readonly to?: string; readonly reason: string }) => {
       const { to, reason } = options;
@@ -50,7 +50,7 @@ export function defineRollback(command: Command, io: CliIo): void {
   withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
     [
-      'the policy from before, on every gateway of the store',
+      'the previous policy, on every gateway of the store',
       "bailiwick rollback --reason 'the optics labs lost their runs'",
     ],
     ['a certain one', `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`],

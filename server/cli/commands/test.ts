@@ -23,10 +23,10 @@ interface TestOptions {
 
 export function defineTest(command: Command, io: CliIo): void {
   command
-    .argument('<dir>', 'policy folder')
-    .option('--run <regex>', 'only tests whose names match')
+    .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
+    .option('--run <regex>', 'run only the tests whose names match')
     .option('--coverage', 'list grants that no test exercises')
-    .option('--threshold <percent>', 'exit with 4 if fewer grants are covered; implies --coverage')
+    .option('--threshold <percent>', 'exit with 4 if a smaller percentage of the grants is covered; implies --coverage')
     .addOption(
       new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
     )

@@ -11,15 +11,11 @@ export function defineUnused(command: Command, io: CliIo): void {
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .option(
       '--since <when>',
-      'look at decisions from this instant on, or of so long before the end, such as 90d',
+      'look at decisions from this instant on, or from this long before the end on, such as 90d',
       '90d',
     )
     .option('--until <instant>', 'look at decisions before this instant (default: now)')
-    .option(
-      '--keep <grant>',
-      'a grant that stays however little it is used, with its members; may be repeated',
-      collect,
-    )
+    .option('--keep <grant>', 'grant to keep, with its members, even if it was not needed; may be repeated', collect)
     .option('-o, --output <folder>', 'write the files of the smaller policy to this new folder')
     .option('--exit-code', `end with ${String(EXIT.differences)} if anything can be left out`)
     .addOption(formatOption())

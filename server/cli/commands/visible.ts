@@ -39,11 +39,23 @@ interface VisibleOptions extends ActorOptions {
 export function defineVisible(command: Command, io: CliIo): void {
   withActorOptions(command)
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--family <family>', 'such as `resource`, or a family that the policy declares'))
-    .addOption(new Option('--action <action>', 'what to do there, such as an action of the family').default('read'))
+    .addOption(
+      requiredOption(
+        '--family <family>',
+        'family of the records: `resource` or another built-in one, or a family that the policy declares',
+      ),
+    )
+    .addOption(
+      new Option('--action <action>', 'action to ask about: read, write, or one that the family declares').default(
+        'read',
+      ),
+    )
     .addOption(requiredOption('--namespace <path>', 'namespace to ask from'))
     .addOption(
-      new Option('--reach <reach>', 'how far to look (default: lineage; exact for process runs)').choices(REACHES),
+      new Option(
+        '--reach <reach>',
+        'where to look: in the namespace and those above it, in the namespace alone, or in it and those below (default: lineage; exact for process runs)',
+      ).choices(REACHES),
     )
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())

@@ -19,7 +19,7 @@ export function defineWhatCan(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .argument('[identity]', '`provider:subject`, unless `--person` is given')
-    .option('--person <name>', 'a person of the policy, with all identities')
+    .option('--person <name>', 'person of the policy, with all their identities')
     .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
     .addOption(formatOption())
     .action((policy: string, identity: string | undefined, options: WhatCanOptions) =>
@@ -27,7 +27,7 @@ export function defineWhatCan(command: Command, io: CliIo): void {
     );
   withExamples(command, [
     ['what somebody may do', 'bailiwick what-can policies orcid:0000-0002-1825-0097'],
-    ['what a person may do, by all their identities', 'bailiwick what-can policies --person ana-ito'],
+    ['what a person may do, with all their identities', 'bailiwick what-can policies --person ana-ito'],
     [
       'where they may write',
       `bailiwick what-can policies orcid:0000-0002-1825-0097 --format json | jq '.access[] | select(.scopes[] | endswith(":write")) | .namespace'`,

@@ -165,7 +165,7 @@ export const WHERE_LIMITED: readonly Named[] = Object.freeze(['RateLimit', 'Rate
 /** Headers of refusals, by status. */
 export const REFUSAL_HEADERS: ReadonlyMap<number, readonly Named[]> = new Map([
   [401, ['WWW-Authenticate']],
-  // To whoever reads without a credential: one may open it.
+  // For anonymous callers: a credential may give access.
   [403, ['WWW-Authenticate']],
   [404, ['WWW-Authenticate']],
   [429, ['Retry-After']],

@@ -1,5 +1,5 @@
-// POST /api/v1/explain, /who-can, /what-can and /visible: what the policy says of others, for keys with the right to ask
-// (docs/asking.md). Explanations and lists are proved on a thread; what the key may not ask about is never asked there.
+// POST /api/v1/explain, /who-can, /what-can and /visible: what other actors may do, for keys that may ask about them
+// (docs/asking.md). Explanations and lists are proved on a thread; questions that the key may not ask never get there.
 import {
   canonicalize,
   carriedNames,
@@ -256,7 +256,7 @@ function meantText(message: string, given: string, known: readonly string[]): st
 
 const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
 
-/** What the answer to a question is that the key may not ask. It says nothing about whom it was asked. */
+/** The answer to a question that the key may not ask. It says nothing about the subject of the question. */
 function refusal(decision: Decision): object {
   const step = decision.decision === 'deny' ? decision.step : 'restriction';
   const steps = [{ step, passed: false, text: 'the key that asks may not ask about this' }];

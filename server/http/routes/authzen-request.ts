@@ -13,7 +13,7 @@ export interface EvaluationRequest {
   readonly subject: Entity;
   readonly action: string;
   readonly resource: Entity;
-  /** `context.namespace`: where it is asked from; null for the resource's own. Anything but a text asks from nowhere. */
+  /** `context.namespace`: the context; null for the resource's own namespace. Anything but a string is no context. */
   readonly from: unknown;
 }
 

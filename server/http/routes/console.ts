@@ -1,5 +1,5 @@
-// GET /console: one page that needs nothing but itself and the admin listener that it came from. It has no data: whoever
-// opens it proves in the page who they are.
+// GET /console: one page that needs nothing but itself and the admin listener that it came from. It has no data: an
+// administrator signs in within the page.
 import { type ConsoleDoor, consolePage } from '../../lib/console-page.js';
 import type { PublicRoute } from '../route.js';
 

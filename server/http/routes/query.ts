@@ -194,7 +194,7 @@ async function assertNamespace(
 }
 
 /**
- * What was asked, what is shown (members of an object as JSON text) and under which policy. Our own names, canonical
+ * The query, what it shows (members of an object as JSON text) and the policy. Our own names, canonical
  * paths, digests and cursors contain nothing that JSON would escape.
  */
 function answerJson({ family, namespace, reach }: Asked, shown: string, { digest }: Policy): string {

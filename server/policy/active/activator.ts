@@ -55,7 +55,7 @@ export interface Offered {
   readonly verified: Verified;
   readonly labels: Labels;
   readonly from: PolicySource;
-  /** The value of `newest()` before the source was asked. */
+  /** The value of `newest()` before the source was checked. */
   readonly after: number;
   /** Called with the reason why an accepted policy no longer serves. */
   readonly onReturned: (fault: PolicyFault) => void;
@@ -77,8 +77,8 @@ export interface Activator {
   /** The newest generation that this process knows of. */
   readonly newest: () => number;
   /**
-   * `taken`: it is in force now, or it was once and stays out until the source offers another. `again`: somebody else
-   * was first, so the source must be asked again.
+   * `taken`: it is in force now, or it was once and is not used again until the source offers another. `again`: another
+   * activation came first, so the source must be checked again.
    */
   readonly offer: (offered: Offered) => Promise<'taken' | 'again'>;
   readonly choose: (choice: ChosenSnapshot) => Promise<Active>;
@@ -182,7 +182,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     if (isNew && active.labels === 'unverified' && bytes !== null) {
       confirmLabels({ active, bytes, before, ...(onReturned === undefined ? {} : { onReturned }) });
     }
-    // Also if this activation is not new: whoever repeats it does not know whether the first one settled.
+    // Also if this activation is not new: a caller who repeats it does not know whether the first one settled.
     await activations.settle();
     return active;
   };

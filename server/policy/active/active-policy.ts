@@ -21,7 +21,7 @@ export interface Candidate {
   readonly statement?: PublicationStatement;
   /** The keys that signed the statement, by their names in the keyring. Defaults to none. */
   readonly signers?: readonly string[];
-  /** Who or what asked for it to be in force. Defaults to null. */
+  /** Who or what requested the activation. Defaults to null. */
   readonly askedBy?: string;
   /** Defaults to `verified`: a policy that this process compiled states what it computed. */
   readonly labels?: Labels;
@@ -48,7 +48,7 @@ export interface Active {
 /** What status shows. Plain, frozen data. */
 export interface PolicyState {
   readonly active: Active;
-  /** When the active policy was taken, or when its source last said that it is still the one to serve. */
+  /** When the active policy came into force, or when its source last confirmed it. */
   readonly confirmedAt: Instant;
   /** The same on the monotonic clock, in milliseconds of this process. */
   readonly confirmedTick: number;
@@ -94,7 +94,7 @@ export interface ActivePolicy {
   /** The newest activation cannot be served, so the active policy stays. Null means it is served. */
   readonly fallBehind: (fault: PolicyFault | null) => void;
   /**
-   * The store is being asked which activation is the newest, and may take `patience` milliseconds. An answer that is
+   * A query to the store for the newest activation has begun, and may take `patience` milliseconds. An answer that is
    * already due is not postponed.
    */
   readonly startLease: (patience: number) => void;

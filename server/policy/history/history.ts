@@ -147,7 +147,7 @@ function report({ trees, onProgress }: Work, done: number, commit: LoggedCommit)
   onProgress?.({ commits: done + 1, compiled: trees.compiled(), commit });
 }
 
-/** A folder that no commit has is a mistake of whoever asks. */
+/** A folder that no commit has is a mistake of the caller. */
 async function foldersOf({ objects, line, inside, onProgress }: Work): Promise<readonly FolderAt[]> {
   const folders = await folderPaths(objects, {
     ...{ commits: line.commits, before: line.before, path: inside },

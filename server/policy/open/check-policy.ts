@@ -88,8 +88,8 @@ export interface LintRequest extends Omit<LintOptions, 'stored'> {
   /** `warnings`: warnings make the policy invalid, except those that depend on the clock. */
   readonly failOn: 'errors' | 'warnings';
   /**
-   * Returns those of the given namespaces that the store has, and some that may have been meant. If absent, no store is
-   * asked.
+   * Returns those of the given namespaces that the store has, and some that may have been meant. If absent, the store is
+   * not queried.
    */
   readonly askStore?: (namespaces: readonly NamespacePath[]) => Promise<ReadonlySet<NamespacePath>>;
 }

@@ -50,7 +50,7 @@ export function askPerson(name: string, { people }: KnownPolicy): PersonAnswer {
     : { kind: 'person', identities: found.identities.map(formatIdentity) };
 }
 
-/** What is known of the policy that is asked. */
+/** What is known of the policy that is queried. */
 export interface KnownPolicy {
   readonly policy: Policy | null;
   /** Null if nobody can say, because a snapshot has none. */

@@ -41,7 +41,7 @@ export type OpenResult =
   | NotRead
   | { readonly kind: 'corrupt'; readonly fault: SnapshotFault; readonly sha256: string };
 
-/** What is opened only to be asked has no bytes, and a folder's policy no digests. */
+/** A policy that is opened only for queries has no bytes, and that of a folder has no digests. */
 export type AskedResult =
   Omit<Extract<OpenResult, { readonly kind: 'opened' }>, 'bytes'> | Exclude<OpenResult, { readonly kind: 'opened' }>;
 

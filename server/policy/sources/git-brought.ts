@@ -4,7 +4,7 @@ import { GitError } from './git-command.js';
 import { type LoggedCommit, readLogged } from './git-log.js';
 import type { GitObjects } from './git-objects.js';
 
-/** To be asked about each commit of the line, oldest first. Parents come before their children. */
+/** Call it for each commit of the line, oldest first. Parents come before their children. */
 export type Brought = (commit: LoggedCommit) => Promise<readonly LoggedCommit[]>;
 
 /** `after` and its ancestors were there before. Parents that the repository does not have are left out. */

@@ -1,5 +1,5 @@
 // Reads objects of a repository that is not trusted. Git checks the hash of almost nothing that it prints, so every
-// object is hashed here: it counts only if its bytes give the name that was asked for, and those bytes are then used.
+// object is hashed here: it counts only if its bytes give the requested name, and those bytes are then used.
 // An object that changes while it is read is either of its versions and never anything else.
 import { createHash } from 'node:crypto';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
@@ -11,7 +11,7 @@ export type ObjectKind = 'commit' | 'tag' | 'tree' | 'blob';
 export interface GitObject {
   readonly kind: ObjectKind;
   readonly size: number;
-  /** Null if there are more than were asked for. Nobody knows then whether they are what the name says. */
+  /** Null if there are more than `maxBytes`. Then it is not known whether the object has this name. */
   readonly bytes: Buffer | null;
 }
 

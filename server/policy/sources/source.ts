@@ -21,7 +21,7 @@ export type Content =
   | { readonly kind: 'folder'; readonly path: string }
   /** A snapshot. If a digest is given, it must match. */
   | { readonly kind: 'file'; readonly path: string; readonly digest?: string }
-  /** A snapshot that arrived in parts, which belong to whoever opens it. */
+  /** A snapshot that arrived in parts. Opening it takes ownership of them. */
   | { readonly kind: 'parts'; readonly parts: readonly Uint8Array<ArrayBuffer>[]; readonly digest?: string };
 
 export type LookResult =
@@ -36,7 +36,7 @@ export interface Source {
   readonly facts: Readonly<Record<string, string>>;
   /**
    * `now` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
-   * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be asked.
+   * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be reached.
    */
   readonly look: (why: Why, signal: AbortSignal) => Promise<LookResult>;
 }

@@ -38,7 +38,7 @@ export type Recorded =
       readonly generation: number;
     }
   /**
-   * The source offered it before, and somebody has chosen another one since. It is not taken again until the source
+   * The source offered it before, and somebody has chosen another one since. It is not activated again until the source
    * offers a different one.
    */
   | { readonly kind: 'held'; readonly newest: StoredActivation }
