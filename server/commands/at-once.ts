@@ -4,7 +4,7 @@
 //   - the policy that decided is still the newest one in force (`is_newest` of the store, which an activation waits for:
 //     policy/store/activations.ts)
 //   - the records that it refers to, and the source of a copy, are where they were when the policy decided about them,
-//     unchanged and not archived
+//     unchanged, not archived and not being moved
 //   - nobody has used the `Idempotency-Key`, and nobody is using it now
 //   - of a new record: the namespace and all above it exist and are not archived
 //   - of a record that changes: it is where it was, unchanged, and nobody is writing it
@@ -17,7 +17,7 @@ import { type Fragment, sql } from '../db/sql.js';
 import { storedPath } from '../db/tables.js';
 import type { AtOnce, ChangedRecord, Done, RecordToCreate, Session } from './command.js';
 import { type AnswerKey, keptUntil, sweptStatement } from './kept-answers.js';
-import { byId, doneOf, insertStatement, updateStatement } from './stored.js';
+import { byId, doneOf, insertStatement, unchanged, updateStatement } from './stored.js';
 
 /** What else the statement checks and writes. */
 export interface Around {
@@ -31,7 +31,12 @@ export interface Around {
 /** Answers with the `WrittenRecord`, or with no row if anything is not as it should be. */
 export function atOnceStatement(session: Pick<Session, 'at' | 'actor'>, what: AtOnce, around: Around): Fragment {
   const { generation, keeping, event } = around;
-  const stands = sql`is_newest(${generation}::bigint)${unchanged(what.refersTo)}${unused(keeping)}`;
+  const depends =
+    what.dependsOn.length === 0
+      ? sql``
+      : sql`
+          AND ${unchanged(what.dependsOn)}`;
+  const stands = sql`is_newest(${generation}::bigint)${depends}${unused(keeping)}`;
   const [ready, made] =
     what.kind === 'create'
       ? [sql`SELECT WHERE ${stands} AND ${isOpen(what.record)}`, insertStatement(session, what.record, FROM_READY)]
@@ -65,19 +70,6 @@ function isOpen({ namespace }: RecordToCreate): Fragment {
 function isAsItWas({ family, id, namespace, revision, archived }: ChangedRecord): Fragment {
   return sql`${byId(family, id)} AND x.path IS NOT DISTINCT FROM ${storedPath(namespace)}::text AND x.revision = ${revision}::integer
           AND (x.archived_at IS NOT NULL) = ${archived}::boolean`;
-}
-
-function unchanged(refersTo: AtOnce['refersTo']): Fragment {
-  if (refersTo.length === 0) return sql``;
-  const columns = [
-    refersTo.map(({ id }) => id),
-    refersTo.map(({ namespace }) => storedPath(namespace)),
-    refersTo.map(({ revision }) => revision),
-  ] as const;
-  return sql`
-          AND (SELECT count(*) FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
-            CROSS JOIN LATERAL (SELECT n.path, n.revision, n.archived_at FROM records AS n WHERE n.id = o.id OFFSET 0) AS n
-            WHERE n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL) = ${refersTo.length}::integer`;
 }
 
 /** Of several requests with one key, the first to get its lock is done, as in `findKept`. */

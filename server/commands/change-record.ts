@@ -15,7 +15,6 @@ import { isIds } from '../templates/judge-slots.js';
 import {
   type AtOnce,
   type Command,
-  type Found,
   type GivenName,
   Moved,
   type Perform,
@@ -27,6 +26,7 @@ import { mergePatch } from './merge-patch.js';
 import { assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, mayRead, mustAllow, mustWriteRecord, notFound, nothingThere } from './rules.js';
 import {
+  type Assigned,
   byId,
   byPath,
   instant,
@@ -96,15 +96,8 @@ interface Change {
   readonly assign: (session: Session, place: RecordPlace, record: StoredRecord) => Promise<Assigned | null>;
 }
 
-interface Assigned {
-  /** Columns with their new values. */
-  readonly columns: readonly Fragment[];
-  /** The records that they were judged by. */
-  readonly refersTo: readonly Found[];
-}
-
 function assigned(columns: readonly Fragment[]): Promise<Assigned> {
-  return Promise.resolve({ columns, refersTo: [] });
+  return Promise.resolve({ columns, dependsOn: [] });
 }
 
 function change(target: Target, { verb, gives = null, documents, claim: claiming, assign }: Change): Command {
@@ -132,7 +125,7 @@ function change(target: Target, { verb, gives = null, documents, claim: claiming
           if (target.ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
           const next = await assign(within, place, record);
           if (next === null) return readRecord(within, place, byId(place.family, record.id));
-          return updateRecord(within, { ...place, id: record.id }, next.columns);
+          return updateRecord(within, { ...place, id: record.id }, next);
         };
       };
       // Whatever is not as the request states is for the usual way to find out. A unique name takes a transaction.
@@ -146,7 +139,7 @@ function change(target: Target, { verb, gives = null, documents, claim: claiming
         if (next === null) return null;
         const { id, revision, archived } = record;
         const changed = { ...place, id, revision, archived, columns: next.columns };
-        return { kind: 'change', record: changed, refersTo: next.refersTo };
+        return { kind: 'change', record: changed, dependsOn: next.dependsOn };
       };
       return { asked: askedOf(access(place.family, 'write', place.namespace)), rule, look, atOnce };
     },
@@ -214,14 +207,13 @@ async function assignedBy(session: Session, patching: Patching): Promise<Assigne
   const template = judgedBy(patching, value !== undefined || used !== undefined);
   const ids = [...references.map(({ id }) => id), ...(template === null ? [] : [template])];
   const columns = columnsOf(patch, next);
-  if (ids.length === 0) return assigned(columns);
   const { records } = await readGround(session, { namespaces: [], ids });
   holdReferences(session, references, { records, namespace });
   const found = records.get(template ?? '');
   const pointer = isRemade(patch) ? '/template' : '';
   const uses = used === undefined ? null : { resources: used, records };
   if (found !== undefined) await judgeByTemplate(session, found, { family, value, uses, pointer });
-  return { columns, refersTo: [...records.values()] };
+  return { columns, dependsOn: [...records.values()] };
 }
 
 async function claimOf(session: Session, { place, record, patch }: Patching): Promise<Claim | null> {

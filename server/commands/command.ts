@@ -121,8 +121,8 @@ export interface Found {
   readonly uniqueName: boolean;
 }
 
-/** What one statement writes. It depends on the records of `refersTo` as they were when it was judged. */
-export type AtOnce = { readonly refersTo: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[] } & (
+/** What one statement writes. It depends on the records of `dependsOn` as they were when it was judged. */
+export type AtOnce = { readonly dependsOn: readonly Pick<Found, 'id' | 'namespace' | 'revision'>[] } & (
   | { readonly kind: 'create'; readonly record: RecordToCreate }
   | { readonly kind: 'change'; readonly record: ChangedRecord }
 );
@@ -163,7 +163,15 @@ export interface Done {
   readonly untold: 'record' | 'namespace' | 'deleted';
 }
 
-/** The record was moved to another namespace after the decision: decide again. */
+/**
+ * The record was moved to another namespace after the decision, or something that it depends on has changed or is being
+ * moved: decide again, once nobody moves one of `dependsOn`.
+ */
 export class Moved extends Error {
   override readonly name = 'Moved';
+  readonly dependsOn: readonly Pick<Found, 'id'>[];
+  constructor(dependsOn: Moved['dependsOn'] = []) {
+    super();
+    this.dependsOn = dependsOn;
+  }
 }

@@ -101,7 +101,7 @@ async function copy(session: Session, copying: CopyingFrom, found: Source | unde
   if (source.archived) throw new ApiProblem('record.archived');
   if (drawn.isUnique) await assertFree(session, drawn.claim);
   await judge(session, copying, drawn);
-  return insertNew(session, recordOf(copying, drawn));
+  return insertNew(session, recordOf(copying, drawn), [...drawn.records.values()]);
 }
 
 /** The statement looks whether the source has become another, or is archived. */
@@ -111,8 +111,8 @@ async function copyAtOnce(session: Session, copying: CopyingFrom): Promise<AtOnc
   if (drawn.isUnique) return null;
   await judge(session, copying, drawn);
   const { namespace, source: id } = copying;
-  const refersTo = [{ id, namespace, revision: source.revision }, ...drawn.records.values()];
-  return { kind: 'create', record: recordOf(copying, drawn), refersTo };
+  const dependsOn = [{ id, namespace, revision: source.revision }, ...drawn.records.values()];
+  return { kind: 'create', record: recordOf(copying, drawn), dependsOn };
 }
 
 /** Throws if the source is not where it was found. */
@@ -132,16 +132,13 @@ async function draw(
     resources: source.resources ?? {},
   };
   const references = referencesOf(family, fields);
-  const ids = references.map((reference) => reference.id);
-  const records = ids.length === 0 ? NONE : (await readGround(session, { namespaces: [], ids })).records;
+  const { records } = await readGround(session, { namespaces: [], ids: references.map(({ id }) => id) });
   const template = records.get(source.template ?? '');
   const pointer = copying.name === undefined ? DESTINATION : '/name';
   const claim = { family, namespace: destination, name: fields.name, id: null, pointer };
   const isUnique = asksForUniqueNames(session, claim, template);
   return { source, drawn: { fields, references, records, template, claim, isUnique } };
 }
-
-const NONE: Ground['records'] = new Map();
 
 async function judge(
   session: Session,

@@ -7,7 +7,7 @@ import { judgedPart } from '../templates/judge-record.js';
 import type { AtOnce, Command, Done, Found, GivenName, RecordToCreate, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
-import { doneOf, type Ground, insertRecord, readGround } from './stored.js';
+import { type DependedOn, doneOf, type Ground, insertRecord, readGround } from './stored.js';
 import { asksForUniqueNames, assertFree, holdClaim, isNamed } from './unique-names.js';
 
 export interface Creation {
@@ -49,7 +49,7 @@ async function create(session: Session, creation: Creation, ground: Ground): Pro
   assertOpen(ground, namespace);
   if (isUnique) await assertFree(session, claim);
   await judge(session, creation, ground);
-  return insertNew(session, recordOf(creation));
+  return insertNew(session, recordOf(creation), [...ground.records.values()]);
 }
 
 /** A unique name must be locked, so it takes a transaction. */
@@ -57,13 +57,11 @@ async function createAtOnce(session: Session, creation: Creation): Promise<AtOnc
   const { family, namespace, fields } = creation;
   const ids = referencesOf(family, fields).map((reference) => reference.id);
   // Without references nothing is read: the statement itself looks whether the namespace is open.
-  const ground = ids.length === 0 ? NOTHING : await readGround(session, { namespaces: lineageOf(namespace), ids });
+  const ground = await readGround(session, { namespaces: ids.length === 0 ? [] : lineageOf(namespace), ids });
   if (asksForUniqueNames(session, creation, templateOf(creation, ground))) return null;
   await judge(session, creation, ground);
-  return { kind: 'create', record: recordOf(creation), refersTo: [...ground.records.values()] };
+  return { kind: 'create', record: recordOf(creation), dependsOn: [...ground.records.values()] };
 }
-
-const NOTHING: Ground = { namespaces: new Map(), records: new Map() };
 
 /** Throws if the record may not be made, whatever its namespace is like. */
 async function judge(session: Session, { family, namespace, fields }: Creation, ground: Ground): Promise<void> {
@@ -85,8 +83,12 @@ function recordOf({ id, family, namespace, fields }: Creation): RecordToCreate {
   return { id, family, namespace, content: contentOf(family, fields), copiedFrom: null };
 }
 
-export async function insertNew(session: Session, record: RecordToCreate): Promise<Done> {
-  const written = await insertRecord(session, record);
+export async function insertNew(
+  session: Session,
+  record: RecordToCreate,
+  dependsOn: readonly DependedOn[],
+): Promise<Done> {
+  const written = await insertRecord(session, record, dependsOn);
   if (written === null) throw new TypeError('a record that was not stored');
   return doneOf(201, record, written);
 }

@@ -19,7 +19,7 @@ import { recordStatement } from '../audit/outbox.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import type { Fragment } from '../db/sql.js';
-import type { Spent, Writing } from '../db/writing.js';
+import type { Spent, WriteOptions, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
@@ -41,7 +41,7 @@ import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { access, mayRead } from './rules.js';
 import { type Asking, confirm, type Judging, sessionOf } from './session.js';
-import { doneOf, type WrittenRecord } from './stored.js';
+import { doneOf, stillStatement, type WrittenRecord } from './stored.js';
 import { isNameOvertaken } from './unique-names.js';
 
 export interface Order {
@@ -94,6 +94,7 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
         return executed;
       } catch (error) {
         if (error instanceof PutOff) await judgements.settle();
+        if (error instanceof Moved) await untilStill(db, error, { asker: asking.actor.id, signal: asking.gone, spent });
         const isStale =
           error instanceof Moved || error instanceof PutOff || isOvertaken(error) || isNameOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
@@ -101,6 +102,11 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
       }
     }
   };
+}
+
+/** In a transaction of its own, because whoever moves a record may wait for what the command had locked. */
+async function untilStill(db: Database, { dependsOn }: Moved, options: WriteOptions): Promise<void> {
+  if (dependsOn.length > 0) await db.write(({ rows }) => rows(stillStatement(dependsOn)), options);
 }
 
 /**

@@ -1,11 +1,13 @@
 // Locks what the commands of a batch write in a fixed order, whatever the order of the commands: first the unique names,
-// then the records. So of two batches that write the same, one waits for the other, and neither has to be aborted.
+// then the records. So of two batches that write the same, one waits for the other, and neither has to be aborted. What a
+// command refers to is never waited for while anything is locked (`unchanged` in stored.ts).
 import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
+import { TO_CHANGE, TO_MOVE } from './stored.js';
 import { lockNames } from './unique-names.js';
 
 /**
@@ -33,8 +35,13 @@ export async function lockInOrder(session: Session, commands: readonly Command[]
     return family !== undefined && namespace.ok && session.judge(access(family, 'write', namespace.path)) === 'allow';
   });
   await session.rows(
-    sql`SELECT id FROM records WHERE id = ANY(${writable.map(({ id }) => id)}::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
+    sql`SELECT id FROM records WHERE id = ANY(${writable.map(({ id }) => id)}::uuid[]) ORDER BY id ${commands.some(removes) ? TO_MOVE : TO_CHANGE}`,
   );
+}
+
+/** Whether others may not begin to refer to its record meanwhile. */
+function removes({ operation }: Command): boolean {
+  return operation.endsWith('.move') || operation.endsWith('.delete');
 }
 
 function mayGive({ judge }: Session, { family, namespace }: TouchedName): boolean {

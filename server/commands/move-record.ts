@@ -15,7 +15,15 @@ import { type Command, type Done, Moved, type Perform, type Session } from './co
 import { assertOpen, holdReferences } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
 import { assertFree, holdClaim, isNamed } from './unique-names.js';
-import { byId, type Ground, lockRecord, type StoredRecord, readGround, updateRecord } from './stored.js';
+import {
+  byId,
+  type DependedOn,
+  type Ground,
+  lockToMove,
+  type StoredRecord,
+  readGround,
+  updateRecord,
+} from './stored.js';
 
 export interface Moving {
   readonly family: CopyAsked['family'];
@@ -37,7 +45,7 @@ export function moveRecord(moving: Moving): Command {
       if (source === null) return nothingThere(rule);
       const look = async (within: Session): Promise<Perform> => {
         const [record, ground] = await Promise.all([
-          lockRecord(within, byId(family, id), [sql`x.resources, x.slots`]),
+          lockToMove(within, byId(family, id), [sql`x.resources, x.slots`]),
           readGround(within, { namespaces: lineageOf(destination), ids: [] }),
         ]);
         return () => move(within, { ...moving, source }, { record, ground });
@@ -68,19 +76,22 @@ async function move(
   if (record.archived) throw new ApiProblem('record.archived');
   if (claim !== null) await assertFree(session, claim);
   if (ifMatch !== `"${String(record.revision)}"`) throw new ApiProblem('record.precondition');
-  await holdOwn(session, record, moving);
+  const dependsOn = await holdOwn(session, record, moving);
   await assertReachable(session, moving);
-  return updateRecord(session, { family, id: record.id, namespace: destination }, [
-    sql`path = ${storedPath(destination)}::text`,
-  ]);
+  const columns = [sql`path = ${storedPath(destination)}::text`];
+  return updateRecord(session, { family, id: record.id, namespace: destination }, { columns, dependsOn });
 }
 
 /** The body does not name the references of the record, so a fault is reported at the namespace that cannot use them. */
-async function holdOwn(session: Session, record: StoredRecord, { family, destination }: Moving): Promise<void> {
+async function holdOwn(
+  session: Session,
+  record: StoredRecord,
+  { family, destination }: Moving,
+): Promise<readonly DependedOn[]> {
   const references = referencesOf(family, fieldsOf(record)).map((one) => ({ ...one, pointer: '/namespace' }));
-  if (references.length === 0) return;
   const { records } = await readGround(session, { namespaces: [], ids: references.map(({ id }) => id) });
   holdReferences(session, references, { records, namespace: destination });
+  return [...records.values()];
 }
 
 function fieldsOf({ template, resources, slots }: StoredRecord): Parameters<typeof referencesOf>[1] {

@@ -77,12 +77,19 @@ async function put(session: Session, putting: PuttingByName, { record, ground }:
   if (record?.same === true) return readRecord(session, place, byId(FAMILY, record.id));
   await judge(session, template, fields);
   const content = contentOf(FAMILY, { ...fields, name });
-  if (record === null) return insertNew(session, { id, ...place, content, copiedFrom: null });
-  return updateRecord(session, { ...place, id: record.id }, [
-    sql`description = ${content.description}::text`,
-    sql`properties = ${content.properties}::jsonb`,
-    sql`template = ${content.template}::uuid`,
-  ]);
+  if (record === null) return insertNew(session, { id, ...place, content, copiedFrom: null }, [template]);
+  return updateRecord(
+    session,
+    { ...place, id: record.id },
+    {
+      columns: [
+        sql`description = ${content.description}::text`,
+        sql`properties = ${content.properties}::jsonb`,
+        sql`template = ${content.template}::uuid`,
+      ],
+      dependsOn: [template],
+    },
+  );
 }
 
 function tagOf({ revision }: StoredRecord): string {

@@ -52,7 +52,7 @@ async function look(session: Session, putting: Putting): Promise<Perform> {
 async function put(session: Session, putting: Putting, isTold: boolean): Promise<Done> {
   const { id, namespace, fields } = putting;
   const content = { ...contentOf('namespace', fields), name: namespace };
-  const written = await insertRecord(session, { id, family: 'namespace', namespace, content, copiedFrom: null });
+  const written = await insertRecord(session, { id, family: 'namespace', namespace, content, copiedFrom: null }, []);
   if (written !== null) return { status: 201, family: 'namespace', namespace, ...written, untold: 'namespace' };
   const found = isTold ? await findPut(session, putting) : null;
   return found === null ? asItIs(session, namespace) : asPut(session, namespace, found);

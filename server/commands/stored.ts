@@ -4,7 +4,7 @@ import { canonicalize, type Family, formatInstant, type Instant, type NamespaceP
 import { join, sql, type Fragment } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { recordJson } from '../query/projection.js';
-import type { ChangedRecord, Done, Found, RecordToCreate, Session } from './command.js';
+import { type ChangedRecord, type Done, type Found, Moved, type RecordToCreate, type Session } from './command.js';
 
 export interface WrittenRecord {
   readonly id: string;
@@ -12,10 +12,45 @@ export interface WrittenRecord {
   readonly json: string;
 }
 
-/** Null if a namespace with that path already exists. */
-export async function insertRecord(session: Session, record: RecordToCreate): Promise<WrittenRecord | null> {
-  const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, sql``));
+/** A record that another one was judged by or refers to, as it was then. */
+export type DependedOn = Pick<Found, 'id' | 'namespace' | 'revision'>;
+
+/** Null if a namespace with that path already exists. Throws `Moved` if anything that it depends on has changed. */
+export async function insertRecord(
+  session: Session,
+  record: RecordToCreate,
+  dependsOn: readonly DependedOn[],
+): Promise<WrittenRecord | null> {
+  const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, ifUnchanged(dependsOn)));
+  if (row === undefined && dependsOn.length > 0) throw new Moved(dependsOn);
   return row ?? null;
+}
+
+function ifUnchanged(dependsOn: readonly DependedOn[]): Fragment {
+  return dependsOn.length === 0 ? sql`` : sql`FROM (SELECT WHERE ${unchanged(dependsOn)}) AS ready`;
+}
+
+/**
+ * That these are where they were, unchanged and not archived, and stay where they are until the transaction ends: a move
+ * locks its record against this lock. One that is being moved counts as changed, because whoever waits here may hold
+ * what the other waits for.
+ */
+export function unchanged(dependsOn: readonly DependedOn[]): Fragment {
+  const columns = [
+    dependsOn.map(({ id }) => id),
+    dependsOn.map(({ namespace }) => storedPath(namespace)),
+    dependsOn.map(({ revision }) => revision),
+  ] as const;
+  // Each row is looked up by itself: OFFSET 0 keeps the planner from joining (at-once.ts).
+  return sql`(SELECT count(*) FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
+            CROSS JOIN LATERAL (SELECT n.path, n.revision, n.archived_at FROM records AS n WHERE n.id = o.id OFFSET 0
+              FOR KEY SHARE SKIP LOCKED) AS n
+            WHERE n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL) = ${dependsOn.length}::integer`;
+}
+
+/** Waits until nobody moves one of these. */
+export function stillStatement(dependsOn: readonly Pick<DependedOn, 'id'>[]): Fragment {
+  return sql`SELECT FROM records AS x WHERE x.id = ANY(${dependsOn.map(({ id }) => id)}::uuid[]) ORDER BY x.id FOR KEY SHARE`;
 }
 
 /** Inserts the record, as often as `from` has rows, and answers with a `WrittenRecord` if it did. */
@@ -78,9 +113,22 @@ export async function lockRecord(
   which: Fragment,
   documents: readonly Fragment[],
 ): Promise<StoredRecord | null> {
-  const [row] = await session.rows<StoredRecord>(sql`${storedStatement(which, documents)} FOR NO KEY UPDATE`);
+  const [row] = await session.rows<StoredRecord>(sql`${storedStatement(which, documents)} ${TO_CHANGE}`);
   return row ?? null;
 }
+
+/** The same, and nobody else can begin to refer to it until the transaction ends (`unchanged`). */
+export async function lockToMove(
+  session: Session,
+  which: Fragment,
+  documents: readonly Fragment[],
+): Promise<StoredRecord | null> {
+  const [row] = await session.rows<StoredRecord>(sql`${storedStatement(which, documents)} ${TO_MOVE}`);
+  return row ?? null;
+}
+
+export const TO_CHANGE = sql`FOR NO KEY UPDATE`;
+export const TO_MOVE = sql`FOR UPDATE`;
 
 function storedStatement(which: Fragment, documents: readonly Fragment[]): Fragment {
   return sql`SELECT ${join([STATE, ...documents], ', ')} FROM records AS x WHERE ${which}`;
@@ -98,19 +146,30 @@ export function byPath(namespace: NamespacePath): Fragment {
   return sql`x.family = 0 AND x.path = ${storedPath(namespace)}::text`;
 }
 
+/** What a change gives a record. */
+export interface Assigned {
+  /** Columns with their new values. */
+  readonly columns: readonly Fragment[];
+  /** The records that they were judged by. */
+  readonly dependsOn: readonly DependedOn[];
+}
+
 /** Where a record of ours is: the namespace is the one that was decided. */
 export interface RecordPlace {
   readonly family: Family;
   readonly namespace: NamespacePath;
 }
 
-/** Changes a locked record; `columns` are columns with their values. */
+/** Changes a locked record. Throws `Moved` if anything that it depends on has changed. */
 export async function updateRecord(
   session: Session,
   record: RecordPlace & { readonly id: string },
-  columns: readonly Fragment[],
+  { columns, dependsOn }: Assigned,
 ): Promise<Done> {
-  const [row] = await session.rows<WrittenRecord>(updateStatement(session, { ...record, columns }, sql``));
+  const [row] = await session.rows<WrittenRecord>(
+    updateStatement(session, { ...record, columns }, ifUnchanged(dependsOn)),
+  );
+  if (row === undefined && dependsOn.length > 0) throw new Moved(dependsOn);
   if (row === undefined) throw new TypeError('a locked record that is not there');
   return doneOf(200, record, row);
 }
@@ -148,6 +207,7 @@ export interface Ground {
 
 /** Reads everything that a command depends on in one statement. */
 export async function readGround(session: Pick<Session, 'rows'>, { namespaces, ids }: GroundRequest): Promise<Ground> {
+  if (namespaces.length + ids.length === 0) return { namespaces: new Map(), records: new Map() };
   const columns = sql`x.id, x.family, x.path, x.archived_at IS NOT NULL AS archived, x.revision, x.template, x.slots, x.unique_name AS "uniqueName" FROM records AS x`;
   const rows = await session.rows<Omit<Found, 'namespace'> & { readonly path: string; readonly above: boolean }>(
     // Each path is looked up by itself. For `= ANY`, a plan from when the store was small reads all namespaces.

@@ -88,12 +88,12 @@ async function version(
     // The body does not name the slots of the source, so a fault is reported where it could.
     stated.slots === undefined ? { ...one, pointer: '/slots' } : one,
   );
-  if (references.length > 0) {
-    const { records } = await readGround(session, { namespaces: [], ids: references.map((one) => one.id) });
-    holdReferences(session, references, { records, namespace });
-  }
+  const { records } = await readGround(session, { namespaces: [], ids: references.map(({ id: of }) => of) });
+  holdReferences(session, references, { records, namespace });
   if (fields.schema !== null) assertUsable(session, fields.schema);
-  return insertNew(session, { id, family, namespace, content: contentOf(family, fields), copiedFrom: null });
+  return insertNew(session, { id, family, namespace, content: contentOf(family, fields), copiedFrom: null }, [
+    ...records.values(),
+  ]);
 }
 
 function sameVersion(): ApiProblem {

@@ -2,11 +2,16 @@
 import { StoreClient } from '../../server/db/connections.js';
 
 export async function tripsOf(work: () => Promise<unknown>): Promise<number> {
+  return (await tripsByConnection(work)).reduce((sum, trips) => sum + trips, 0);
+}
+
+/** Of each connection: what takes long shares the store with what is done at intervals, but not its connection. */
+export async function tripsByConnection(work: () => Promise<unknown>): Promise<readonly number[]> {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to the client that it is called on
   const { query } = StoreClient.prototype;
-  let trips = 0;
+  const trips = new Map<StoreClient, number>();
   StoreClient.prototype.query = function (this: StoreClient, ...parameters: unknown[]) {
-    trips += 1;
+    trips.set(this, (trips.get(this) ?? 0) + 1);
     return Reflect.apply(query, this, parameters);
   };
   try {
@@ -14,5 +19,5 @@ export async function tripsOf(work: () => Promise<unknown>): Promise<number> {
   } finally {
     StoreClient.prototype.query = query;
   }
-  return trips;
+  return [...trips.values()];
 }

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../../server/db/database.js';
 import { COMMAND_LIMITS } from '../../../server/limits/records.js';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
-import { tripsOf } from '../../support/trips.js';
+import { tripsByConnection } from '../../support/trips.js';
 
 const ACTORS = { greedy: { '/a': '*:*' }, modest: { '/b': '*:*' }, root: { '/': '*:*' } };
 const KILOBYTES = 900;
@@ -66,12 +66,12 @@ describeOnStores('a batch that is too much', (store) => {
   it('stops at the record with which its answer is too large', async () => {
     const patient = await openDatabase({ ...store.config, statementTimeout: 0 });
     const others = await openCommandDoors({ db: patient, actors: ACTORS });
-    const trips = await tripsOf(async () => {
+    const trips = await tripsByConnection(async () => {
       const answer = await others.send('greedy', 'POST /api/v1/batch', { body: copies });
       expect([answer.status, answer.json['code']]).toEqual([413, 'request.too_large']);
     });
     const most = Math.ceil(COMMAND_LIMITS.batchAnswerBytes / (KILOBYTES * 1_000));
-    expect(trips).toBeLessThan(5 * most);
+    expect(Math.max(...trips)).toBeLessThan(5 * most);
     expect(await stored()).toEqual({ count: 1 });
     await others.close();
     await patient.close();

@@ -56,7 +56,7 @@ describeOnStores('a template that takes long to judge by', (store) => {
   it('judges a large value while others are served, once for all copies', async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
-    const made = await create('large', text(20_000));
+    const made = await create('large', text(8_000));
     expect(made.status).toBe(201);
     const path = `/api/v1/resources/${String(made.json['id'])}/copies`;
     const commands = Array.from({ length: 20 }, () => ({ method: 'POST', path, body: { destination: '/a' } }));

@@ -16,6 +16,7 @@ const TRIES = 5;
 const REQUESTS = { usual: 25, deep: 250 };
 const KINDS = [
   'create',
+  'use',
   'copy',
   'move',
   'rename',
@@ -28,7 +29,7 @@ const KINDS = [
 ] as const;
 /** What commands that meet one another are answered. */
 const USUAL =
-  / (?:20[01]|404 record\.not_found|409 record\.(?:name_taken|archived|active|conflict)|412 record\.precondition)$/;
+  / (?:20[01]|404 record\.not_found|422 reference\.not_found|409 record\.(?:name_taken|archived|active|conflict|referenced)|412 record\.precondition)$/;
 
 interface BatchCommand {
   readonly method: string;
@@ -59,6 +60,8 @@ const REQUEST = fc.oneof({ weight: 1, arbitrary: fc.tuple(STEP) }, fc.array(STEP
 describeOnStores('commands of all kinds at once', (store) => {
   let doors: CommandDoors;
   let templates: readonly [string, string] = ['', ''];
+  /** A template of runs. */
+  let process = '';
   /** The records that the steps are about: whoever makes one puts it in the place of another. */
   const ids: string[] = [];
 
@@ -72,6 +75,7 @@ describeOnStores('commands of all kinds at once', (store) => {
       await make('resource-templates', { ...template, version: '1' }),
       await make('resource-templates', { ...template, version: '2', uniqueName: true }),
     ];
+    process = await make('process-templates', { ...template, version: '1', slots: [] });
     for (let n = 0; n < RECORDS; n += 1) {
       ids.push(await make('resources', { namespace: '/a', name: `first ${String(n)}`, template: templates[0] }));
     }
@@ -112,7 +116,7 @@ describeOnStores('commands of all kinds at once', (store) => {
         : [steps[0]?.kind ?? '', doors.send('ada', `${first.method} ${first.path}`, first)];
     const { status, json } = await sent;
     // Later steps are about the records that were made, since others are deleted.
-    if (status === 201 && typeof json['id'] === 'string') ids[steps[0]?.record ?? 0] = json['id'];
+    if (kind !== 'use' && status === 201 && typeof json['id'] === 'string') ids[steps[0]?.record ?? 0] = json['id'];
     return `${kind} ${String(status)}${typeof json['code'] === 'string' ? ` ${json['code']}` : ''}`;
   }
 
@@ -136,6 +140,12 @@ describeOnStores('commands of all kinds at once', (store) => {
     switch (kind) {
       case 'create':
         return { method: 'POST', path: '/api/v1/resources', body: { namespace, name, template } };
+      case 'use':
+        return {
+          method: 'POST',
+          path: '/api/v1/process-runs',
+          body: { namespace, template: process, state: 'pending', resources: { s: ids[record] ?? '' } },
+        };
       case 'copy':
         return { method: 'POST', path: `${path}/copies`, body: { destination: namespace } };
       case 'move':

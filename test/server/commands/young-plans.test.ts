@@ -18,14 +18,14 @@ describeOnStores('statements planned while the store is empty', (store) => {
     const [namespace, id] = [pathOf('/a/b'), '00000000-0000-4000-8000-000000000000'];
     const content = contentOf('resource', { name: 'x', template: id });
     const place = { id, family: 'resource', namespace } as const;
-    const refersTo = [{ id, namespace, revision: 1 }];
+    const dependsOn = [{ id, namespace, revision: 1 }];
     const session = { at: instantOf(0), actor: localActor('f') };
     const keeping = { key: { owner: 'o', fingerprint: 'f' }, keepFor: 1 };
     const around = { generation: 1, keeping, event: {} as AuditEvent };
     const [created, changed] = (
       [
-        { kind: 'create', record: { ...place, content, copiedFrom: null }, refersTo },
-        { kind: 'change', record: { ...place, revision: 1, archived: false, columns: [] }, refersTo },
+        { kind: 'create', record: { ...place, content, copiedFrom: null }, dependsOn },
+        { kind: 'change', record: { ...place, revision: 1, archived: false, columns: [] }, dependsOn },
       ] as const
     ).map((what) => atOnceStatement(session, what, around));
     const ground: Fragment[] = [];
