@@ -9,16 +9,14 @@
 import type { Database } from '../db/database.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { makeLruCache } from '../lib/lru-cache.js';
+import { elapsedBetween, type Moment, momentNow } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import type { StoredKey } from './api-keys.js';
 import { hashMatches } from './key-text.js';
 import { REVOCATIONS_CHANNEL } from './revocation-news.js';
 
 /** A moment before the store is asked. */
-interface Moment {
-  /** Milliseconds of two clocks: one stops while the machine sleeps, the other can be set. */
-  readonly tick: number;
-  readonly time: number;
+interface Asked extends Moment {
   /** How often revocations had been announced. */
   readonly news: number;
 }
@@ -30,29 +28,27 @@ export interface Leased {
 }
 
 export interface KeyLeases {
-  readonly moment: () => Moment;
+  readonly moment: () => Asked;
   /** The key, if this is its secret and it may be believed without asking the store. */
   readonly find: (id: string, secretHash: Uint8Array) => Leased | null;
   /** The key was right when the store was asked, after this moment. */
-  readonly keep: (key: StoredKey, asked: Moment) => void;
+  readonly keep: (key: StoredKey, asked: Asked) => void;
   readonly close: () => Promise<void>;
 }
 
 export interface KeyLeasesOptions {
   readonly db: Pick<Database, 'listen'>;
   readonly log: Logger;
-  readonly clocks?: () => Pick<Moment, 'tick' | 'time'>;
+  readonly clocks?: () => Moment;
 }
 
 interface Lease {
   readonly key: StoredKey;
-  readonly asked: Moment;
+  readonly asked: Asked;
   isRenewing: boolean;
 }
 
-const systemClocks = (): Pick<Moment, 'tick' | 'time'> => ({ tick: performance.now(), time: Date.now() });
-
-export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptions): KeyLeases {
+export function makeKeyLeases({ db, log, clocks = momentNow }: KeyLeasesOptions): KeyLeases {
   const leases = makeLruCache<Lease>(KEY_LIMITS.leased, KEY_LIMITS.proven);
   let news = 0;
   /** Begins with the first key that is kept. */
@@ -74,10 +70,10 @@ export function makeKeyLeases({ db, log, clocks = systemClocks }: KeyLeasesOptio
       );
     }
   };
-  /** By whichever clock has advanced further; forever, if one was set back. */
-  const ageOf = ({ tick, time }: Moment): number => {
+  /** Forever, if a clock was set back. */
+  const ageOf = (asked: Moment): number => {
     const now = clocks();
-    return now.time < time ? Infinity : Math.max(now.tick - tick, now.time - time);
+    return now.time < asked.time ? Infinity : elapsedBetween(asked, now);
   };
   return {
     moment: () => ({ ...clocks(), news }),

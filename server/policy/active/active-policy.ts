@@ -2,6 +2,7 @@
 // progress never sees two policies. This file knows neither where policies come from nor who may change them.
 import { castDraft, freeze, produce } from 'immer';
 import type { Instant, Policy, PublicationStatement } from '../../../engine/index.js';
+import { elapsedBetween, type Moment, momentNow } from '../../lib/moment.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import type { PolicyFault } from '../policy-fault.js';
 
@@ -60,10 +61,10 @@ export interface PolicyState {
    */
   readonly leaseExpires: number | null;
   /**
-   * Until when this process counts as awake, in its own milliseconds: what it knew before a pause may have been
-   * replaced. Null if nobody notices pauses.
+   * When this process was last awake, and for how many milliseconds it counts as awake from then on: what it knew
+   * before a pause may have been replaced. Null if nobody notices pauses.
    */
-  readonly awakeUntil: number | null;
+  readonly awake: { readonly at: Moment; readonly patience: number } | null;
   /** Why the newest activation is not in force here; null otherwise. */
   readonly lag: Refusal | null;
 }
@@ -116,18 +117,19 @@ export interface ActivePolicyOptions {
   readonly log: Logger;
   /** The generation of the first policy. Defaults to 1. */
   readonly generation?: number;
+  readonly moments?: () => Moment;
 }
 
 export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
-  const { clock, log } = options;
+  const { clock, log, moments = momentNow } = options;
   const listeners = new Set<PolicyListener>();
   let state = stateOf(activeOf(first, { generation: options.generation ?? 1, reason: 'start', since: clock.now() }));
   let wokenAt = -Infinity;
   const noticePause = (): void => {
-    const now = performance.now();
-    if (state.awakeUntil === null || now <= state.awakeUntil) return;
-    wokenAt = now;
-    state = { ...state, leaseExpires: state.awakeUntil, awakeUntil: null };
+    const now = moments();
+    if (!wasPaused(state, now)) return;
+    wokenAt = now.tick;
+    state = { ...state, leaseExpires: -Infinity, awake: null };
   };
   return {
     current: () => state.active,
@@ -135,8 +137,8 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     activate: (next, reason, generation = state.active.generation + 1) => {
       const from = state.active;
       const to = activeOf(next, { generation, reason, since: clock.now() });
-      const { leaseExpires, awakeUntil } = state;
-      state = { ...stateOf(to), leaseExpires, awakeUntil };
+      const { leaseExpires, awake } = state;
+      state = { ...stateOf(to), leaseExpires, awake };
       tell(listeners, { from, to }, log);
       return state.active;
     },
@@ -159,7 +161,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       });
     },
     startLease: (patience) => {
-      if (state.leaseExpires === null) state = { ...state, leaseExpires: performance.now() + patience };
+      if (state.leaseExpires === null) state = { ...state, leaseExpires: moments().tick + patience };
     },
     renewLease: (asked) => {
       noticePause();
@@ -167,7 +169,7 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
     },
     beat: (patience) => {
       noticePause();
-      state = { ...state, awakeUntil: performance.now() + patience };
+      state = { ...state, awake: { at: moments(), patience } };
     },
     noteLabels: (generation, labels) => {
       state = produce(state, (draft) => {
@@ -186,7 +188,12 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
 /** A separate function, so that no closure holds the first policy longer than it is in force. */
 function stateOf(active: Active): PolicyState {
   const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
-  return { active, ...confirmed, refusal: null, leaseExpires: null, awakeUntil: null, lag: null };
+  return { active, ...confirmed, refusal: null, leaseExpires: null, awake: null, lag: null };
+}
+
+/** Whether this process, or its machine, was not running for longer than it may. */
+export function wasPaused({ awake }: PolicyState, now: Moment): boolean {
+  return awake !== null && elapsedBetween(awake.at, now) > awake.patience;
 }
 
 /** The policy already decides. A listener that fails undoes nothing, and the others are still called. */

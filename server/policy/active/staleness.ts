@@ -1,9 +1,10 @@
 // How old a policy may become without news from its source. After the soft age the log warns; after the hard age
 // nothing is decided any more. The expiry of a statement is separate from this, and absolute (docs/serving.md "Age").
 import { formatInstant, type Instant } from '../../../engine/index.js';
-import type { ActivePolicy, PolicyState } from './active-policy.js';
+import { type ActivePolicy, type PolicyState, wasPaused } from './active-policy.js';
 import { AGE_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
+import { momentNow } from '../../lib/moment.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
 
 /** Milliseconds; null means no limit. */
@@ -39,8 +40,8 @@ export function undecidedBecause(state: PolicyState, ages: AgeLimits, now: Insta
  * Whether the store has taken too long to say which activation is the newest, or this process was paused since it said
  * so. Another one may have replaced this one.
  */
-export function isLeaseExpired({ leaseExpires, awakeUntil }: PolicyState): boolean {
-  return performance.now() > Math.min(leaseExpires ?? Infinity, awakeUntil ?? Infinity);
+export function isLeaseExpired(state: PolicyState, now = momentNow()): boolean {
+  return (state.leaseExpires !== null && now.tick > state.leaseExpires) || wasPaused(state, now);
 }
 
 /**

@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { instantOf, type Policy } from '../../../engine/index.js';
 import { type ActiveChange, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
+import { momentNow } from '../../../server/lib/moment.js';
 import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { policyOf } from '../../support/gateway.js';
 
@@ -10,7 +11,7 @@ const grantAt = (namespace: string): Policy =>
   policyOf([[{ provider: 'orcid', subject: 'ada' }, namespace, ['resource:read']]]);
 const [A, B] = [grantAt('/a'), grantAt('/b')];
 
-function open() {
+function open(moments = momentNow) {
   let now = START;
   const lines: string[] = [];
   const log = {
@@ -20,7 +21,7 @@ function open() {
   };
   const policies = makeActivePolicy(
     { policy: A, source: { kind: 'file', path: '/srv/a.json' } },
-    { clock: { now: () => instantOf((now += 1_000)) }, log },
+    { clock: { now: () => instantOf((now += 1_000)) }, log, moments },
   );
   return { policies, lines };
 }
@@ -101,20 +102,30 @@ describe('listeners', () => {
   });
 });
 
-it('decides nothing after a pause of its process until the store has answered a question from after it', () => {
-  const { policies } = open();
-  const isExpired = (): boolean => isLeaseExpired(policies.state());
-  policies.beat(10);
-  const before = performance.now();
-  policies.startLease(60_000);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-  expect(isExpired()).toBe(true);
-  policies.renewLease(before);
-  policies.beat(60_000);
-  policies.activate({ policy: B }, 'forward');
-  expect(isExpired()).toBe(true);
-  policies.startLease(60_000);
-  expect(isExpired()).toBe(true);
-  policies.renewLease(performance.now());
-  expect(isExpired()).toBe(false);
+describe('after a pause', () => {
+  const pauses = [
+    ['its process', { tick: 20, time: 20 }],
+    ['its machine, with the clock of the process', { tick: 0, time: 20 }],
+    ['its machine, with the clock of the day', { tick: 20, time: 0 }],
+  ] as const;
+  it.each(pauses)('of %s it decides nothing until the store has answered a question from after it', (_, pause) => {
+    const now = { tick: 1000, time: 1000 };
+    const { policies } = open(() => ({ ...now }));
+    const isExpired = (): boolean => isLeaseExpired(policies.state(), now);
+    policies.beat(10);
+    expect(isExpired()).toBe(false);
+    const before = now.tick;
+    policies.startLease(60_000);
+    now.tick += pause.tick + 1;
+    now.time += pause.time;
+    expect(isExpired()).toBe(true);
+    policies.renewLease(before);
+    policies.beat(60_000);
+    policies.activate({ policy: B }, 'forward');
+    expect(isExpired()).toBe(true);
+    policies.startLease(60_000);
+    expect(isExpired()).toBe(true);
+    policies.renewLease(now.tick);
+    expect(isExpired()).toBe(false);
+  });
 });
