@@ -1,7 +1,17 @@
 // Attestations and evidence as an auditor gets them: two policies were served, one after the other; what is gathered of the second
 // is checked by the program in the file, and anything that is false stops it.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -160,8 +170,9 @@ describe('evidence', () => {
     }
     return folder;
   }
-  const python = (folder: string): readonly unknown[] => {
-    const { status, stdout, stderr } = spawnSync('python3', [join(folder, 'check.py')], { encoding: 'utf8' });
+  const python = (folder: string, flags: readonly string[] = [], env = process.env): readonly unknown[] => {
+    const options = { encoding: 'utf8', env } as const;
+    const { status, stdout, stderr } = spawnSync('python3', [...flags, join(folder, 'check.py')], options);
     return [status, stdout + stderr];
   };
 
@@ -177,7 +188,7 @@ describe('evidence', () => {
     const [status, said] = python(folder);
     expect([status, said]).toEqual([
       0,
-      expect.stringMatching(/1 events lead to it\nall that was checked is true; .*\n$/),
+      expect.stringMatching(/: in force \(gateway\.start, event \d+\)\neverything is true; .*\n$/),
     ]);
     expect(said).toContain('diff.json is the difference that was attested\n');
   });
@@ -210,8 +221,45 @@ describe('evidence', () => {
       const made = await run('evidence', digest(), ...all(), '--attestation', `${name}.svr.json`, '-o', `${name}.zip`);
       expect([made.status, made.stdout]).toEqual([6, expect.stringContaining('missing: who signed what it changed')]);
       const [status, said] = python(await unpacked(`${name}.zip`));
-      expect([status, said]).toEqual([0, expect.stringContaining('nobody signed diff.json')]);
+      expect([status, said]).toEqual([6, expect.stringContaining('missing: who signed diff.json')]);
     }
+  });
+
+  it('of which a part was taken away is not complete, and the program says what is missing', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'parts.zip');
+    const parts = [
+      ['statement.dsse.json', 'who released it'],
+      ['attestation.dsse.json', 'whether it passed its tests and guardrails'],
+      ['diff.json', 'what it changed'],
+      ['log/activations.jsonl', 'when it was in force'],
+    ] as const;
+    for (const [name, what] of parts) {
+      const folder = await unpacked('parts.zip');
+      rmSync(join(folder, name));
+      expect([name, ...python(folder)]).toEqual([name, 6, expect.stringContaining(`missing: ${what}`)]);
+    }
+    const folder = await unpacked('parts.zip');
+    const [proof = ''] = readdirSync(join(folder, 'log')).filter((name) => name.endsWith('.tlog-proof'));
+    rmSync(join(folder, 'log', proof));
+    expect(python(folder)).toEqual([6, expect.stringContaining('missing: proofs of 1 of 1 events')]);
+  });
+
+  it('is checked without assertions, and a key has no other name than its own', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'names.zip');
+    const folder = await unpacked('names.zip');
+    const [own = ''] = readdirSync(join(folder, 'statement-keys')).filter((name) => name.endsWith('.pem'));
+    const trusted = `${'a'.repeat(64)}.pem`;
+    renameSync(join(folder, 'statement-keys', own), join(folder, 'statement-keys', trusted));
+    for (const flags of [[], ['-O'], ['-OO']])
+      expect(python(folder, flags)).toEqual([1, expect.stringContaining('has the name of another key')]);
+  });
+
+  it('is not called false by a machine that cannot check it', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'bare.zip');
+    const folder = await unpacked('bare.zip');
+    const { stdout } = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' });
+    symlinkSync(stdout.trim(), join(folder, 'python3'));
+    expect(python(folder, [], { PATH: folder })).toEqual([2, expect.stringContaining('nothing was checked')]);
   });
 
   it('has no other counts of checks than the snapshot', async () => {

@@ -66,9 +66,11 @@ Everything else, with Python 3 and \`openssl\` and without bailiwick:
     python3 check.py
 
 It checks the signatures of the statement and of the attestation, that both are about this snapshot, that diff.json is the difference that
-was attested (it says so if nobody attested it), that the head of the log is signed, and that each event leads to that head. It does not check this page
-and diff.txt, which are for people: \`bailiwick diff before.json snapshot.json\` prints diff.txt again. It trusts the keys that are in this file. So compare
-them with those that you got from somebody you trust, for example with
+was attested, that the head of the log is signed, and that each event leads to that head. It ends with 0 if everything is here and true, with 6
+if what is here is true and something is missing, which it lists, and with 1 if anything is false. It does not check this page and diff.txt, which
+are for people: \`bailiwick diff before.json snapshot.json\` prints diff.txt again. Take check.py itself from somebody you trust, or read it.
+It trusts the keys that are in this file, and prints the ids of those that signed. So compare them with those that you got from somebody you trust,
+for example with
 
     openssl pkey -pubin -in <key>.pem -outform DER | tail -c 32 | sha256sum
 
