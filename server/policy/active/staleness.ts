@@ -4,7 +4,7 @@ import { formatInstant, type Instant } from '../../../engine/index.js';
 import { type ActivePolicy, type PolicyState, wasPaused } from './active-policy.js';
 import { AGE_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
-import { momentNow } from '../../lib/moment.js';
+import { elapsedBetween, momentNow } from '../../lib/moment.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
 
 /** Milliseconds; null means no limit. */
@@ -44,12 +44,10 @@ export function isLeaseExpired(state: PolicyState, now = momentNow()): boolean {
   return (state.leaseExpires !== null && now.tick > state.leaseExpires) || wasPaused(state, now);
 }
 
-/**
- * Milliseconds since the policy was last confirmed, by whichever clock has advanced further: one can be set, the other
- * stops during sleep.
- */
+/** Milliseconds since the policy was last confirmed. */
 export function ageOf({ confirmedAt, confirmedTick }: PolicyState, now: Instant): number {
-  return Math.max(0, now - confirmedAt, performance.now() - confirmedTick);
+  const confirmed = { time: confirmedAt, tick: confirmedTick };
+  return Math.max(0, elapsedBetween(confirmed, { time: now, tick: performance.now() }));
 }
 
 export interface WatchAgeOptions {
