@@ -164,8 +164,8 @@ export interface Done {
 }
 
 /**
- * The record was moved to another namespace after the decision, or something that it depends on has changed or is being
- * moved: decide again, once nobody moves one of `dependsOn`.
+ * The record was moved to another namespace after the decision, or something that it depends on has been or is being
+ * moved: decide again, once `dependsOn` are locked against that.
  */
 export class Moved extends Error {
   override readonly name = 'Moved';

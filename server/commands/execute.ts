@@ -7,7 +7,8 @@
 //      returned as far as the policy still allows, and nothing is done
 //   4. checked: a record that changes is read and locked; for a new one, all that it depends on is read in the same trip
 //      as the key (stored.ts). A template that takes more than a few milliseconds judges in a thread: the transaction is
-//      given up, and the request is done again with the verdict
+//      given up, and the request is done again with the verdict. So it is if somebody moves what it depends on: that is
+//      then locked first (lock-in-order.ts)
 //   5. written: one statement, which returns the record's JSON
 //   6. decided again, if another policy is in force by then
 //   7. recorded: the answer under its key, and the event in the outbox (events.ts)
@@ -19,7 +20,7 @@ import { recordStatement } from '../audit/outbox.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
 import type { Fragment } from '../db/sql.js';
-import type { Spent, WriteOptions, Writing } from '../db/writing.js';
+import type { Spent, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type IdSource, makeIdSource } from '../lib/ports.js';
 import { ApiProblem } from '../problem.js';
@@ -41,7 +42,7 @@ import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { access, mayRead } from './rules.js';
 import { type Asking, confirm, type Judging, sessionOf } from './session.js';
-import { doneOf, stillStatement, type WrittenRecord } from './stored.js';
+import { doneOf, type WrittenRecord } from './stored.js';
 import { isNameOvertaken } from './unique-names.js';
 
 export interface Order {
@@ -87,14 +88,15 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
   return async (asking, order) => {
     const spent = { time: 0 };
     const judgements = judging(asking.actor.id);
+    const dependsOn = new Set<string>();
     for (let times = 0; ; times += 1) {
       try {
-        const executed = await once(asking, order, { db, keepFor, nextId, judgements, spent });
+        const executed = await once(asking, order, { db, keepFor, nextId, judgements, spent, dependsOn });
         if (!executed.replayed) onWritten();
         return executed;
       } catch (error) {
         if (error instanceof PutOff) await judgements.settle();
-        if (error instanceof Moved) await untilStill(db, error, { asker: asking.actor.id, signal: asking.gone, spent });
+        if (error instanceof Moved) for (const { id } of error.dependsOn) dependsOn.add(id);
         const isStale =
           error instanceof Moved || error instanceof PutOff || isOvertaken(error) || isNameOvertaken(error);
         if (isStale && times < COMMAND_LIMITS.retry) continue;
@@ -102,11 +104,6 @@ export function makeExecutor({ db, keepFor, onWritten = () => undefined }: Execu
       }
     }
   };
-}
-
-/** In a transaction of its own, because whoever moves a record may wait for what the command had locked. */
-async function untilStill(db: Database, { dependsOn }: Moved, options: WriteOptions): Promise<void> {
-  if (dependsOn.length > 0) await db.write(({ rows }) => rows(stillStatement(dependsOn)), options);
 }
 
 /**
@@ -122,10 +119,12 @@ interface Tools extends ExecutorOptions {
   readonly nextId: IdSource;
   readonly judgements: Judgements;
   readonly spent: Spent;
+  /** The ids of what somebody moved when the commands were done before. */
+  readonly dependsOn: ReadonlySet<string>;
 }
 
 async function once(asking: Asking, order: Order, tools: Tools): Promise<Executed> {
-  const { db, keepFor, judgements, spent } = tools;
+  const { db, keepFor, judgements, spent, dependsOn } = tools;
   const from = { judgements, longestQuery: db.longestQuery };
   const [first, ...others] = order.commands(() => null);
   if (first === undefined) throw new TypeError('an order without commands');
@@ -136,7 +135,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   // A refused command never opens a transaction, so it delays nobody.
   const authorized = await authorize(before, first).catch((error: unknown) => doneBefore(before, order, error));
   const held = [...before.held];
-  const isAlone = others.length === 0 && authorized !== null;
+  const isAlone = others.length === 0 && authorized !== null && dependsOn.size === 0;
   const done = isAlone ? await writeAtOnce(before, authorized, { asking, order, tools }) : null;
   if (done !== null) return { shown: [show(before, done)], replayed: false };
   return db.write(
@@ -145,7 +144,7 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
       const ran =
         authorized === null
           ? await replayAlone(session, order)
-          : await run(session, { first: authorized, others, order, keepFor, writing });
+          : await run(session, { first: authorized, others, order, keepFor, writing, dependsOn });
       const events = eventsOf(asking, tools, ran);
       if (events.length > 0) writing.run(recordStatement(events));
       // There must be no await between this and COMMIT.
@@ -221,7 +220,7 @@ type Authorized = Command & Prepared;
 /** What a command did, as it is answered. */
 type Recorded = Omit<Deed, 'status' | 'id'> & { readonly done: Done; readonly shown: CommandAnswer };
 
-interface Running {
+interface Running extends Pick<Tools, 'dependsOn'> {
   readonly first: Authorized;
   readonly others: readonly Command[];
   readonly order: Order;
@@ -235,19 +234,19 @@ interface Ran {
 }
 
 async function run(session: Judging, running: Running): Promise<Ran> {
-  const { first, others, order, keepFor, writing } = running;
+  const { first, others, order, keepFor, writing, dependsOn } = running;
   const { key } = order;
-  // Reads made together take one round trip to the store. With several commands this is not done, because records would
-  // be locked out of order.
+  const isOrdered = others.length > 0 || dependsOn.size > 0;
+  // Reads made together take one round trip to the store. This is not done where records would be locked out of order.
   const [kept, looked] = await Promise.all([
     key === null ? null : findKept(session, key),
-    others.length === 0 ? first.look(session) : null,
+    isOrdered ? null : first.look(session),
   ]);
   if (kept?.kind === 'taken') throw new ApiProblem('idempotency.in_progress');
   if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
     return replay(session, order, kept.done);
   }
-  if (others.length > 0) await lockInOrder(session, [first, ...others]);
+  if (isOrdered) await lockInOrder(session, [first, ...others], dependsOn);
   const recorded: Recorded[] = [];
   let bytes = 0;
   const add = (one: Recorded): void => {

@@ -1,20 +1,25 @@
 // Locks what the commands of a batch write in a fixed order, whatever the order of the commands: first the unique names,
 // then the records. So of two batches that write the same, one waits for the other, and neither has to be aborted. What a
-// command refers to is never waited for while anything is locked (`unchanged` in stored.ts).
+// command refers to is not waited for, because others are locked by then (`areStill` in stored.ts). If somebody was moving
+// it, the commands begin again, and it is locked here, too.
 import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
-import { sql } from '../db/sql.js';
+import { type Fragment, sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
-import { TO_CHANGE, TO_MOVE } from './stored.js';
+import { TO_CHANGE, TO_MOVE, TO_REFER } from './stored.js';
 import { lockNames } from './unique-names.js';
 
 /**
- * Only what the actor may write is locked, so other actors do not wait for it. A command on anything else is refused
- * when its turn comes.
+ * Of what they write, only what the actor may write is locked, so other actors do not wait for it. A command on anything
+ * else is refused when its turn comes. `dependsOn` are the ids of records that the actor may refer to.
  */
-export async function lockInOrder(session: Session, commands: readonly Command[]): Promise<void> {
+export async function lockInOrder(
+  session: Session,
+  commands: readonly Command[],
+  dependsOn: ReadonlySet<string>,
+): Promise<void> {
   const touched = commands.flatMap(({ touches }) => (touches === undefined ? [] : [touches]));
   const given = commands.flatMap(({ gives }) => (gives === undefined ? [] : [gives]));
   const put = touched.flatMap((one) => ('name' in one ? [one] : [])).filter((one) => mayGive(session, one));
@@ -24,7 +29,7 @@ export async function lockInOrder(session: Session, commands: readonly Command[]
   const named = put.length === 0 ? [] : await holdersOf(session, put);
   const ids = touched.flatMap((one) => ('id' in one && isRecordId(one.id) ? [one.id] : []));
   const paths = touched.flatMap((one) => ('path' in one ? [storedPath(one.path)] : []));
-  if (ids.length + paths.length + named.length === 0) return;
+  if (ids.length + paths.length + named.length + dependsOn.size === 0) return;
   const found = await session.rows<{ readonly id: string; readonly family: number; readonly path: string }>(
     sql`SELECT id, family, path FROM records WHERE id = ANY(${[...ids, ...named]}::uuid[])
       UNION SELECT id, family, path FROM records WHERE family = 0 AND path = ANY(${paths}::text[])`,
@@ -34,14 +39,27 @@ export async function lockInOrder(session: Session, commands: readonly Command[]
     const namespace = canonicalize(path);
     return family !== undefined && namespace.ok && session.judge(access(family, 'write', namespace.path)) === 'allow';
   });
-  await session.rows(
-    sql`SELECT id FROM records WHERE id = ANY(${writable.map(({ id }) => id)}::uuid[]) ORDER BY id ${commands.some(removes) ? TO_MOVE : TO_CHANGE}`,
-  );
+  const removed = new Set(commands.filter(removes).map(({ record }) => record?.toLowerCase()));
+  const locks = new Map<string, Lock>([...dependsOn].map((id) => [id, 'refer']));
+  for (const { id } of writable) locks.set(id, removed.has(id) ? 'move' : 'change');
+  await session.rows(lockStatement(locks));
 }
 
 /** Whether others may not begin to refer to its record meanwhile. */
 function removes({ operation }: Command): boolean {
   return operation.endsWith('.move') || operation.endsWith('.delete');
+}
+
+/** What a record is locked for. */
+type Lock = 'move' | 'change' | 'refer';
+
+/** `locks` says by id what each record is locked for. They are locked in the order of their ids. */
+function lockStatement(locks: ReadonlyMap<string, Lock>): Fragment {
+  return sql`SELECT FROM (
+      SELECT o.id, o.why FROM unnest(${[...locks.keys()]}::uuid[], ${[...locks.values()]}::text[]) AS o (id, why) ORDER BY o.id OFFSET 0) AS o
+    LEFT JOIN LATERAL (SELECT FROM records AS x WHERE x.id = o.id AND o.why = 'move' OFFSET 0 ${TO_MOVE}) AS m ON TRUE
+    LEFT JOIN LATERAL (SELECT FROM records AS x WHERE x.id = o.id AND o.why = 'change' OFFSET 0 ${TO_CHANGE}) AS c ON TRUE
+    LEFT JOIN LATERAL (SELECT FROM records AS x WHERE x.id = o.id AND o.why = 'refer' OFFSET 0 ${TO_REFER}) AS r ON TRUE`;
 }
 
 function mayGive({ judge }: Session, { family, namespace }: TouchedName): boolean {

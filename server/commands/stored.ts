@@ -15,27 +15,32 @@ export interface WrittenRecord {
 /** A record that another one was judged by or refers to, as it was then. */
 export type DependedOn = Pick<Found, 'id' | 'namespace' | 'revision'>;
 
-/** Null if a namespace with that path already exists. Throws `Moved` if anything that it depends on has changed. */
+/** Null if a namespace with that path already exists. Throws `Moved` if anything that it depends on has been moved. */
 export async function insertRecord(
   session: Session,
   record: RecordToCreate,
   dependsOn: readonly DependedOn[],
 ): Promise<WrittenRecord | null> {
-  const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, ifUnchanged(dependsOn)));
+  const [row] = await session.rows<WrittenRecord>(insertStatement(session, record, ifStill(dependsOn)));
   if (row === undefined && dependsOn.length > 0) throw new Moved(dependsOn);
   return row ?? null;
 }
 
-function ifUnchanged(dependsOn: readonly DependedOn[]): Fragment {
-  return dependsOn.length === 0 ? sql`` : sql`FROM (SELECT WHERE ${unchanged(dependsOn)}) AS ready`;
+/** Whoever changes them otherwise counts as later than this transaction, which has just read them. */
+function ifStill(dependsOn: readonly DependedOn[]): Fragment {
+  return dependsOn.length === 0 ? sql`` : sql`FROM (SELECT WHERE ${areStill(dependsOn, sql``)}) AS ready`;
+}
+
+/** That these are where they were, unchanged and not archived, and stay where they are. */
+export function unchanged(dependsOn: readonly DependedOn[]): Fragment {
+  return areStill(dependsOn, sql` AND n.revision = o.revision AND n.archived_at IS NULL`);
 }
 
 /**
- * That these are where they were, unchanged and not archived, and stay where they are until the transaction ends: a move
- * locks its record against this lock. One that is being moved counts as changed, because whoever waits here may hold
- * what the other waits for.
+ * That these are where they were, and stay there until the transaction ends: a move locks its record against this lock.
+ * One that is being moved counts as moved, because whoever waits here may hold what the other waits for.
  */
-export function unchanged(dependsOn: readonly DependedOn[]): Fragment {
+function areStill(dependsOn: readonly DependedOn[], andAlso: Fragment): Fragment {
   const columns = [
     dependsOn.map(({ id }) => id),
     dependsOn.map(({ namespace }) => storedPath(namespace)),
@@ -45,12 +50,7 @@ export function unchanged(dependsOn: readonly DependedOn[]): Fragment {
   return sql`(SELECT count(*) FROM unnest(${columns[0]}::uuid[], ${columns[1]}::text[], ${columns[2]}::integer[]) AS o (id, path, revision)
             CROSS JOIN LATERAL (SELECT n.path, n.revision, n.archived_at FROM records AS n WHERE n.id = o.id OFFSET 0
               FOR KEY SHARE SKIP LOCKED) AS n
-            WHERE n.path = o.path AND n.revision = o.revision AND n.archived_at IS NULL) = ${dependsOn.length}::integer`;
-}
-
-/** Waits until nobody moves one of these. */
-export function stillStatement(dependsOn: readonly Pick<DependedOn, 'id'>[]): Fragment {
-  return sql`SELECT FROM records AS x WHERE x.id = ANY(${dependsOn.map(({ id }) => id)}::uuid[]) ORDER BY x.id FOR KEY SHARE`;
+            WHERE n.path = o.path${andAlso}) = ${dependsOn.length}::integer`;
 }
 
 /** Inserts the record, as often as `from` has rows, and answers with a `WrittenRecord` if it did. */
@@ -117,7 +117,7 @@ export async function lockRecord(
   return row ?? null;
 }
 
-/** The same, and nobody else can begin to refer to it until the transaction ends (`unchanged`). */
+/** The same, and nobody else can begin to refer to it until the transaction ends (`areStill`). */
 export async function lockToMove(
   session: Session,
   which: Fragment,
@@ -129,6 +129,7 @@ export async function lockToMove(
 
 export const TO_CHANGE = sql`FOR NO KEY UPDATE`;
 export const TO_MOVE = sql`FOR UPDATE`;
+export const TO_REFER = sql`FOR KEY SHARE`;
 
 function storedStatement(which: Fragment, documents: readonly Fragment[]): Fragment {
   return sql`SELECT ${join([STATE, ...documents], ', ')} FROM records AS x WHERE ${which}`;
@@ -160,15 +161,13 @@ export interface RecordPlace {
   readonly namespace: NamespacePath;
 }
 
-/** Changes a locked record. Throws `Moved` if anything that it depends on has changed. */
+/** Changes a locked record. Throws `Moved` if anything that it depends on has been moved. */
 export async function updateRecord(
   session: Session,
   record: RecordPlace & { readonly id: string },
   { columns, dependsOn }: Assigned,
 ): Promise<Done> {
-  const [row] = await session.rows<WrittenRecord>(
-    updateStatement(session, { ...record, columns }, ifUnchanged(dependsOn)),
-  );
+  const [row] = await session.rows<WrittenRecord>(updateStatement(session, { ...record, columns }, ifStill(dependsOn)));
   if (row === undefined && dependsOn.length > 0) throw new Moved(dependsOn);
   if (row === undefined) throw new TypeError('a locked record that is not there');
   return doneOf(200, record, row);
