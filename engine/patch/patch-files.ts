@@ -13,26 +13,10 @@ import type { Change, PolicyChange } from '../prove/explain/edits.js';
 import type { Removal } from '../prove/explain/removals.js';
 import type { TakingChange } from '../prove/explain/take-away.js';
 import type { SourceFile } from '../source/accept-files.js';
-import { readTree } from '../source/read-tree.js';
 import { HEADER_FILE, SECTIONS } from '../source/shapes.js';
-import { decodeText } from '../source/text.js';
 import type { Entry, ListNode, MappingNode, Node } from '../source/tree.js';
+import { editFiles, type EditedFiles, type Hunk, type PatchedFile } from './edited-files.js';
 import { type ListEntry, type Spliced, withItem, withKey, withoutItem, withoutKey, withReplaced } from './splices.js';
-
-/** Lines of one file that others take the place of. */
-export interface Hunk {
-  readonly file: string;
-  /** Of the first line, before the edit; counts from 1. */
-  readonly line: number;
-  readonly removed: readonly string[];
-  readonly added: readonly string[];
-}
-
-export interface PatchedFile {
-  readonly path: string;
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
-}
 
 export type Patch =
   | { readonly ok: true; readonly files: readonly PatchedFile[]; readonly hunks: readonly Hunk[] }
@@ -45,12 +29,12 @@ export function patchFiles(
   { set, change }: { readonly set: PolicySet; readonly change: Change | TakingChange },
   limits: EngineLimits = ENGINE_LIMITS,
 ): Patch {
-  const desk = openDesk(files, set, limits);
+  const edited = editFiles(files, set, limits);
   for (const one of singleChanges(change)) {
-    const reason = write(desk, one);
+    const reason = write(edited, one);
     if (reason !== null) return { ok: false, reason };
   }
-  return { ok: true, ...desk.finish() };
+  return { ok: true, ...edited.finish() };
 }
 
 function singleChanges(change: Change | TakingChange): readonly (PolicyChange | Removal)[] {
@@ -65,84 +49,11 @@ function singleChanges(change: Change | TakingChange): readonly (PolicyChange | 
   }
 }
 
-/** Files while they are edited. */
-interface Desk {
-  readonly set: PolicySet;
-  readonly paths: readonly string[];
-  /** The top-level entries of a file as it is now. */
-  readonly entriesOf: (path: string) => readonly Entry[];
-  /** Edits the text of a file. Returns why that cannot be done, or null. */
-  readonly edit: (path: string, edit: (text: string) => Spliced) => string | null;
-  readonly finish: () => { readonly files: readonly PatchedFile[]; readonly hunks: readonly Hunk[] };
-}
-
-function openDesk(files: readonly SourceFile[], set: PolicySet, limits: EngineLimits): Desk {
-  const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
-  const texts = new Map<string, string>();
-  const hunks: Hunk[] = [];
-  const textOf = (path: string): string => {
-    const known = texts.get(path);
-    if (known !== undefined) return known;
-    const bytes = bytesOf.get(path);
-    invariant(bytes !== undefined, 'declarations stand in the files of the policy');
-    return decodeText(bytes).text;
-  };
-  return {
-    set,
-    paths: [...bytesOf.keys()].filter((path) => path.endsWith('.yaml')),
-    entriesOf: (path) => {
-      const parsed = readTree({ text: textOf(path), limits, report: () => undefined });
-      return parsed.kind === 'tree' && parsed.node.kind === 'mapping' ? parsed.node.entries : [];
-    },
-    edit: (path, edit) => {
-      const before = textOf(path);
-      const bytes = bytesOf.get(path);
-      invariant(bytes !== undefined, 'declarations stand in the files of the policy');
-      if (!texts.has(path) && encode(before, bytes) === null) return `the lines of \`${path}\` end in different ways`;
-      const after = edit(before);
-      if (after === null) return `a comment inside of what would be replaced in \`${path}\` would be lost`;
-      hunks.push(hunkOf(path, before, after));
-      texts.set(path, after);
-      return null;
-    },
-    finish: () => ({
-      hunks,
-      files: [...texts].map(([path, text]) => {
-        const from = bytesOf.get(path);
-        const to = from === undefined ? null : encode(text, from, 'edited');
-        invariant(from !== undefined && to !== null, 'an edited file can be written');
-        return { path, from, to };
-      }),
-    }),
-  };
-}
-
-/** The bytes of a text with the line ends of the file. For the text of the file itself: null if these are not its bytes. */
-function encode(text: string, like: Uint8Array, which: 'own' | 'edited' = 'own'): Uint8Array | null {
-  const bytes = new TextEncoder().encode(like.includes(0x0d) ? text.replaceAll('\n', '\r\n') : text);
-  const isSame = bytes.length === like.length && bytes.every((byte, i) => byte === like[i]);
-  return which === 'edited' || isSame ? bytes : null;
-}
-
-function hunkOf(file: string, before: string, after: string): Hunk {
-  const [old, now] = [before.split('\n'), after.split('\n')];
-  let start = 0;
-  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
-  let end = 0;
-  while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
-  return {
-    file,
-    line: start + 1,
-    removed: old.slice(start, old.length - end),
-    added: now.slice(start, now.length - end),
-  };
-}
-
 /** Returns why it cannot be written, or null. */
-function write(desk: Desk, change: PolicyChange | Removal): string | null {
+function write(files: EditedFiles, change: PolicyChange | Removal): string | null {
   switch (change.kind) {
     case 'drop-grant':
-      return editGrant(desk, change.grant.id, (text, _, list, index) => withoutItem(text, list, index));
+      return editGrant(files, change.grant.id, (text, _, list, index) => withoutItem(text, list, index));
     case 'drop-scope':
     case 'scope':
     case 'end-grant':
@@ -150,15 +61,15 @@ function write(desk: Desk, change: PolicyChange | Removal): string | null {
     case 'window':
     case 'inherit':
     case 'amend':
-      return editKeys(desk, change.grant.id, fieldsOf(desk.set, change));
+      return editKeys(files, change.grant.id, fieldsOf(files.set, change));
     case 'drop-role-scope':
-      return editRole(desk, change.role, (text, role) =>
-        withKey(text, role, { key: 'scopes', written: scopesText(desk.set, change.scopes), order: ROLE_KEYS }),
+      return editRole(files, change.role, (text, role) =>
+        withKey(text, role, { key: 'scopes', written: scopesText(files.set, change.scopes), order: ROLE_KEYS }),
       );
     case 'drop-member':
-      return editMembers(desk, change, (text, list, index) => withoutItem(text, list, index));
+      return editMembers(files, change, (text, list, index) => withoutItem(text, list, index));
     case 'end-member':
-      return editMembers(desk, change, (text, list, index) => {
+      return editMembers(files, change, (text, list, index) => {
         const item = list.value.items[index];
         const written = formatInstant(change.expires);
         if (item?.kind === 'mapping') return withKey(text, item, { key: 'expires', written, order: MEMBER_KEYS });
@@ -166,9 +77,9 @@ function write(desk: Desk, change: PolicyChange | Removal): string | null {
         return item === undefined ? text : withReplaced(text, item, `{ identity: ${identity}, expires: ${written} }`);
       });
     case 'member':
-      return declareProvider(desk, change) ?? addMember(desk, change);
+      return declareProvider(files, change) ?? addMember(files, change);
     case 'grant':
-      return declareProvider(desk, change) ?? addGrant(desk, change);
+      return declareProvider(files, change) ?? addGrant(files, change);
     default:
       return assertNever(change);
   }
@@ -198,9 +109,9 @@ function fieldsOf(set: PolicySet, change: GrantChange): Fields {
   ];
 }
 
-function editKeys(desk: Desk, id: string, fields: Fields): string | null {
+function editKeys(files: EditedFiles, id: string, fields: Fields): string | null {
   for (const [key, written] of fields) {
-    const reason = editGrant(desk, id, (text, grant) =>
+    const reason = editGrant(files, id, (text, grant) =>
       written === null ? withoutKey(text, grant, key) : withKey(text, grant, { key, written, order: GRANT_KEYS }),
     );
     if (reason !== null) return reason;
@@ -209,35 +120,35 @@ function editKeys(desk: Desk, id: string, fields: Fields): string | null {
 }
 
 function editGrant(
-  desk: Desk,
+  files: EditedFiles,
   id: string,
   edit: (text: string, grant: MappingNode, list: ListEntry, index: number) => Spliced,
 ): string | null {
-  for (const path of desk.paths) {
-    const list = listIn(desk.entriesOf(path), 'grants');
+  for (const path of files.paths) {
+    const list = listIn(files.entriesOf(path), 'grants');
     const index = list?.value.items.findIndex((item) => textIn(item, 'id') === id) ?? -1;
     const grant = list?.value.items[index];
     if (list === null || grant?.kind !== 'mapping') continue;
-    return desk.edit(path, (text) => edit(text, grant, list, index));
+    return files.edit(path, (text) => edit(text, grant, list, index));
   }
   return `no file has grant \`${id}\``;
 }
 
-function editRole(desk: Desk, name: string, edit: (text: string, role: MappingNode) => Spliced): string | null {
-  for (const path of desk.paths) {
-    const roles = desk.entriesOf(path).find(({ key }) => key.text === 'roles')?.value;
+function editRole(files: EditedFiles, name: string, edit: (text: string, role: MappingNode) => Spliced): string | null {
+  for (const path of files.paths) {
+    const roles = files.entriesOf(path).find(({ key }) => key.text === 'roles')?.value;
     const role = roles?.kind === 'mapping' ? roles.entries.find(({ key }) => key.text === name)?.value : undefined;
-    if (role?.kind === 'mapping') return desk.edit(path, (text) => edit(text, role));
+    if (role?.kind === 'mapping') return files.edit(path, (text) => edit(text, role));
   }
   return `no file has role \`${name}\``;
 }
 
 function editMembers(
-  desk: Desk,
+  files: EditedFiles,
   { role, member }: { readonly role: string; readonly member: string },
   edit: (text: string, list: ListEntry, index: number) => Spliced,
 ): string | null {
-  return editRole(desk, role, (text, declared) => {
+  return editRole(files, role, (text, declared) => {
     const list = listIn(declared.entries, 'members');
     const index = list?.value.items.findIndex((item) => memberIn(item) === member) ?? -1;
     invariant(list !== null && index >= 0, 'members stand in their roles');
@@ -246,10 +157,10 @@ function editMembers(
 }
 
 function addMember(
-  desk: Desk,
+  files: EditedFiles,
   { role, identity }: { readonly role: string; readonly identity: string },
 ): string | null {
-  return editRole(desk, role, (text, declared) => {
+  return editRole(files, role, (text, declared) => {
     const list = listIn(declared.entries, 'members');
     const written = inlineText(identity, 'flow');
     if (list === null) return withKey(text, declared, { key: 'members', written: `[${written}]`, order: ROLE_KEYS });
@@ -263,25 +174,25 @@ function addMember(
 type NewGrant = Extract<PolicyChange, { readonly kind: 'grant' }>;
 
 /** In the file of a grant that is near. */
-function addGrant(desk: Desk, { identity, namespace, scopes, inherit }: NewGrant): string | null {
-  const path = fileFor(desk, namespace);
+function addGrant(files: EditedFiles, { identity, namespace, scopes, inherit }: NewGrant): string | null {
+  const path = fileFor(files, namespace);
   if (path === null) return 'no file has grants yet, so none says where this one belongs';
   const entries = (place: 'flow' | 'line'): readonly string[] => [
-    `id: ${inlineText(newId(desk.set, identity, scopes), place)}`,
+    `id: ${inlineText(newId(files.set, identity, scopes), place)}`,
     `identity: ${inlineText(identity, place)}`,
-    `scopes: ${scopesText(desk.set, scopes)}`,
+    `scopes: ${scopesText(files.set, scopes)}`,
     `inherit: ${String(inherit)}`,
     `namespace: ${namespace}`,
   ];
-  const list = listIn(desk.entriesOf(path), 'grants');
+  const list = listIn(files.entriesOf(path), 'grants');
   invariant(list !== null, 'the file has grants');
-  return desk.edit(path, (text) =>
+  return files.edit(path, (text) =>
     withItem(text, list, { flow: `{ ${entries('flow').join(', ')} }`, block: entries('line') }),
   );
 }
 
 /** The file of the nearest grant at or above a namespace, otherwise of the first grant. */
-function fileFor({ set }: Desk, namespace: NamespacePath): string | null {
+function fileFor({ set }: EditedFiles, namespace: NamespacePath): string | null {
   const near = set.grants
     .filter((grant) => grant.place !== null && isWithin(namespace, grant.namespace))
     .sort((a, b) => b.namespace.length - a.namespace.length);
@@ -301,12 +212,12 @@ function newId({ grants }: PolicySet, identity: string, scopes: readonly ScopeNa
   return id;
 }
 
-function declareProvider(desk: Desk, { provider }: { readonly provider?: string }): string | null {
+function declareProvider(files: EditedFiles, { provider }: { readonly provider?: string }): string | null {
   if (provider === undefined) return null;
-  const header = desk.entriesOf(HEADER_FILE).find(({ key }) => key.text === 'providers')?.value;
+  const header = files.entriesOf(HEADER_FILE).find(({ key }) => key.text === 'providers')?.value;
   if (header?.kind !== 'mapping')
     return `\`${HEADER_FILE}\` has no providers, so \`${provider}\` must be declared by hand`;
-  return desk.edit(HEADER_FILE, (text) => withKey(text, header, { key: provider, written: '{}', order: [] }));
+  return files.edit(HEADER_FILE, (text) => withKey(text, header, { key: provider, written: '{}', order: [] }));
 }
 
 function listIn(entries: readonly Entry[], name: string): ListEntry | null {

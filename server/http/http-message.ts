@@ -1,6 +1,7 @@
 // Node's messages in the form that the pipeline takes: a request that reads its own body, and a response that an answer
 // is delivered to. Also deals with bodies that nobody wants to read.
 import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { SOURCE_LIMITS } from '../limits/policy.js';
@@ -130,8 +131,14 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
  * A response of a gateway. `instanceof GatewayResponse` would fail, because Express's prototypes stand in place of that
  * class.
  */
-export function isGatewayResponse(message: unknown): message is GatewayResponse {
+function isGatewayResponse(message: unknown): message is GatewayResponse {
   return message instanceof ServerResponse && 'deliver' in message;
+}
+
+/** The answer that is being sent on the connection. */
+export function responseOn(socket: Duplex): GatewayResponse | null {
+  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
+  return isGatewayResponse(message) ? message : null;
 }
 
 export interface MessageClasses {

@@ -1,31 +1,29 @@
-// The listening socket: an address, opened once there is something to serve on it; Node's limits and timeouts;
-// connections that never become a request; and an orderly end.
-import { createServer, type Server, STATUS_CODES } from 'node:http';
+// The listening socket: an address, opened once there is something to serve on it; Node's limits and timeouts; requests,
+// one at a time on each connection; and an orderly end.
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { HTTP_LIMITS, TLS_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
-import { type ConnectionOptions, connectionOf, type CutReason, findConnection, openConnection } from './connection.js';
+import { type ConnectionOptions, connectionOf, type CutReason, openConnection } from './connection.js';
 import {
   type ConnectionFacts,
   type ConnectionLimits,
   type ConnectionTable,
   makeConnectionTable,
 } from './connection-table.js';
-import { answerHeaders, PROBLEM_TYPE, problemText } from './exchange.js';
 import {
   bearAsExpress,
   type GatewayRequest,
   type GatewayResponse,
-  isGatewayResponse,
   type MessageClasses,
   messageClasses,
+  responseOn,
 } from './http-message.js';
 import { checkTcp, type ListenAt, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
-import type { RefusedRequest, FailedHandshake } from './request-observer.js';
 import type { TlsIdentity } from './tls-files.js';
+import { refuse, refuseUnreadable, type Refusing } from './refuse-unreadable.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
 export interface Bound<Where extends ListenAt = ListenAt> {
@@ -49,14 +47,8 @@ export interface Bound<Where extends ListenAt = ListenAt> {
   readonly isLeaving: () => boolean;
 }
 
-export interface HttpService {
+export interface HttpService extends Refusing {
   readonly app: App;
-  readonly currentDigest: () => string;
-  readonly nextId: () => string;
-  /** Told of each request that was refused before it could be read. */
-  readonly onRefused: (refusal: RefusedRequest) => void;
-  /** Told of each client whose TLS handshake failed. */
-  readonly onHandshakeFailed: (client: FailedHandshake) => void;
   /** Told of each connection that the gateway ends although nothing on it is wrong. */
   readonly onCut: (reason: CutReason) => void;
   /** Told once when there is no place for another connection. */
@@ -266,9 +258,8 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
   server.on('connect', (_, socket) => {
     refuse(service, socket, new ApiProblem('request.method'));
   });
-  server.on('clientError', (error: ClientError, socket) => {
-    if (socket instanceof Socket && findConnection(socket) === null) refuseFailedHandshake(service, socket, error);
-    else refuse(service, socket, problemOf(error));
+  server.on('clientError', (error, socket) => {
+    refuseUnreadable(service, socket, error);
   });
 }
 
@@ -298,83 +289,6 @@ function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () =>
       if (!socket.destroyed) begin();
     });
   });
-}
-
-/** A client whose TLS handshake failed. There is no connection to answer it on. */
-function refuseFailedHandshake(service: HttpService, socket: Socket, { code = 'unknown' }: ClientError): void {
-  const address = socket.remoteAddress ?? null;
-  socket.destroy();
-  // Clients that only check whether somebody listens are not logged.
-  if (code !== 'ECONNRESET') service.onHandshakeFailed({ address, reason: code });
-}
-
-interface ClientError extends Error {
-  readonly code?: string;
-  readonly rawPacket?: Buffer;
-}
-
-function problemOf({ code, rawPacket }: ClientError): ApiProblem {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiProblem('request.timeout');
-  if (code !== 'HPE_HEADER_OVERFLOW') return new ApiProblem('request.malformed');
-  const isLong = rawPacket !== undefined && isLongTarget(rawPacket);
-  return new ApiProblem(isLong ? 'request.uri_too_long' : 'request.headers_too_large');
-}
-
-/** Whether the request line by itself was too long. */
-function isLongTarget(packet: Buffer): boolean {
-  const end = packet.indexOf('\n');
-  return /^[A-Z]+ \S*$/.test(packet.toString('latin1', 0, 64)) && (end < 0 || end > HTTP_LIMITS.targetCharacters);
-}
-
-/**
- * Ends a connection on which something cannot be read. An answer is sent only if the client cannot take it for that of
- * another request.
- */
-function refuse(service: OpenService, socket: Duplex, problem: ApiProblem): void {
-  const connection = socket instanceof Socket ? connectionOf(socket) : null;
-  // A connection ends only once, with one answer.
-  if (connection === null || connection.fault !== null) return;
-  const current = responseOn(socket);
-  // A client whose connection has broken cannot be answered. The handler that waits for it learns of that from the socket.
-  if (socket.destroyed || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  connection.fail(problem);
-  // A request that cannot be read to its end gets its own answer, or has been refused already.
-  const newest = connection.newest ?? current?.req ?? null;
-  if (newest?.complete === false) return;
-  const requestId = service.nextId();
-  service.onRefused({ requestId, address: connection.address, problem });
-  if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
-  // The answer under way belongs to an earlier request. It is the last one unless others wait.
-  else if (current.headersSent && connection.waiting === 0) socket.end();
-}
-
-/** The answer that is being sent on the connection. */
-function responseOn(socket: Duplex): GatewayResponse | null {
-  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
-  return isGatewayResponse(message) ? message : null;
-}
-
-function writeRefusal(
-  socket: Duplex,
-  problem: ApiProblem,
-  { requestId, snapshot }: { readonly requestId: string; readonly snapshot: string },
-): void {
-  const body = problemText(problem, requestId);
-  const headers = answerHeaders(snapshot, requestId);
-  const lines = [
-    `HTTP/1.1 ${String(problem.status)} ${STATUS_CODES[problem.status] ?? ''}`,
-    'Connection: close',
-    `Content-Type: ${PROBLEM_TYPE}`,
-    `Content-Length: ${String(Buffer.byteLength(body))}`,
-  ];
-  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i] ?? ''}: ${headers[i + 1] ?? ''}`);
-  socket.on('error', () => undefined);
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  // The peer may never close its side.
-  setTimeout(() => socket.destroy(), HTTP_LIMITS.discardTimeout).unref();
 }
 
 /** Closes clients that never sent a request by itself, because Node takes them for busy ones. */

@@ -1,14 +1,9 @@
 // The language server: an editor's requests over stdio, answered from the entire policy folder (docs/editors.md).
-import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   CodeActionKind,
   CodeLensRefreshRequest,
-  CompletionItemKind,
   createConnection,
-  type Connection,
-  DiagnosticSeverity,
-  type Diagnostic as Shown,
   type Location,
   type Range as ShownRange,
   ResponseError,
@@ -20,12 +15,14 @@ import {
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Readable, Writable } from 'node:stream';
-import type { NamePlace, PolicySet } from '../../engine/compiler.js';
-import { type Instant, instantOf, InvariantError } from '../../engine/index.js';
-import { aboutName, type SaidLine } from '../authoring/about.js';
+import type { NamePlace } from '../../engine/compiler.js';
+import { type Instant, instantOf } from '../../engine/index.js';
+import { aboutName } from '../authoring/about.js';
 import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete.js';
-import { indexPolicy, type PolicyIndex } from '../authoring/policy-index.js';
-import { type CheckedFolder, folderOfFile, type FolderChecker, makeFolderChecker, pathIn } from './policy-folder.js';
+import { indexPolicy } from '../authoring/policy-index.js';
+import { type Folder, isSlow, type Run, startRun } from './check-folder.js';
+import { type CheckedFolder, folderOfFile, makeFolderChecker, pathIn } from './policy-folder.js';
+import { ITEM_KINDS, lensText, markdown, shownRange, uriOf } from './show.js';
 
 export interface LspInput {
   readonly stdin: Readable;
@@ -37,30 +34,6 @@ export interface LspInput {
 
 /** Milliseconds after the last change of a text at which its folder is checked. */
 const QUIET = 40;
-
-interface Folder {
-  readonly path: string;
-  readonly checker: FolderChecker;
-  readonly published: Set<string>;
-  run: Run | null;
-  /** Milliseconds that the longest step of a check took. */
-  slowest: number;
-  /** The last change of a text, or the last request. */
-  active: number;
-  /** As it was when it had no mistakes: what is being typed often is one. */
-  good: PolicySet | null;
-  timer: NodeJS.Timeout | null;
-}
-
-/** A check of the texts as they are. */
-interface Run {
-  /** Once the names are known. */
-  readonly read: Promise<CheckedFolder>;
-  /** Once their tests have run. */
-  readonly tested: Promise<CheckedFolder>;
-  /** What its steps have found so far. Called once the names are known. */
-  readonly known: () => CheckedFolder;
-}
 
 /** Runs until the editor ends it. */
 export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<void> {
@@ -237,7 +210,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     const read = await run.read;
     if (read.set === null) return [];
     // Where a step takes long, the last results of the tests are shown until they have run again. Then the editor is asked to refresh.
-    const checked = canRefresh && folder.slowest > LONG ? run.known() : await run.tested;
+    const checked = canRefresh && isSlow(folder) ? run.known() : await run.tested;
     const index = indexPolicy(read.set);
     const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
     return names.flatMap((name) => {
@@ -260,153 +233,6 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   });
 }
 
-/** Longer steps wait until nobody types, since nothing else is answered meanwhile. */
-const LONG = 100;
-/** Milliseconds without a change after which a long step begins. */
-const PAUSE = 600;
-
-interface Checking {
-  readonly connection: Connection;
-  readonly folder: Folder;
-  readonly open: ReadonlyMap<string, string>;
-  readonly now: () => number;
-  /** What was shown about grants has changed. */
-  readonly refresh: () => void;
-}
-
-/** A later change of the texts ends it after the step that it is in. */
-function startRun({ connection, folder, open, now, refresh }: Checking): Run {
-  const steps = folder.checker.check(open, instantOf(now()));
-  const isCurrent = (): boolean => folder.run === run;
-  let last: CheckedFolder | null = null;
-  let slowest = 0;
-  /** False at the end, and once something newer is checked. */
-  const step = async (): Promise<boolean> => {
-    if (last !== null) {
-      await quiet(folder, isCurrent);
-      if (!isCurrent()) return false;
-    }
-    const began = performance.now();
-    const { done, value } = await steps.next();
-    slowest = Math.max(slowest, performance.now() - began);
-    folder.slowest = Math.max(folder.slowest, slowest);
-    if (done === true) return false;
-    last = value;
-    folder.good = value.set ?? folder.good;
-    // Where all steps are short, what they found is shown at once.
-    if (isCurrent() && folder.slowest > LONG) await publish(connection, folder, value);
-    return true;
-  };
-  const known = (): CheckedFolder => {
-    if (last === null) throw new InvariantError('the first step always answers');
-    return last;
-  };
-  const read = step().then(known);
-  const tested = read.then(async ({ covered }) => {
-    await step();
-    if (folder.slowest > LONG && known().covered !== covered) refresh();
-    return known();
-  });
-  const rest = async (): Promise<void> => {
-    await tested;
-    while (await step());
-    if (!isCurrent()) return;
-    folder.slowest = slowest;
-    if (slowest <= LONG) await publish(connection, folder, known());
-  };
-  rest().catch((error: unknown) => {
-    connection.console.error(`the policy could not be checked: ${String(error)}`);
-  });
-  const run: Run = { read, tested, known };
-  return run;
-}
-
-/** Lets waiting requests be answered. A long step begins only after a while without typing or requests. */
-async function quiet(folder: Folder, isCurrent: () => boolean): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  while (isCurrent() && folder.slowest > LONG) {
-    const wait = folder.active + PAUSE - performance.now();
-    if (wait <= 0) return;
-    await new Promise((resolve) => setTimeout(resolve, wait));
-  }
-}
-
 /** JSON-RPC: invalid params. */
 const INVALID = -32602;
 const RENAMED: readonly string[] = ['role', 'grant', 'guardrail', 'person'];
-const ITEM_KINDS = {
-  key: CompletionItemKind.Property,
-  name: CompletionItemKind.Variable,
-  scope: CompletionItemKind.EnumMember,
-  namespace: CompletionItemKind.Folder,
-};
-
-function lensText(index: PolicyIndex, covered: CheckedFolder['covered'], { kind, name }: NamePlace): string | null {
-  if (kind === 'role')
-    return `${counted(index.membersOf(name).length, 'identity', 'identities')}, ${counted(index.grantsTo(name).length, 'grant', 'grants')}`;
-  const grant = kind === 'grant' ? index.grant(name) : undefined;
-  if (grant === undefined) return null;
-  const holders = grant.principal.kind === 'role' ? index.membersOf(grant.principal.role).length : 1;
-  const held = `held by ${counted(holders, 'identity', 'identities')}`;
-  return covered === null
-    ? held
-    : `${held}, in ${counted(covered.get(name) ?? 0, 'expectation', 'expectations')} of tests`;
-}
-
-function markdown(lines: readonly SaidLine[]): string {
-  const written = ({ kind, text }: SaidLine[number]): string =>
-    kind === 'text'
-      ? text.replaceAll(/[\\`*_{}[\]<>()#+!|]/g, (character) => `\\${character}`)
-      : `\`${text.replaceAll('`', "'")}\``;
-  return lines
-    .map((parts) => parts.map((part) => (part.kind === 'strong' ? `**${written(part)}**` : written(part))).join(''))
-    .join('  \n');
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${String(count)} ${count === 1 ? one : many}`;
-}
-
-async function publish(connection: Connection, folder: Folder, checked: CheckedFolder): Promise<void> {
-  const byFile = new Map<string, Shown[]>();
-  const add = (file: string, shown: Shown): void => {
-    const own = byFile.get(file);
-    if (own === undefined) byFile.set(file, [shown]);
-    else own.push(shown);
-  };
-  for (const { code, severity, file, range, message, help, related } of checked.diagnostics) {
-    add(file, {
-      ...{ code, source: 'bailiwick', range: shownRange(range) },
-      severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
-      message: help === undefined ? message : `${message}\n${help}`,
-      relatedInformation: related.map((one) => ({
-        location: { uri: uriOf(folder, one.file), range: shownRange(one.range) },
-        message: one.message,
-      })),
-    });
-  }
-  for (const { file, line, message } of checked.problems) {
-    const range = { start: { line: line - 1, character: 0 }, end: { line: line - 1, character: 1000 } };
-    add(file, { source: 'bailiwick', range, severity: DiagnosticSeverity.Error, message });
-  }
-  // A file without mistakes has an empty list, once, so that the editor forgets what it had.
-  const cleared = [...folder.published].filter((file) => !byFile.has(file));
-  folder.published.clear();
-  for (const file of byFile.keys()) folder.published.add(file);
-  const lists: readonly (readonly [string, Shown[]])[] = [
-    ...byFile,
-    ...cleared.map((file): [string, Shown[]] => [file, []]),
-  ];
-  for (const [file, diagnostics] of lists) await connection.sendDiagnostics({ uri: uriOf(folder, file), diagnostics });
-}
-
-function uriOf({ path }: Folder, file: string): string {
-  return pathToFileURL(join(path, file)).href;
-}
-
-function shownRange({ start, end }: NamePlace['range']): ShownRange {
-  return {
-    start: { line: start.line - 1, character: start.column - 1 },
-    end: { line: end.line - 1, character: end.column - 1 },
-  };
-}
