@@ -18,7 +18,7 @@ export const SHARDS = {
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
   'engine/table': {
     tests: [
-      ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept'].map(
+      ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
         (name) => `engine/table/${name}`,
       ),
       ...['engine/table-file', ...DECISIONS, 'engine/table-hashes', 'engine/first-instant'],

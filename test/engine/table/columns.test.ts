@@ -13,7 +13,8 @@ const anySizes = fc
   .array(fc.nat(7), { minLength: NAMES.length, maxLength: NAMES.length })
   .map((lengths) => Object.fromEntries(NAMES.map((name, i) => [name, lengths[i] ?? 0])) as unknown as TableSizes);
 
-const columnsOf = (columns: TableColumns): readonly TableColumns[keyof TableColumns][] => Object.values(columns);
+const columnsOf = (columns: TableColumns): readonly TableColumns[keyof TableColumns][] =>
+  Object.values<TableColumns[keyof TableColumns]>({ ...columns });
 
 it('gives every column its own bytes of the buffer, aligned, and leaves none over', () => {
   fc.assert(

@@ -1,23 +1,17 @@
 // The example of engine/README.md "The decision table", number by number.
 import { expect, it } from '@jest/globals';
-import { instantOf, type Policy, type ScopeSet } from '../../../engine/index.js';
-import { groundOf, UNRESTRICTED } from '../../../engine/evaluate/policy.js';
-import { type DecisionTable, ROW } from '../../../engine/table/columns.js';
+import { instantOf, type ScopeSet } from '../../../engine/index.js';
+import { ROW } from '../../../engine/table/columns.js';
 import { pathOf as textOf } from '../../../engine/table/locate.js';
 import { stepsAt, windowedHead } from '../../../engine/table/steps.js';
 import { policyOf } from '../oracle/worlds.js';
 import { ADA, ask, grant, load } from '../table-world.js';
+import { tableOf } from './table-of.js';
 
 const [A, B, C, D] = [1, 2, 4, 16] as const;
 const JUNE = instantOf(Date.UTC(2027, 5, 1));
 const staff = { name: 'staff', description: null, members: [], place: null };
 const OF_STAFF = { kind: 'role', role: 'staff' } as const;
-
-function tableOf(policy: Policy): DecisionTable {
-  const table = groundOf(policy);
-  if (table === UNRESTRICTED) throw new Error('it has grants');
-  return table;
-}
 
 const bits = (scopes: number): ScopeSet => scopes as ScopeSet;
 const policy = load(

@@ -18,6 +18,21 @@ describe('scopes of declared families', () => {
     }
   });
 
+  it('are found by few comparisons where they are named as scopes usually are', () => {
+    const nouns =
+      'invoice contract payroll booking sample detector beamline shift order ticket device report budget visitor badge storage compute license';
+    const actions = ['approve', 'export', 'archive', 'review', 'cancel', 'assign'];
+    const names = nouns
+      .split(' ')
+      .flatMap((noun, i) => ['read', 'write', actions[i % 6] ?? ''].map((action) => `${noun}:${action}`))
+      .sort();
+    expect(names.length).toBe(MOST);
+    const runs = Array.from(indexOwn(names).slots, (slot) => (slot === 0 ? ' ' : 'x'))
+      .join('')
+      .split(' ');
+    expect(Math.max(...runs.map(({ length }) => length))).toBeLessThan(8);
+  });
+
   it('are none in a policy that declares none', () => {
     expect(['invoice:pay', ''].map((text) => placeOfOwn(indexOwn([]), text))).toEqual([-1, -1]);
   });

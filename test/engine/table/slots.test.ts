@@ -76,10 +76,12 @@ describe('slots', () => {
       sequence(129, 1),
       sequence(128, 1),
       sequence(200, 2),
+      sequence(128, 1).map((hash) => hash + 512 - 128), // up to the last slot
     ];
     const put = putAll(slots, (start) => byStart[start] ?? []);
     expect(fillSlots(slots, [0, 1, 2, 3, 4], put)).toBe(3);
     expect(fillSlots(slots, [4, 3], put)).toBe(4);
+    expect(fillSlots(slots, [5, 3], put)).toBe(5);
     // Where no start is good, the first with twice that.
     expect(fillSlots(slots, [0, 1], put)).toBe(0);
     expect(fillSlots(slots, [1, 2], put)).toBe(1);
