@@ -21,7 +21,13 @@ export const SHARDS = {
       ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
         (name) => `engine/table/${name}`,
       ),
-      ...['engine/table-file', ...DECISIONS, 'engine/table-hashes', 'engine/first-instant'],
+      ...[
+        'engine/table-file',
+        'engine/conformance',
+        'engine/delegation',
+        'engine/credential-scopes',
+        'engine/first-instant',
+      ],
     ],
   },
   'server/auth': {

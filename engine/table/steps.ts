@@ -12,10 +12,7 @@ export const SET_BITS = 10;
 /** The lower bits of the set of a step. */
 export const LOW = (1 << SET_BITS) - 1;
 
-/**
- * Words whose lower bits are numbers of sets, with the upper bits of these numbers. If no number has any, `upper` is empty: what is written
- * to it is lost, and what is read is nothing.
- */
+/** Words whose lower bits are numbers of sets, with the upper bits of these numbers; those are empty if no number has any. */
 export interface SetColumn {
   readonly words: Int32Array;
   readonly upper: Uint16Array;
@@ -27,16 +24,17 @@ export interface MeantColumn extends SetColumn {
 }
 
 /** One word of the set at an index. */
-export function bitsAt(column: MeantColumn, index: number, word: number): number {
-  const { words, sets } = column;
+export function bitsAt({ words, upper, sets }: MeantColumn, index: number, word: number): number {
+  const low = (words[index] ?? 0) & LOW;
   // Most policies declare no families. Their sets are bits already, and nothing asks them for a second word.
-  if (sets.length === 0) return word === 0 ? (words[index] ?? 0) & LOW : 0;
-  return sets[2 * setAt(column, index) + word] ?? 0;
+  if (sets.length === 0) return word === 0 ? low : 0;
+  return sets[2 * (upper.length === 0 ? low : low | ((upper[index] ?? 0) << SET_BITS)) + word] ?? 0;
 }
 
 /** The number of the set that a word holds. */
 export function setAt({ words, upper }: SetColumn, index: number): number {
-  return ((words[index] ?? 0) & LOW) | ((upper[index] ?? 0) << SET_BITS);
+  const low = (words[index] ?? 0) & LOW;
+  return upper.length === 0 ? low : low | ((upper[index] ?? 0) << SET_BITS);
 }
 
 /** Some words of a column. */
@@ -106,7 +104,7 @@ export function unionOfSteps(first: Steps, second: Steps, union: (a: number, b: 
     const next = first.places[i] ?? Infinity;
     const other = second.places[j] ?? Infinity;
     if (next <= other) ofFirst = first.sets[i++] ?? 0;
-    else ofSecond = second.sets[j++] ?? 0;
+    if (other <= next) ofSecond = second.sets[j++] ?? 0;
     addStep(steps, Math.min(next, other), union(ofFirst, ofSecond));
   }
   return steps;
@@ -125,7 +123,7 @@ export function putSet(
   { value, set }: { value: number; set: number },
 ): void {
   words[index] = (value << SET_BITS) | (set & LOW);
-  upper[index] = set >>> SET_BITS;
+  if (upper.length > 0) upper[index] = set >>> SET_BITS;
 }
 
 /** Writes both functions, and returns the index of the word after them. */

@@ -45,3 +45,8 @@ it('ends where the last grant of a principal does, without a step beyond the las
   expect(ask(policy, ADA, '/tests/x')).toBe('g3');
   expect(ask(policy, ADA, '/zzz')).toBe('no_matching_grant');
 });
+
+it('has room to keep the text of each path and a reference to each grant, and for no more', () => {
+  expect([table.rows.length / ROW.words, table.paths.values.length]).toEqual([4, 4]);
+  expect([table.grantFile.length, table.refs.values.length]).toEqual([4, 4]);
+});
