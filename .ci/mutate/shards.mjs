@@ -16,7 +16,20 @@ const DECISIONS = [
 export const SHARDS = {
   'engine/evaluate': { tests: [...DECISIONS, 'engine/plain-javascript', 'engine/first-instant'] },
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
-  'engine/table': { tests: [...DECISIONS, 'engine/table-hashes', 'engine/first-instant'] },
+  'engine/table': {
+    tests: [
+      ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
+        (name) => `engine/table/${name}`,
+      ),
+      ...[
+        'engine/table-file',
+        'engine/conformance',
+        'engine/delegation',
+        'engine/credential-scopes',
+        'engine/first-instant',
+      ],
+    ],
+  },
   'server/auth': {
     tests: [
       'server/auth/admin-actor',

@@ -27,11 +27,9 @@ interface Search {
 export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantRef[] {
   sortRows(rows);
   const cited: GrantRef[] = [];
-  for (let i = 0; i < rows.length; i += 1) {
-    const row = rows[i] ?? 0;
-    if (i > 0 && row === rows[i - 1]) continue;
+  for (const row of rows) {
     const ref = refOf(table, row);
-    // Rows that were narrowed from one grant stand together.
+    // Equal rows stand together, and so do rows that were narrowed from one grant.
     if (ref.id !== cited.at(-1)?.id) cited.push(ref);
   }
   return cited;

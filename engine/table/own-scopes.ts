@@ -23,7 +23,6 @@ export function indexOwn(names: readonly string[]): OwnScopes {
 
 /** Its place, or -1 if the policy does not declare it. */
 export function placeOfOwn({ names, slots }: OwnScopes, text: string): number {
-  if (names.length === 0) return -1;
   for (let slot = slotOf(text); ; slot = (slot + 1) % SLOTS) {
     const place = (slots[slot] ?? 0) - 1;
     if (place < 0 || names[place] === text) return place;

@@ -65,7 +65,7 @@ function longestRun(slots: Int32Array): number {
   let longest = 0;
   for (let slot = 0, run = 0; slot < slots.length; slot += 1) {
     run = slots[slot] === 0 ? 0 : run + 1;
-    if (run > longest) longest = run;
+    longest = Math.max(longest, run);
   }
   return longest;
 }
