@@ -115,7 +115,8 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [gateway]);
+    // What was done may have changed what runs.
+  }, [gateway, state.said]);
   const asksPolicy = tab === 'map' || tab === 'person' || tab === 'why';
   const opening = useRef<string | null>(null);
   useEffect(() => {
