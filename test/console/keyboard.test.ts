@@ -1,9 +1,15 @@
-// The forms of the console by keyboard alone: Tab reaches each control, Enter uses it, and the focus is somewhere on the
-// page afterwards, even if what had it is gone.
+// The console and the playground by keyboard alone: Tab reaches each control, Enter uses it, Escape closes what was opened, and the focus is
+// somewhere on the page afterwards, even if what had it is gone.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { hasBrowser, openBrowser, type TestBrowser } from '../support/browser.js';
 import { type ConsoleGateway, openConsoleGateway } from '../support/console-gateway.js';
+import { fromRoot } from '../support/root.js';
+import { runCli } from '../support/run-cli.js';
+import { makeFolder } from '../support/temp-folder.js';
 
 const MOST_TABS = 80;
 
@@ -14,7 +20,7 @@ const MOST_TABS = 80;
   const press = (key: string): Promise<void> => page.keyboard.press(key);
   const focused = (): Promise<string> =>
     page.evaluate(
-      `(({ tagName, textContent, labels, ariaLabel }) => [tagName.toLowerCase(), !/^(BUTTON|INPUT|SELECT|SUMMARY|A)$/.test(tagName) ? '' : (ariaLabel ?? labels?.[0]?.innerText ?? textContent)].join(' '))(document.activeElement)`,
+      `(({ tagName, textContent, labels, ariaLabel }) => [tagName.toLowerCase(), ariaLabel ?? (!/^(BUTTON|INPUT|SELECT|SUMMARY|A)$/.test(tagName) ? '' : (labels?.[0]?.innerText ?? textContent))].join(' '))(document.activeElement.shadowRoot?.activeElement ?? document.activeElement)`,
     );
   /** Goes on to the control, as often as it takes. */
   const tabTo = async (control: RegExp): Promise<void> => {
@@ -34,6 +40,12 @@ const MOST_TABS = 80;
     // The body has the focus where the control that had it was removed: then Tab begins at the top of the page.
     expect({ after: control, focused: (await focused()).slice(0, 4) }).not.toEqual({ after: control, focused: 'body' });
   };
+  /** Escape closes what is open, and what opened it has the focus. */
+  const escape = async (opened: Locator, opener: RegExp): Promise<void> => {
+    await press('Escape');
+    await opened.waitFor({ state: 'detached' });
+    expect(await focused()).toMatch(opener);
+  };
   const type = async (field: RegExp, text: string): Promise<void> => {
     await tabTo(field);
     await page.keyboard.type(text);
@@ -48,6 +60,12 @@ const MOST_TABS = 80;
     [gateway, browser] = await Promise.all([openConsoleGateway(), openBrowser()]);
     page = await browser.context.newPage();
     page.setDefaultTimeout(20_000);
+    // An event that the policy decided.
+    await fetch(`${String(gateway.served.ready['url'])}/api/v1/query`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${gateway.dataKey}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ family: 'resource', namespace: '/beamlines/amx' }),
+    });
     await page.goto(`${gateway.url}/console`);
     await type(/Admin key/, gateway.adminKey);
     await press('Enter');
@@ -73,7 +91,14 @@ const MOST_TABS = 80;
     const id = ((await page.locator('.made code').textContent()) ?? '').slice(4, 20);
     await openTab('Keys');
     await use(/show it no more/, () => page.locator('.made code').waitFor({ state: 'detached' }));
-    await use(new RegExp(`Revoke ${id}$`), () => page.getByRole('button', { name: `Revoke ${id} now` }).waitFor());
+    const [revoke, now] = [new RegExp(`Revoke ${id}$`), page.getByRole('button', { name: `Revoke ${id} now` })];
+    await use(revoke, () => now.waitFor());
+    await tabTo(/Keep it/);
+    await escape(now, revoke);
+    await use(revoke, () => now.waitFor());
+    await use(/Keep it/, () => now.waitFor({ state: 'detached' }));
+    expect(await focused()).toMatch(revoke);
+    await use(revoke, () => now.waitFor());
     await use(new RegExp(`Revoke ${id} now`), () => page.locator('tr', { hasText: id }).getByText('revoked').waitFor());
   }, 60_000);
 
@@ -99,11 +124,22 @@ const MOST_TABS = 80;
     await use(/Roll back to it/, shown('is in force again here'));
   }, 60_000);
 
-  it('the log is searched, an event is shown, and the log is verified', async () => {
+  it('the log is searched, an event is explained and closed, and the log is verified', async () => {
     await openTab('Log');
-    await type(/Who/, 'root');
-    await use(/Search/, shown(/ of \d+ events? found/));
-    await use(/Show event/, () => page.locator('.detail').waitFor());
+    await type(/Who/, 'ines');
+    await type(/Kind/, 'refusal');
+    await use(/Search/, shown(/^1 event of \d+ events found/));
+    const detail = page.locator('.detail');
+    await use(/Show event/, () => detail.waitFor());
+    expect(await focused()).toBe('section The chosen event');
+    await use(/Explain it on its own snapshot/, () => detail.getByRole('heading', { name: 'Allowed' }).waitFor());
+    const whole = detail.locator('details[open]');
+    await use(/All of it/, () => whole.waitFor());
+    await escape(whole, /All of it/);
+    await escape(detail, /Show event/);
+    await use(/Show event/, () => detail.waitFor());
+    await use(/Close/, () => detail.waitFor({ state: 'detached' }));
+    expect(await focused()).toMatch(/Show event/);
     await openTab('Log');
     await use(/Verify the log/, shown(/The log is intact/));
   }, 60_000);
@@ -119,6 +155,11 @@ const MOST_TABS = 80;
     await press('Enter');
     await page.locator('.down .head', { hasText: '/amx' }).waitFor();
     await use(/^button Pin /, () => page.getByRole('button', { name: /^Pin/, pressed: true }).first().waitFor());
+    await openTab('Who and where');
+    const table = page.locator('.as-table[open]');
+    await use(/The same as a table/, () => table.getByRole('table').waitFor());
+    await tabTo(/CSV/);
+    await escape(table, /The same as a table/);
   }, 60_000);
 
   it('a person and a refusal are asked about', async () => {
@@ -132,4 +173,51 @@ const MOST_TABS = 80;
     await press('Enter');
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
   }, 60_000);
+
+  describe('in the playground', () => {
+    beforeAll(async () => {
+      const file = join(await makeFolder(), 'page.html');
+      await runCli(['playground', fromRoot('policies'), '-o', file]);
+      await page.goto(pathToFileURL(file).href);
+      await page.getByRole('textbox', { name: 'Text of policy.yaml' }).waitFor();
+    }, 60_000);
+
+    it('an edit is proposed, applied and taken back', async () => {
+      await use(/Skip to the answers/, () => page.getByRole('tab', { selected: true }).waitFor());
+      await tabTo(/Who and where/);
+      await openTab('Why');
+      await type(/May/, 'badge:b-10210');
+      await type(/ at$/, '/beamlines/amx');
+      await press('Enter');
+      const apply = 'Apply: add badge:b-10210 to role `amx-staff`';
+      await page.getByRole('button', { name: apply }).waitFor();
+      await use(new RegExp(apply), () => page.getByRole('heading', { name: 'Allowed' }).waitFor());
+      const saved = page.waitForEvent('download');
+      await use(/Save the patch/, () => saved);
+      expect(await readFile(await (await saved).path(), 'utf8')).toMatch(/^\+.*badge:b-10210/m);
+      await use(/Undo the last edit/, () => page.getByRole('heading', { name: 'Denied' }).waitFor());
+    }, 60_000);
+
+    it('what the editor opens is closed, and the editor is left', async () => {
+      const [file, text] = ['roles/staff.yaml', await readFile(fromRoot('policies/roles/staff.yaml'), 'utf8')];
+      await use(/roles\/staff\.yaml/, () => page.getByRole('textbox', { name: `Text of ${file}` }).waitFor());
+      await tabTo(/Text of roles\/staff\.yaml/);
+      await press('Control+Home');
+      const lines = text.split('\n').findIndex((line) => line.startsWith('  amx-leads:'));
+      for (let line = 0; line < lines; line += 1) await press('ArrowDown');
+      for (let letter = 0; letter < 4; letter += 1) await press('ArrowRight');
+      await press('Control+i');
+      const about = page.locator('.cm-tooltip .about');
+      await about.waitFor();
+      expect(await about.textContent()).toMatch(/^role amx-leads.*3 identities: badge:b-11240/);
+      await escape(about, /Text of/);
+      await press('Control+End');
+      await press('Control+Space');
+      const choices = page.locator('.cm-tooltip-autocomplete');
+      await choices.waitFor();
+      await escape(choices, /Text of/);
+      await press('Tab');
+      expect(await focused()).not.toMatch(/Text of/);
+    }, 60_000);
+  });
 });

@@ -1,4 +1,4 @@
-// A gateway as its own process with the shipped policy, the console and an admin key, for tests of the console.
+// A gateway as its own process with the console and an admin key, for tests of the console.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCli } from './run-cli.js';
@@ -6,12 +6,15 @@ import { fromRoot } from './root.js';
 import { type Served, startServing } from './serve-process.js';
 import { makeFolder } from './temp-folder.js';
 
-export interface ConsoleGateway {
+export interface ServedConsole {
   readonly served: Served;
   /** Of the admin listener. */
   readonly url: string;
   readonly dataDir: string;
   readonly adminKey: string;
+}
+
+export interface ConsoleGateway extends ServedConsole {
   /** Of Ines, whom the shipped policy names. */
   readonly dataKey: string;
   /** Files of the policy that runs, and of one that gives and takes some. */
@@ -19,12 +22,11 @@ export interface ConsoleGateway {
   readonly digests: { readonly running: string; readonly changed: string };
 }
 
-/** Without flags, nothing but the admin socket is for admins. */
-export async function openConsoleGateway(
-  flags: readonly string[] = ['--console', '--admin-listen', '127.0.0.1:0'],
-): Promise<ConsoleGateway> {
+const CONSOLE = ['--console', '--admin-listen', '127.0.0.1:0'];
+
+/** With the shipped policy. Without flags, nothing but the admin socket is for admins. */
+export async function openConsoleGateway(flags: readonly string[] = CONSOLE): Promise<ConsoleGateway> {
   const folder = await makeFolder();
-  const dataDir = join(folder, 'data');
   await cp(fromRoot('policies'), join(folder, 'after'), { recursive: true });
   const labs = join(folder, 'after/grants/labs.yaml');
   const text = await readFile(labs, 'utf8');
@@ -39,23 +41,26 @@ export async function openConsoleGateway(
   );
   const [running, changed] = [join(folder, 'running.json'), join(folder, 'changed.json')];
   const digests = [await compiled(fromRoot('policies'), running), await compiled(join(folder, 'after'), changed)];
-  const served = await startServing(dataDir, 'serve', ...['--policy', running, ...flags]);
+  const gateway = await serveConsole(running, flags);
+  const ines = ['--actor', 'ines', '--identity', 'orcid:0000-0000-1042-6318', '--identity', 'badge:b-11240'];
+  const dataKey = await newKey(gateway.dataDir, ines);
+  const [first = '', second = ''] = digests;
+  return { ...gateway, dataKey, files: { running, changed }, digests: { running: first, changed: second } };
+}
+
+/** With the policy of a snapshot. */
+export async function serveConsole(snapshot: string, flags: readonly string[] = CONSOLE): Promise<ServedConsole> {
+  const dataDir = join(await makeFolder(), 'data');
+  const served = await startServing(dataDir, 'serve', ...['--policy', snapshot, ...flags]);
   const urls = served.ready['admin'];
   const url = Array.isArray(urls) ? String(urls[0]) : '';
-  const key = async (...args: readonly string[]): Promise<string> => {
-    const made = await runCli(['keys', 'create', '--data-dir', dataDir, '--format', 'json', ...args]);
-    if (made.status !== 0) throw new Error(made.stderr);
-    return (JSON.parse(made.stdout) as { readonly key: string }).key;
-  };
-  const adminKey = await key('--actor', 'root', '--admin');
-  const dataKey = await key(
-    ...['--actor', 'ines', '--identity', 'orcid:0000-0000-1042-6318', '--identity', 'badge:b-11240'],
-  );
-  const [first = '', second = ''] = digests;
-  return {
-    ...{ served, url, dataDir, adminKey, dataKey, files: { running, changed } },
-    digests: { running: first, changed: second },
-  };
+  return { served, url, dataDir, adminKey: await newKey(dataDir, ['--actor', 'root', '--admin']) };
+}
+
+async function newKey(dataDir: string, args: readonly string[]): Promise<string> {
+  const made = await runCli(['keys', 'create', '--data-dir', dataDir, '--format', 'json', ...args]);
+  if (made.status !== 0) throw new Error(made.stderr);
+  return (JSON.parse(made.stdout) as { readonly key: string }).key;
 }
 
 async function compiled(folder: string, file: string): Promise<string> {

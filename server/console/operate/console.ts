@@ -3,6 +3,7 @@
 import { render, type VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { View } from '../map/picture.js';
+import { closeByEscape } from '../page/close-opened.js';
 import { type Engine, startEngine, type Working } from '../page/engine.js';
 import { html } from '../page/html.js';
 import { keepFocus } from '../page/keep-focus.js';
@@ -114,7 +115,8 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [gateway]);
+    // What was done may have changed what runs.
+  }, [gateway, state.said]);
   const asksPolicy = tab === 'map' || tab === 'person' || tab === 'why';
   const opening = useRef<string | null>(null);
   useEffect(() => {
@@ -334,6 +336,7 @@ const [root, script, door] = ['page', 'engine', 'door'].map((id) => document.get
 if (root !== null && root !== undefined) {
   root.replaceChildren();
   keepFocus(root);
+  closeByEscape(root);
   render(
     html`<${Console}
       script=${script?.textContent ?? ''}

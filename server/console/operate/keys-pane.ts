@@ -1,6 +1,7 @@
 // API keys: which there are, a new one that is shown this once, and the end of one.
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { closeOpened } from '../page/close-opened.js';
 import { fieldValue, html } from '../page/html.js';
 import { plain } from '../page/words.js';
 import { Table } from '../page/table.js';
@@ -73,26 +74,29 @@ export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNod
         draft.ending = id;
       });
     };
-    if (ending !== key.id)
-      return html`<button
-        type="button"
-        aria-label=${`Revoke ${key.id}`}
-        onClick=${() => {
-          setEnding(key.id);
-        }}
-      >
-        Revoke
-      </button>`;
-    return html`<span class="bar"
-      ><button type="button" class="main" onClick=${() => void revoke(key.id)}>Revoke ${key.id} now</button
+    const isEnding = ending === key.id;
+    return html`<span class=${isEnding ? 'bar opened' : 'bar'}
       ><button
         type="button"
+        aria-label=${`Revoke ${key.id}`}
+        aria-expanded=${String(isEnding)}
         onClick=${() => {
-          setEnding(null);
+          setEnding(isEnding ? null : key.id);
         }}
       >
-        Keep it
-      </button></span
+        Revoke</button
+      >${
+        isEnding &&
+        html`<button type="button" class="main" onClick=${() => void revoke(key.id)}>Revoke ${key.id} now</button
+          ><button
+            type="button"
+            onClick=${({ currentTarget }: MouseEvent) => {
+              if (currentTarget instanceof Element) closeOpened(currentTarget);
+            }}
+          >
+            Keep it
+          </button>`
+      }</span
     >`;
   };
   return html`<div class="panel">

@@ -1,6 +1,7 @@
 // The audit log: searched, verified, and one event explained on the snapshot that decided it.
 import type { VNode } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { closeOpened } from '../page/close-opened.js';
 import type { Engine } from '../page/engine.js';
 import { fieldValue, html } from '../page/html.js';
 import { Table } from '../page/table.js';
@@ -100,7 +101,7 @@ export function LogPane({ gateway, engine }: LogPaneProps): VNode {
       });
     };
   const event = chosen === null ? undefined : found?.events[chosen];
-  return html`<div class="panel">
+  return html`<div class=${event === undefined ? 'panel' : 'panel opened'}>
     <form class="bar" role="search" onSubmit=${search}>
       ${FIELDS.map(
         ({ name, title, hint }) =>
@@ -131,7 +132,7 @@ export function LogPane({ gateway, engine }: LogPaneProps): VNode {
           nameOf: (i: number) => `Show event ${String(found.events[i]?.seq)}`,
           onRow: (i: number) => {
             change((draft) => {
-              Object.assign(draft, { chosen: i, why: null });
+              Object.assign(draft, { chosen: draft.chosen === i ? null : i, why: null });
             });
           },
         }}
@@ -195,7 +196,12 @@ interface DetailProps {
 
 function Detail({ event, why, onExplain }: DetailProps): VNode {
   const canExplain = event.snapshot !== null && accessesOf(event).length > 0;
-  return html`<section class="detail" aria-label="The chosen event">
+  const box = useRef<HTMLElement>(null);
+  // It opens above the table, which may be scrolled far down.
+  useEffect(() => {
+    box.current?.focus();
+  }, [event]);
+  return html`<section class="detail" tabindex="-1" ref=${box} aria-label="The chosen event">
     <div class="bar">
       <h2>Event ${String(event.seq)} of log ${event.log}</h2>
       ${
@@ -203,6 +209,14 @@ function Detail({ event, why, onExplain }: DetailProps): VNode {
           ? html`<button type="button" class="main" onClick=${onExplain}>Explain it on its own snapshot</button>`
           : html`<span class="faint">No policy was needed for it.</span>`
       }
+      <button
+        type="button"
+        onClick=${() => {
+          if (box.current !== null) closeOpened(box.current);
+        }}
+      >
+        Close
+      </button>
     </div>
     ${why?.map(
       ({ decision, steps, grants }, i) =>

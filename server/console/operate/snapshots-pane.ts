@@ -50,7 +50,7 @@ export function SnapshotsPane({ gateway, running, done, onCandidate }: Snapshots
   };
   const { snapshots, shadow, note } = state;
   const compareButton = (one: StoredSnapshot | undefined): VNode | null =>
-    one === undefined || one.snapshot === running
+    one === undefined || one.state === 'active'
       ? null
       : html`<button
           type="button"
@@ -112,7 +112,7 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
             row.identities.join(', '),
             row.scopes.join(', '),
             whereText(row),
-            `${row.from ?? ''} to ${row.until ?? ''}`,
+            row.from === null && row.until === null ? 'always' : `${row.from ?? ''} to ${row.until ?? ''}`,
           ]),
         );
   const examples = (live?.examples ?? []).map(({ actor, operation, access, at, times, change }) => [
@@ -130,8 +130,8 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
       ${
         differs === null
           ? 'The cells that differ are being worked out.'
-          : html`<span class="gained">${grouped(differs.gained)} cells gained</span>,
-              <span class="lost">${grouped(differs.lost)} cells lost</span> of ${grouped(differs.compared)}.`
+          : html`<span class="gained">${grouped(differs.gained)} cells gained</span>${', '}
+              <span class="lost">${grouped(differs.lost)} cells lost</span>${` of ${grouped(differs.compared)}.`}`
       }
       ${live !== undefined && ` Live: ${grouped(live.compared)} decisions compared, ${grouped(live.gained)} would be gained, ${grouped(live.lost)} lost.`}
     </p>

@@ -1,6 +1,6 @@
 // What changed: checks that became weaker first, then the picture and the rows of the difference, each with its cause.
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { DiffRow } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
 import type { View } from '../map/picture.js';
@@ -29,6 +29,8 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
   const { compared, digests, ...map } = props;
   const [isTable, setTable] = useState(false);
   const { gained, lost, cells, weaker } = compared;
+  // A large policy has many, and the console looks at the status every few seconds.
+  const rows = useMemo(() => rowsOf(gained, lost), [gained, lost]);
   return html`<div class="right">
     <div class="bar summary">
       <strong
@@ -60,7 +62,7 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
     }
     ${!isTable && html`<${Gravest} gained=${gained} />`}
     ${!compared.equal && !isTable && html`<${MapPane} ...${map} subject="changes" now=${null} />`}
-    ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rowsOf(gained, lost)} json=${{ gained, lost }} /></div>`}
+    ${!compared.equal && html`<div class=${isTable ? 'panel' : 'panel print'} hidden=${!isTable}><${Table} name="changes" heads=${HEADS} rows=${rows} json=${{ gained, lost }} /></div>`}
   </div>`;
 }
 

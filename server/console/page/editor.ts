@@ -6,7 +6,17 @@ import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { EditorState, type Extension, Text, Transaction } from '@codemirror/state';
-import { EditorView, hoverTooltip, keymap, lineNumbers, type Tooltip } from '@codemirror/view';
+import {
+  activateHover,
+  closeHoverTooltips,
+  EditorView,
+  hasHoverTooltips,
+  hoverTooltip,
+  type KeyBinding,
+  keymap,
+  lineNumbers,
+  type Tooltip,
+} from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { Diagnostic, Position } from '../../../engine/compiler.js';
 import type { EditorHost, EditorPosition, FileEditor, OpenEditor } from './editor-host.js';
@@ -88,6 +98,26 @@ function hovering({ about }: EditorHost): Extension {
   });
 }
 
+/** What a pointer shows by resting on a place, a key shows where the caret is. */
+const ABOUT: readonly KeyBinding[] = [
+  {
+    key: 'Mod-i',
+    run: (view) => {
+      const { head } = view.state.selection.main;
+      activateHover(view, head, 1, { until: ({ docChanged, selection }) => docChanged || selection !== undefined });
+      return true;
+    },
+  },
+  {
+    key: 'Escape',
+    run: (view) => {
+      if (!hasHoverTooltips(view.state)) return false;
+      view.dispatch({ effects: closeHoverTooltips });
+      return true;
+    },
+  },
+];
+
 const open: OpenEditor = (parent, host) => {
   const root = parent.attachShadow({ mode: 'open' });
   const box = root.appendChild(document.createElement('div'));
@@ -103,7 +133,7 @@ const open: OpenEditor = (parent, host) => {
         autocompletion({ override: [completing(host)] }),
         hovering(host),
         // Tab is not among the keys: it leaves the editor, as it leaves every field.
-        keymap.of([...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+        keymap.of([...ABOUT, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.contentAttributes.of({ 'aria-label': `Text of ${path}` }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged && !isOwn) host.onText({ path: file, text: state.sliceDoc() });

@@ -88,7 +88,9 @@ export function FilesPane(props: FilesPaneProps): VNode {
       )}
     </div>
     <div class="editor" ref=${parent} hidden=${editor === null}></div>
-    <p class="hint faint" hidden=${editor === null}>Ctrl+Space completes; Tab leaves the editor.</p>
+    <p class="hint faint" hidden=${editor === null}>
+      Ctrl+Space completes, Ctrl+I says what a name is, Tab leaves the editor.
+    </p>
     ${
       editor === null &&
       html`<div class="editor" ref=${box}>

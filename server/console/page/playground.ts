@@ -5,6 +5,7 @@ import type { View } from '../map/picture.js';
 import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
+import { closeByEscape } from './close-opened.js';
 import type { EditorPosition } from './editor-host.js';
 import { FilePicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
@@ -252,7 +253,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
               }}
             />`
       }
-      <main class="right" id="answers">
+      <main class="right" id="answers" tabindex="-1">
         <${TabList} tabs=${TABS} tab=${tab} label="Questions" onTab=${setTab} />
         ${errors > 0 && html`<p class="bad bar" role="status">The files have ${countText(errors, 'mistake')}. What is shown is the last policy without mistakes.</p>`}
         <div id="pane" class="right" role="tabpanel" tabindex="0" aria-labelledby=${`tab-${tab}`}>
@@ -338,6 +339,7 @@ const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((
 if (root !== null && root !== undefined) {
   root.replaceChildren();
   keepFocus(root);
+  closeByEscape(root);
   render(
     html`<${Playground}
       script=${script?.textContent ?? ''}

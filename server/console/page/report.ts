@@ -7,6 +7,7 @@ import { makePicture, type Picture, type View } from '../map/picture.js';
 import { changeDetail } from '../worker/cell-detail.js';
 import type { PolicyDifference, WorkerAnswer } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
+import { closeByEscape } from './close-opened.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
 import { plain } from './words.js';
@@ -112,5 +113,6 @@ function Report({ written }: { readonly written: Written }): VNode {
 const [data, root] = [document.getElementById('report'), document.getElementById('page')];
 if (data !== null && root !== null) {
   root.replaceChildren();
+  closeByEscape(root);
   render(html`<${Report} written=${JSON.parse(data.textContent) as Written} />`, root);
 }

@@ -18,7 +18,7 @@ export interface TableProps {
     /** The whole name of a row's button; without it, the text and the first column. */
     readonly nameOf?: (row: number) => string;
   };
-  /** The row whose button was pressed. */
+  /** The row that its button has opened. */
   readonly chosen?: number | null;
   readonly isBad?: (row: number) => boolean;
   /** Buttons of a row, or null if it has none. */
@@ -71,7 +71,7 @@ export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kind
                     <button
                       type="button"
                       aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
-                      aria-pressed=${chosen === undefined ? undefined : String(i === chosen)}
+                      aria-expanded=${chosen === undefined ? undefined : String(i === chosen)}
                       onClick=${() => {
                         act.onRow(i);
                       }}
