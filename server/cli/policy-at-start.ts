@@ -16,7 +16,7 @@ import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../pol
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
 import { makeGitSource } from '../policy/sources/git-source.js';
 import { makePathSource } from '../policy/sources/path-source.js';
-import type { Source } from '../policy/sources/source.js';
+import type { Content, Offer, Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
@@ -29,17 +29,18 @@ import { escapeText } from './render/escape.js';
 import { asFailure } from './statement-flags.js';
 
 export interface PolicyAtStart {
-  /**
-   * Hands the offer over and keeps nothing of it. Null if there is none, or none that could be served. Throws
-   * `CliFailure`, and rejects if the store fails.
-   */
-  readonly takeOffered: (tables: TableFinder | null) => Promise<StartOffer | null>;
+  /** Hands over what is offered and keeps nothing of it. Throws `CliFailure`, and rejects if the store fails. */
+  readonly takeOffered: (tables: TableFinder | null) => Promise<StartOffer | NotOffered>;
   /** Null if the gateway only follows the store. */
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
   readonly isInStore: boolean;
-  /** Why the source offers nothing. This is reported if the store has no policy either. */
-  readonly without: CliFailure | null;
+}
+
+/** Nothing is offered, or nothing that could be served. */
+interface NotOffered {
+  /** Why. This is reported if the store has no policy either. */
+  readonly without: CliFailure;
 }
 
 /** `typed` is the value of `--policy` as it was typed. Throws `CliFailure`. */
@@ -51,7 +52,7 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
   const store = storeOf(config);
   // No store is created only to find that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
-  return { takeOffered: none, source: null, isInStore: true, without: noPolicy() };
+  return { takeOffered: given({ without: noPolicy() }), source: null, isInStore: true };
 }
 
 interface Serving extends Omit<StartOptions, 'offered'> {
@@ -63,10 +64,10 @@ interface Serving extends Omit<StartOptions, 'offered'> {
  * Throws `CliFailure`: that of the source if there is no policy at all, and 6 if the policy in force cannot be served.
  */
 export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
-  const { takeOffered, without } = found;
-  const offered = await takeOffered(options.tables ?? null).catch(async (error: unknown) => {
+  const taken = await found.takeOffered(options.tables ?? null).catch(async (error: unknown) => {
     throw error instanceof CliFailure ? error : await storeFailure(error);
   });
+  const [offered, without] = 'without' in taken ? [null, taken.without] : [taken, null];
   const { startPolicy } = await import('../policy/active/start-policy.js');
   const start = await startPolicy({ ...options, offered }).catch(async (error: unknown) => {
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
@@ -84,12 +85,11 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   return start;
 }
 
-const none = (): Promise<null> => Promise.resolve(null);
-
 /** The first policy may be large, and must not be held for as long as the gateway runs. */
-function given(offered: StartOffer): PolicyAtStart['takeOffered'] {
-  let kept: StartOffer | null = offered;
+function given(offered: StartOffer | NotOffered): PolicyAtStart['takeOffered'] {
+  let kept: StartOffer | NotOffered | null = offered;
   return () => {
+    if (kept === null) throw new TypeError('unreachable: the first policy is taken once');
     const taken = kept;
     kept = null;
     return Promise.resolve(taken);
@@ -136,7 +136,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   }
   // Made before the policy is read, so that any change from here on is noticed.
   const followed = shown === '-' ? null : await makePathSource(path);
-  const start = { source: followed, isInStore: false, without: null };
+  const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
     const { policy, bytes, source } = opened;
     const statement = await requirePublication({ policy, source, shown, path }, config);
@@ -144,7 +144,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
   };
-  if (followed !== null && (await hasTable(path, config))) {
+  if (followed !== null && (await hasTable({ kind: 'file', path }, config))) {
     const { signal } = new AbortController();
     const takeOffered: PolicyAtStart['takeOffered'] = async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
@@ -162,27 +162,41 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
  * Whether a table was kept of exactly this snapshot. Then this version has verified it before, and there is a store,
  * which has the hash of the table: so the snapshot is opened once the store is.
  */
-async function hasTable(path: string, config: Config): Promise<boolean> {
+async function hasTable(content: Content, config: Config): Promise<boolean> {
   const folder = tableFolderOf(config);
   if (folder === null || !hasTables(folder)) return false;
-  const read = await readSnapshotFile(path);
-  return read.kind === 'read' && existsSync(tableFile(folder, sha256Of(read.bytes)));
+  const digest = await digestOf(content);
+  return digest !== null && existsSync(tableFile(folder, digest));
+}
+
+/** Null if it is no snapshot that can be read. */
+async function digestOf(content: Content): Promise<string | null> {
+  if (content.kind === 'folder') return null;
+  if (content.digest !== undefined) return content.digest;
+  if (content.kind === 'parts') return sha256Of(...content.parts);
+  const read = await readSnapshotFile(content.path);
+  return read.kind === 'read' ? sha256Of(read.bytes) : null;
 }
 
 /** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */
 async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
   const { signal } = new AbortController();
   const start = { source, isInStore: false };
+  const orNot = (error: unknown): NotOffered => ({ without: notServed(source, faultOfRefusal(error)) });
+  const open = async (offer: Offer, tables: TableFinder | null): Promise<StartOffer> => {
+    const { content, from, onTaken } = offer;
+    const verified = await verifyOffer(offer, { rule: publicationRule(config), clock: systemClock, tables }, signal);
+    onTaken?.();
+    return { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from };
+  };
   try {
     const found = await source.look('now', signal);
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
-    const { content, from } = found.offer;
-    const verified = await verifyOffer(found.offer, { rule: publicationRule(config), clock: systemClock }, signal);
-    found.offer.onTaken?.();
-    const labels = content.kind === 'folder' ? 'verified' : 'unverified';
-    return { ...start, takeOffered: given({ ...verified, labels, from }), without: null };
+    if (!(await hasTable(found.offer.content, config)))
+      return { ...start, takeOffered: given(await open(found.offer, null)) };
+    return { ...start, takeOffered: (tables) => open(found.offer, tables).catch(orNot) };
   } catch (error) {
-    return { ...start, takeOffered: none, without: notServed(source, faultOfRefusal(error)) };
+    return { ...start, takeOffered: given(orNot(error)) };
   }
 }
 

@@ -1,11 +1,13 @@
 // A restart of a gateway with a large snapshot: it opens the table that it kept, unless somebody has changed the file.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFile } from '../../server/policy/open/table-file.js';
+import { snapshotPath } from '../../server/policy/sources/directory-store.js';
 import { call, snapshotOf, type TestGrant } from '../support/gateway.js';
 import { runCli } from '../support/run-cli.js';
+import { startPolicyServer } from '../support/policy-server.js';
 import { startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -18,6 +20,10 @@ const LARGE = snapshotOf(
     ['resource:read'],
   ]),
 );
+
+const OPENED = 'the policy was opened from its kept table';
+
+const SMALL = snapshotOf([[{ provider: 'orcid', subject: 'p7' }, '/n7', ['resource:write']]]);
 
 it('opens the table that it kept, with workers too, and the snapshot if the file was changed', async () => {
   const dataDir = await newDataDir();
@@ -41,7 +47,6 @@ it('opens the table that it kept, with workers too, and the snapshot if the file
     expect(await served.ended).toBe(0);
     return served.stderr();
   };
-  const OPENED = 'the policy was opened from its kept table';
   expect(await start()).not.toContain(OPENED);
   expect(existsSync(file)).toBe(true);
   expect(await start()).toContain(OPENED);
@@ -54,3 +59,39 @@ it('opens the table that it kept, with workers too, and the snapshot if the file
   expect(readFileSync(file).equals(good)).toBe(true);
   await rm(dataDir, { recursive: true, force: true });
 });
+
+describe('a policy that was published', () => {
+  it('in a directory is opened from its table, and what is put in its place is not served', async () => {
+    const [dataDir, folder] = [await newDataDir(), await makeFolder()];
+    const [directory, path] = [join(folder, 'store'), join(folder, 'snapshot.json')];
+    writeFileSync(path, LARGE.bytes);
+    expect((await runCli(['publish', path, '--to', directory])).status).toBe(0);
+    const start = (): Promise<string> => startOnce(dataDir, '--policy-directory', directory);
+    expect(await start()).not.toContain(OPENED);
+    expect(await start()).toContain(OPENED);
+    writeFileSync(snapshotPath(directory, LARGE.policy.digest), SMALL.bytes);
+    const log = await start();
+    expect(log).toContain('the source offers nothing that can be served');
+    // It is in force, and comes from the store now.
+    expect(log).toContain(OPENED);
+  });
+
+  it('at an address is opened from its table', async () => {
+    const [dataDir, server] = [await newDataDir(), await startPolicyServer()];
+    server.put('/snapshot.json', LARGE.bytes);
+    const url = `http://127.0.0.1:${String(server.port)}/snapshot.json`;
+    const start = (): Promise<string> => startOnce(dataDir, '--policy-url', url);
+    expect(await start()).not.toContain(OPENED);
+    expect(await start()).toContain(OPENED);
+    await server.stop();
+  });
+});
+
+/** A gateway that serves the large policy once: what it logged. */
+async function startOnce(dataDir: string, ...flags: readonly string[]): Promise<string> {
+  const served = await startServing(dataDir, 'serve', ...flags);
+  expect(served.ready['snapshot']).toBe(LARGE.policy.digest);
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+  return served.stderr();
+}

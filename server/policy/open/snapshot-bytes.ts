@@ -81,8 +81,10 @@ export function openBytes(
   return { packed: packed.packed, bytes };
 }
 
-export function sha256Of(bytes: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+export function sha256Of(...parts: readonly Uint8Array[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return `sha256:${hash.digest('hex')}`;
 }
 
 /**
