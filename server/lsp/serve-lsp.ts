@@ -1,5 +1,5 @@
 // The language server: an editor's requests over stdio, answered from the entire policy folder (docs/editors.md).
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { sep } from 'node:path';
 import {
   CodeActionKind,
   CodeLensRefreshRequest,
@@ -22,7 +22,7 @@ import { choicesAt, MOST_CHOICES, nameAt as nameIn } from '../authoring/complete
 import { indexPolicy } from '../authoring/policy-index.js';
 import { type Folder, isSlow, type Run, startRun } from './check-folder.js';
 import { type CheckedFolder, folderOfFile, makeFolderChecker, pathIn } from './policy-folder.js';
-import { ITEM_KINDS, lensText, markdown, shownRange, uriOf } from './show.js';
+import { ITEM_KINDS, lensText, markdown, pathOf, shownRange, uriOf } from './show.js';
 
 export interface LspInput {
   readonly stdin: Readable;
@@ -30,6 +30,12 @@ export interface LspInput {
   readonly version: string;
   /** The time. */
   readonly now: () => number;
+}
+
+interface FileOfPolicy {
+  readonly folder: Folder;
+  /** Its path in the folder. */
+  readonly file: string;
 }
 
 /** Milliseconds after the last change of a text at which its folder is checked. */
@@ -42,10 +48,7 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
   const folders = new Map<string, Folder>();
   const at = (): Instant => instantOf(now());
 
-  const folderOf = async (uri: string): Promise<Folder | null> => {
-    if (!uri.startsWith('file:')) return null;
-    const path = await folderOfFile(fileURLToPath(uri));
-    if (path === null) return null;
+  const folderAt = (path: string): Folder => {
     const known = folders.get(path);
     if (known !== undefined) {
       known.active = performance.now();
@@ -64,13 +67,19 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     folders.set(path, made);
     return made;
   };
+  /** Null for what is in no policy folder. */
+  const fileOf = async (uri: string): Promise<FileOfPolicy | null> => {
+    const path = pathOf(uri);
+    const folder = path === null ? null : await folderOfFile(path);
+    return path === null || folder === null ? null : { folder: folderAt(folder), file: pathIn(folder, path) };
+  };
   /** The texts of open files, which may differ from the disk. */
   const openIn = ({ path }: Folder): ReadonlyMap<string, string> =>
     new Map(
-      documents
-        .all()
-        .filter(({ uri }) => uri.startsWith(`${pathToFileURL(path).href}/`))
-        .map((document) => [pathIn(path, fileURLToPath(document.uri)), document.getText()]),
+      documents.all().flatMap((document): [string, string][] => {
+        const opened = pathOf(document.uri);
+        return opened?.startsWith(path + sep) === true ? [[pathIn(path, opened), document.getText()]] : [];
+      }),
     );
   const check = (folder: Folder): Run =>
     (folder.run ??= startRun({ connection, folder, open: openIn(folder), now, refresh }));
@@ -82,8 +91,9 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     }, QUIET);
   };
   const changed = async (uri: string, where: 'editor' | 'disk'): Promise<void> => {
-    const folder = await folderOf(uri);
-    if (folder === null) return;
+    const changedFile = await fileOf(uri);
+    if (changedFile === null) return;
+    const { folder } = changedFile;
     if (where === 'disk') folder.checker.forget();
     later(folder);
   };
@@ -92,11 +102,11 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     readonly textDocument: { readonly uri: string };
     readonly position: { readonly line: number; readonly character: number };
   }): Promise<{ readonly folder: Folder; readonly checked: CheckedFolder; readonly name: NamePlace } | null> => {
-    const folder = await folderOf(asked.textDocument.uri);
-    if (folder === null) return null;
+    const shown = await fileOf(asked.textDocument.uri);
+    if (shown === null) return null;
+    const { folder, file } = shown;
     const checked = await check(folder).read;
-    const found = checked.names.get(pathIn(folder.path, fileURLToPath(asked.textDocument.uri))) ?? [];
-    const name = nameIn(found, asked.position);
+    const name = nameIn(checked.names.get(file) ?? [], asked.position);
     return name === null ? null : { folder, checked, name };
   };
   const placesOf = (
@@ -140,9 +150,9 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     for (const { uri } of changes) void changed(uri, 'disk');
   });
   connection.onCompletion(async ({ textDocument, position }) => {
-    const [folder, document] = [await folderOf(textDocument.uri), documents.get(textDocument.uri)];
-    if (folder === null || document === undefined) return [];
-    const file = pathIn(folder.path, fileURLToPath(textDocument.uri));
+    const [edited, document] = [await fileOf(textDocument.uri), documents.get(textDocument.uri)];
+    if (edited === null || document === undefined) return [];
+    const { folder, file } = edited;
     const { names } = await check(folder).read;
     const choices = choicesAt({ names, set: folder.good }, { file, text: document.getText(), place: position });
     const items = choices.map(({ text, about, kind }) => ({
@@ -204,15 +214,16 @@ export function serveLsp({ stdin, stdout, version, now }: LspInput): Promise<voi
     }),
   );
   connection.onCodeLens(async ({ textDocument }) => {
-    const folder = await folderOf(textDocument.uri);
-    if (folder === null) return [];
+    const shown = await fileOf(textDocument.uri);
+    if (shown === null) return [];
+    const { folder, file } = shown;
     const run = check(folder);
     const read = await run.read;
     if (read.set === null) return [];
     // Where a step takes long, the last results of the tests are shown until they have run again. Then the editor is asked to refresh.
     const checked = canRefresh && isSlow(folder) ? run.known() : await run.tested;
     const index = indexPolicy(read.set);
-    const names = checked.names.get(pathIn(folder.path, fileURLToPath(textDocument.uri))) ?? [];
+    const names = checked.names.get(file) ?? [];
     return names.flatMap((name) => {
       const title = name.declares ? lensText(index, checked.covered, name) : null;
       return title === null ? [] : [{ range: shownRange(name.range), command: { title, command: '' } }];

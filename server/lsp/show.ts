@@ -1,6 +1,6 @@
 // What an editor is shown, in the words and places of its protocol: kinds of choices, texts of code lenses and hovers, and mistakes.
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   CompletionItemKind,
   type Connection,
@@ -91,6 +91,18 @@ export async function publish(connection: Connection, folder: ShownFolder, check
 
 export function uriOf({ path }: Pick<ShownFolder, 'path'>, file: string): string {
   return pathToFileURL(join(path, file)).href;
+}
+
+/**
+ * Null if it names no file of this machine: editors also open what is on other hosts, in archives, or not saved yet.
+ * Editors encode characters that Node leaves as they are, so addresses are only compared as paths.
+ */
+export function pathOf(uri: string): string | null {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return null;
+  }
 }
 
 export function shownRange({ start, end }: NamePlace['range']): ShownRange {

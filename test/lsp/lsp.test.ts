@@ -24,16 +24,20 @@ let client: ProtocolConnection;
 const found = new Map<string, readonly Diagnostic[]>();
 let waiting: (() => void) | null = null;
 
-const uriOf = (file: string): string => pathToFileURL(join(folder, file)).href;
+/** As VS Code writes it, which encodes more than Node does. */
+const uriOf = (file: string): string =>
+  `file://${encodeURIComponent(join(folder, file))
+    .replaceAll('%2F', '/')
+    .replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 const textOf = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
 
 beforeAll(async () => {
-  folder = join(await makeFolder(), 'policies');
+  folder = join(await makeFolder(), 'a+b@c (policies)');
   await cp(fromRoot('policies'), folder, { recursive: true });
   server = spawn(process.execPath, [fromRoot('dist/server/cli/main.js'), 'lsp', '--stdio']);
   client = createProtocolConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
   client.onNotification('textDocument/publishDiagnostics', ({ uri, diagnostics }: PublishDiagnosticsParams) => {
-    found.set(uri, diagnostics);
+    found.set(decodeURIComponent(uri), diagnostics);
     waiting?.();
   });
   client.listen();
@@ -77,7 +81,7 @@ async function shown(
   isSo: (diagnostics: readonly Diagnostic[]) => boolean,
 ): Promise<readonly Diagnostic[]> {
   for (;;) {
-    const diagnostics = found.get(uriOf(file));
+    const diagnostics = found.get(decodeURIComponent(uriOf(file)));
     if (diagnostics !== undefined && isSo(diagnostics)) return diagnostics;
     await new Promise<void>((resolve) => {
       waiting = resolve;
@@ -187,5 +191,21 @@ describe('the language server', () => {
     expect(lenses.length).toBeGreaterThan(2);
     for (const { command } of lenses)
       expect(command.title).toMatch(/^held by \d+ identit(?:y|ies), in \d+ expectations? of tests$/);
+  });
+
+  it('leaves alone what is no file of this machine', async () => {
+    for (const uri of [
+      'untitled:Untitled-1',
+      'file://elsewhere/grants.yaml',
+      'file:///a%2Fb.yaml',
+      'file:///%zz.yaml',
+    ]) {
+      await client.sendNotification('textDocument/didOpen', {
+        textDocument: { uri, languageId: 'yaml', version: 1, text: 'grants: []' },
+      });
+      await client.sendNotification('textDocument/didSave', { textDocument: { uri } });
+      const hover = { textDocument: { uri }, position: { line: 0, character: 1 } };
+      expect(await client.sendRequest('textDocument/hover', hover)).toBeNull();
+    }
   });
 });
