@@ -171,9 +171,10 @@ function refuse(code: SnapshotFaultCode, message: string): Refusal {
   return { ok: false, fault: { code, message } };
 }
 
-// Freezes a parsed value completely. A function that stopped at the first frozen node would leave everything below it mutable.
-
-/** Freezes a tree of plain objects and arrays in place, including what is below nodes that are already frozen. */
+/**
+ * Freezes a tree of plain objects and arrays in place, including what is below nodes that are already frozen: stopping
+ * there would leave it mutable.
+ */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {

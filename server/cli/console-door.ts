@@ -46,7 +46,7 @@ export async function openConsoleDoor(options: ConsoleDoorOptions): Promise<Cons
   const unused = ending('unused', limits.unused);
   let idle: NodeJS.Timeout | undefined;
   let over: NodeJS.Timeout | undefined;
-  let isOpen = true;
+  let isUnused = true;
 
   const openSession = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const given = await readCode(request);
@@ -55,12 +55,12 @@ export async function openConsoleDoor(options: ConsoleDoorOptions): Promise<Cons
       refuse(response, 401, 'console.session', 'The address is not the one that the command printed');
       return;
     }
-    if (!isOpen) {
+    if (!isUnused) {
       say('refused: the address was opened a second time; if that was not you, end this command with Ctrl-C');
       refuse(response, 401, 'console.used', 'The address was opened before');
       return;
     }
-    isOpen = false;
+    isUnused = false;
     clearTimeout(unused);
     const made = newSecret();
     session = made;
@@ -164,8 +164,8 @@ async function readCode(request: IncomingMessage): Promise<string | null> {
 }
 
 /** Headers of a request that the gateway gets, and of its answer that the page gets. */
-const THERE = ['content-type', 'content-length', 'accept'] as const;
-const BACK = ['content-type', 'x-request-id', 'bailiwick-snapshot', 'retry-after'] as const;
+const REQUEST_HEADERS = ['content-type', 'content-length', 'accept'] as const;
+const ANSWER_HEADERS = ['content-type', 'x-request-id', 'bailiwick-snapshot', 'retry-after'] as const;
 
 function carry(gateway: AdminDoor, request: IncomingMessage, response: ServerResponse): void {
   const fail = (reason: string): void => {
@@ -175,11 +175,11 @@ function carry(gateway: AdminDoor, request: IncomingMessage, response: ServerRes
   };
   try {
     const { headers, ...to } = gateway.target();
-    const sent = { ...picked(request, THERE), ...headers };
+    const sent = { ...picked(request, REQUEST_HEADERS), ...headers };
     const { method, url: path } = request;
     const options = { ...to, method, path, headers: sent, agent: false, timeout: CONSOLE_LIMITS.request } as const;
     const asked = gateway.send(options, (answered) => {
-      response.writeHead(answered.statusCode ?? 502, { ...picked(answered, BACK), ...OWN_HEADERS });
+      response.writeHead(answered.statusCode ?? 502, { ...picked(answered, ANSWER_HEADERS), ...OWN_HEADERS });
       answered.on('error', () => response.destroy());
       answered.pipe(response);
     });

@@ -47,7 +47,8 @@ export type StoreWriter = <T>(work: (writing: Writing) => Promise<T>, options?: 
 
 /**
  * Runs one statement as a transaction. It is made when a connection is free, since it may depend on what is so then; null
- * runs nothing and gives no rows. Stopped if it takes too long: then this rejects with `store.timeout`.
+ * runs nothing and gives no rows. If it takes too long, it is stopped, and this rejects with `store.timeout`. A store
+ * that does one transaction at a time cannot stop it.
  */
 export type OneWriter = <Row>(make: () => Fragment | null, options?: WriteOptions) => Promise<readonly Row[]>;
 
@@ -182,9 +183,9 @@ function makeClock(limit: number | null, spent: Spent): Clock {
 interface Trips {
   /** Adds the statement to the next trip and returns its place there. */
   readonly load: (query: Query) => number;
-  /** The answers of the next trip. It leaves at the end of the turn in which this is called. */
+  /** The answers of the next trip. It departs at the end of the turn in which this is called. */
   readonly answers: () => Promise<readonly StatementAnswer[]>;
-  /** The answer to COMMIT, which leaves with the rest. Nothing stops it any more: only its answer tells what was done. */
+  /** The answer to COMMIT, which departs with the rest. Nothing stops it any more: only its answer tells what was done. */
   readonly commit: () => Promise<StatementAnswer | undefined>;
 }
 
@@ -192,7 +193,7 @@ function makeTrips(client: StoreClient, clock: Clock): Trips {
   let load: Query[] = [BEGIN];
   let trip: Promise<readonly StatementAnswer[]> | null = null;
   let isLast = false;
-  const leave = async (): Promise<readonly StatementAnswer[]> => {
+  const depart = async (): Promise<readonly StatementAnswer[]> => {
     clock.signal.throwIfAborted();
     const queries = load;
     load = [];
@@ -201,7 +202,7 @@ function makeTrips(client: StoreClient, clock: Clock): Trips {
     clock.start();
     return answers;
   };
-  const answers = (): Promise<readonly StatementAnswer[]> => (trip ??= Promise.resolve().then(leave));
+  const answers = (): Promise<readonly StatementAnswer[]> => (trip ??= Promise.resolve().then(depart));
   return {
     load: (query) => load.push(query) - 1,
     answers,

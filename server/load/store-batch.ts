@@ -113,7 +113,7 @@ async function storeFamily(batch: Batch, family: Family, wave: readonly number[]
   if (there.length > 0) await compareStored(batch, family, there);
 }
 
-/** Copies into the table itself. If an id is already in use, returns false and nothing is stored. */
+/** Copies into the table itself. If an id or a unique name is already in use, returns false and nothing is stored. */
 async function copyRecords({ trx, rows, options }: Batch, places: readonly number[]): Promise<boolean> {
   await trx.raw('SAVEPOINT copied');
   try {

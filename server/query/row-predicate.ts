@@ -1,5 +1,5 @@
-// The visible set as index ranges. Only `rowPredicate` makes a `RowPredicate`, from the engine's visibility. Only this
-// file reads what it holds, and every reading function requires one.
+// The visible set as index ranges. Only `rowPredicate` makes a `RowPredicate`, from the engine's visibility. Other
+// files get what it holds through the functions below alone, and every reading function requires one.
 //
 // The ranges stand in a subquery with OFFSET 0, which PostgreSQL neither flattens nor pushes conditions into. So
 // whatever the user asks is evaluated on visible rows only and cannot steer the plan below (server/query/README.md "Why

@@ -87,7 +87,7 @@ interface GraphReading {
   /** Mistakes of single words. Whoever is past a limit is refused at once. */
   readonly faults: SchemaFault[];
   /** Unknown words and formats. */
-  readonly words: SchemaFault[];
+  readonly unknown: SchemaFault[];
   readonly patternsAt: PatternAt[];
   /** The number of schemas and of the keywords in them. */
   parts: number;
@@ -109,14 +109,14 @@ export interface SchemaSize {
   readonly patternParts: number;
   readonly patternsAt: readonly PatternAt[];
   /** Words and formats that only a template of an older release may have. */
-  readonly words: readonly SchemaFault[];
+  readonly unknown: readonly SchemaFault[];
 }
 
 export interface RefusedSchema {
   readonly ok: false;
   /** At least one. */
   readonly faults: readonly SchemaFault[];
-  readonly words: readonly SchemaFault[];
+  readonly unknown: readonly SchemaFault[];
   /** Those whose size is known to be small enough to compile them. */
   readonly patternsAt: readonly PatternAt[];
   /** Whether a limit is exceeded: then nothing else is looked for. */
@@ -136,20 +136,20 @@ class Refused extends Error {
 export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | RefusedSchema {
   try {
     const counts = { parts: 0, patterns: 0, patternParts: 0 };
-    const lists = { references: [], faults: [], words: [], patternsAt: [] };
+    const lists = { references: [], faults: [], unknown: [], patternsAt: [] };
     const reading: GraphReading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
     const root = read(schema, '', reading);
     for (const { from, target } of reading.references) {
       const found = resolve(from, target, reading);
       if (found !== null) from.here.push(found);
     }
-    const { faults, words, parts, patterns, patternParts, patternsAt } = reading;
-    if (faults.length > 0) return { ok: false, faults, words, patternsAt, isTooLarge: false };
+    const { faults, unknown, parts, patterns, patternParts, patternsAt } = reading;
+    if (faults.length > 0) return { ok: false, faults, unknown, patternsAt, isTooLarge: false };
     const cost = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
-    return { ok: true, cost, parts, patterns, patternParts, patternsAt, words };
+    return { ok: true, cost, parts, patterns, patternParts, patternsAt, unknown };
   } catch (error) {
     if (error instanceof Refused)
-      return { ok: false, faults: [error.fault], words: [], patternsAt: [], isTooLarge: true };
+      return { ok: false, faults: [error.fault], unknown: [], patternsAt: [], isTooLarge: true };
     throw error;
   }
 }
@@ -157,7 +157,7 @@ export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | R
 function read(schema: unknown, pointer: string, reading: GraphReading): Node {
   const node: Node = { pointer, here: [], members: [], elements: [], costs: [], open: new Set() };
   reading.nodes.set(pointer, node);
-  countParts(reading, 1, pointer);
+  addParts(reading, 1, pointer);
   // The meta-schema refuses whatever is neither an object nor a boolean.
   if (!isObject(schema)) return node;
   for (const [name, value] of Object.entries(schema)) readKeyword({ node, name, value }, reading);
@@ -169,12 +169,12 @@ function readKeyword(
   reading: GraphReading,
 ): void {
   const at = below(node.pointer, name);
-  if (CHECKS.has(name) || APPLIED.has(name)) countParts(reading, partsOf(name, value), at);
+  if (CHECKS.has(name) || APPLIED.has(name)) addParts(reading, partsOf(name, value), at);
   const why = REFUSED.get(name);
   if (why !== undefined) note(reading, at, why);
   // A `format` is no part of its own: a schema, which is one, has one at most.
-  const unknown = reading.words.length < TEMPLATE_LIMITS.faults ? wordFault(name, value) : null;
-  if (unknown !== null) reading.words.push({ pointer: shownPointer(at), message: unknown });
+  const unknown = reading.unknown.length < TEMPLATE_LIMITS.faults ? wordFault(name, value) : null;
+  if (unknown !== null) reading.unknown.push({ pointer: shownPointer(at), message: unknown });
   if (name === '$schema' && (typeof value !== 'string' || !DRAFT.test(value))) {
     note(reading, at, 'must be https://json-schema.org/draft/2020-12/schema, or be left out');
   }
@@ -195,7 +195,7 @@ function readKeyword(
 }
 
 /** Limited, because the time to compile grows faster than the number of parts. */
-function countParts(reading: GraphReading, more: number, at: string): void {
+function addParts(reading: GraphReading, more: number, at: string): void {
   reading.parts += more;
   const { schemaParts } = TEMPLATE_LIMITS;
   if (reading.parts > schemaParts)

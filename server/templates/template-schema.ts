@@ -48,11 +48,11 @@ export function readTemplate(schema: object): TemplateResult {
   const size = sizeOf(schema);
   if (!size.ok && size.isTooLarge) return { ok: false, faults: size.faults };
   const faults = [...(size.ok ? [] : size.faults), ...shapeFaults(schema)];
-  if (!size.ok || faults.length > 0) return refuseAll([...faults, ...patternFaults(size.patternsAt), ...size.words]);
+  if (!size.ok || faults.length > 0) return refuseAll([...faults, ...patternFaults(size.patternsAt), ...size.unknown]);
   try {
     return { ok: true, template: compile(schema, { ...size, characters }) };
   } catch (error) {
-    if (error instanceof PatternError) return refuseAll([...patternFaults(size.patternsAt), ...size.words]);
+    if (error instanceof PatternError) return refuseAll([...patternFaults(size.patternsAt), ...size.unknown]);
     if (!(error instanceof Error)) throw error;
     // A keyword that ajv knows but does not accept in this form. The message may quote the schema, which belongs to its
     // author anyway.
@@ -101,7 +101,7 @@ function compile(schema: object, sizes: Sizes): Template {
       heldBytes.character * sizes.characters +
       heldBytes.patternPart * sizes.patternParts +
       (sizes.patterns === 0 ? 0 : patternCache),
-    unknown: sizes.words,
+    unknown: sizes.unknown,
   };
 }
 
@@ -111,8 +111,8 @@ function workOf(value: unknown): number {
 
 type Check = (value: unknown, work: number) => readonly ShapeFault[];
 
-function makeCheck(schema: object, { characters, words }: Sizes, pattern: MakePattern): Check {
-  const formats = words.length === 0 ? 'asserted' : 'notes';
+function makeCheck(schema: object, { characters, unknown }: Sizes, pattern: MakePattern): Check {
+  const formats = unknown.length === 0 ? 'asserted' : 'notes';
   const first = makeAjv({ faults: 'first', formats, pattern }).compile(schema);
   let all: ValidateFunction | null = null;
   return (value, work) => {
@@ -155,8 +155,8 @@ function countCharacters(value: unknown): number {
   return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + countCharacters(part), 0);
 }
 
-/** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
+/** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, logger: false });
 
 type MakePattern = (pattern: string) => Pattern;

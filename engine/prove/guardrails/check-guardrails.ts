@@ -127,7 +127,10 @@ function worldOf(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds):
   return { world: makeWorld({ policy: prepared, people: set.people, exclusive, more, ...bounds }), topLevel };
 }
 
-/** The same, for a policy that is already prepared for proofs, with what other proofs have left of the budget. */
+/**
+ * Proves each guardrail of a policy that is already prepared, with what other proofs have left of the budget. Unlike
+ * `checkGuardrails`, it looks neither for a common repair nor for what the guardrails rely on.
+ */
 export function proveGuardrails(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds): GuardrailReport {
   return set.guardrails.length === 0 ? NOTHING_TO_PROVE : proveAll(set, worldOf(set, prepared, bounds), bounds.budget);
 }

@@ -84,7 +84,7 @@ export class Scheduler {
     if (session === this.#owner) this.#idleTimer?.refresh();
   }
 
-  /** Withdraws what a client has sent but is not begun. What already runs runs to its end. */
+  /** Withdraws the next unit of a client that waits. A unit that has begun runs to its end. */
   cancel(id: number): void {
     const session = this.#waiting.find((waiting) => waiting.id === id);
     const unit = session?.queue.shift();

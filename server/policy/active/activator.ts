@@ -259,12 +259,13 @@ export function makeActivator(options: ActivatorOptions): Activator {
         if (last.generation < active.generation && last.at <= active.since) return LOST;
         if (failed?.generation === last.generation && why !== 'now' && isRecent(failed.tick)) return failed.fault;
         failed = null;
+        const refuse = (fault: PolicyFault): PolicyFault => {
+          failed = { generation: last.generation, tick: performance.now(), fault };
+          return fault;
+        };
         const opened = await open(last.snapshot, { envelope: last.envelope, signal }).catch(faultOfRefusal);
-        const fault = 'code' in opened ? opened : opened.labels === 'false' ? FALSE_LABEL : null;
-        if ('code' in opened || fault !== null) {
-          failed = { generation: last.generation, tick: performance.now(), fault: fault ?? FALSE_LABEL };
-          return failed.fault;
-        }
+        if ('code' in opened) return refuse(opened);
+        if (opened.labels === 'false') return refuse(FALSE_LABEL);
         if (opened.bytes !== null) await keep(last.snapshot, opened.bytes);
         install(candidateOf(opened, { kind: 'store' }), last);
         void tables?.keep(opened.policy);
