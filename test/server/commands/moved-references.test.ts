@@ -6,7 +6,7 @@ import { deadlocksOf } from '../../support/deadlocks.js';
 import { describeOnStores } from '../../support/stores.js';
 import { times } from '../../support/test-runs.js';
 
-const ROUNDS = { usual: 12, deep: 200 };
+const ROUNDS = { usual: 6, deep: 200 };
 
 describeOnStores('a move beside new references to the moved record', (store) => {
   let doors: CommandDoors;

@@ -125,7 +125,7 @@ describeOnStores('kept tables', (store) => {
     }
   });
 
-  it('are not used if the table of another snapshot, or of nobody knows whom, is under the name', async () => {
+  it('are not used if the table of another snapshot, or one of unknown origin, is under the name', async () => {
     await open(B);
     const other = readFileSync(fileOf(B));
     writeFileSync(fileOf(A), other);
