@@ -15,7 +15,8 @@ export interface Writer {
    */
   readonly add: (event: PreparedEvent) => boolean;
   /**
-   * Writes now and resolves once all added events are on the disk. Rejects if that fails now; the log goes on trying.
+   * Writes now and resolves once all events that were added before are on the disk, whatever is added meanwhile.
+   * Rejects if that fails now; the log goes on trying.
    */
   readonly sync: () => Promise<void>;
   /** The head of the log as it is on the disk. */
@@ -43,6 +44,13 @@ export interface WriterOptions {
   readonly retryDelay?: number;
   /** Milliseconds after which a write that has not ended counts as failing. */
   readonly patience?: number;
+}
+
+/** Who waits until so many events are on the disk. */
+interface Waiter {
+  readonly events: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 interface OpenFile {
@@ -80,6 +88,9 @@ export function makeWriter(options: WriterOptions): Writer {
   let failing: number | null = null;
   let working: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
+  /** How many events were added, and how many of them are on the disk. */
+  let [added, written] = [0, 0];
+  let waiters: readonly Waiter[] = [];
 
   const linkQueued = (): void => {
     let bytes = unsynced.reduce((sum, { length }) => sum + length, 0);
@@ -113,12 +124,13 @@ export function makeWriter(options: WriterOptions): Writer {
     if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
     const bytes = Buffer.concat(unsynced);
     for (let at = 0; at < bytes.length;) {
-      const written = await open.file.append(bytes.subarray(at));
-      if (written <= 0) throw new Error('nothing could be written');
-      at += written;
+      const appended = await open.file.append(bytes.subarray(at));
+      if (appended <= 0) throw new Error('nothing could be written');
+      at += appended;
     }
     await open.file.sync();
     open.bytes += bytes.length;
+    written += unsynced.length;
     unsynced = [];
     synced = linked;
     if (open.bytes < fileBytes) return;
@@ -152,19 +164,34 @@ export function makeWriter(options: WriterOptions): Writer {
     }
   };
 
+  const tellWaiters = (): void => {
+    for (const { events, resolve } of waiters) if (events <= written) resolve();
+    waiters = waiters.filter(({ events }) => events > written);
+  };
+
+  const recover = (): void => {
+    if (failing !== null) logger.warn({ log, seq: synced.seq }, 'the audit log can be written again');
+    failing = null;
+  };
+
+  /** Ends when nothing is left to write, or with a failure, which is noted and tried again. */
   const work = async (): Promise<void> => {
     try {
       while (queue.length + unsynced.length > 0) {
         linkQueued();
         await inTime(writeGroup);
+        recover();
+        tellWaiters();
       }
-      if (failing !== null) logger.warn({ log, seq: synced.seq }, 'the audit log can be written again');
-      failing = null;
+      recover();
     } catch (error) {
       fail(error, performance.now());
       await leaveFile();
+      tellWaiters();
+      const refused = waiters;
+      waiters = [];
+      for (const { reject } of refused) reject(error);
       schedule(retryDelay);
-      throw error;
     }
   };
 
@@ -173,6 +200,8 @@ export function makeWriter(options: WriterOptions): Writer {
     timer = null;
     working ??= work().finally(() => {
       working = null;
+      // Added after the last group was written. After a failure there is a timer.
+      if (queue.length > 0 && failing === null) void run();
     });
     return working;
   };
@@ -180,8 +209,7 @@ export function makeWriter(options: WriterOptions): Writer {
   const schedule = (delay: number): void => {
     timer ??= setTimeout(() => {
       timer = null;
-      // A failure is noted and tried again.
-      run().catch(() => undefined);
+      void run();
     }, delay).unref();
   };
 
@@ -190,19 +218,24 @@ export function makeWriter(options: WriterOptions): Writer {
       if (queue.length >= AUDIT_LIMITS.queuedEvents) return false;
       // The ids of many lists would take too much memory.
       queue.push(queue.length < AUDIT_LIMITS.queuedLists ? event : sealEvent(event, 'small'));
+      added += 1;
       if (working === null && failing === null) schedule(AUDIT_LIMITS.groupDelay);
       return true;
     },
-    sync: async () => {
-      // Work under way may not include what was added since.
-      if (working !== null) await working.catch(() => undefined);
-      await run();
-    },
+    sync: () =>
+      new Promise<void>((resolve, reject) => {
+        if (written === added) {
+          resolve();
+          return;
+        }
+        waiters = [...waiters, { events: added, resolve, reject }];
+        void run();
+      }),
     head: () => synced,
     failingSince: () => failing,
     close: async () => {
-      if (working !== null) await working.catch(() => undefined);
-      await run().catch(() => undefined);
+      if (working !== null) await working;
+      await run();
       if (timer !== null) clearTimeout(timer);
       timer = null;
       const left = queue.length + unsynced.length;

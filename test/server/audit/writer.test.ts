@@ -47,6 +47,51 @@ describe('the writer', () => {
     await writer.close();
   });
 
+  it('waits for what was added before, and not for what is added all the time', async () => {
+    const folder = await makeFolder();
+    let added = 1;
+    const writer = writerOf(folder, {
+      files: faultyFiles((operation) => {
+        if (operation === 'sync' && added < 1_000) {
+          added += 1;
+          writer.add(eventOf(added));
+        }
+        return null;
+      }),
+    });
+    writer.add(eventOf(1));
+    await writer.sync();
+    expect(added).toBeLessThan(5);
+    await writer.close();
+    expect(writer.head().seq).toBe(1_000);
+  });
+
+  it('has recovered with the first group that is written, although others follow', async () => {
+    const folder = await makeFolder();
+    let added = 1;
+    let failures = 1;
+    const whileWriting: boolean[] = [];
+    const writer = writerOf(folder, {
+      files: faultyFiles((operation) => {
+        if (operation === 'append' && failures > 0) {
+          failures -= 1;
+          return failure('EIO');
+        }
+        if (operation === 'sync' && added < 10) {
+          whileWriting.push(writer.failingSince() === null);
+          added += 1;
+          writer.add(eventOf(added));
+        }
+        return null;
+      }),
+    });
+    writer.add(eventOf(1));
+    await expect(writer.sync()).rejects.toMatchObject({ code: 'EIO' });
+    await until(() => writer.head().seq === 10);
+    expect(whileWriting).toEqual([false, ...Array.from({ length: 8 }, () => true)]);
+    await writer.close();
+  });
+
   it('L07 writes on without a restart once a full disk has room, and loses nothing', async () => {
     const folder = await makeFolder();
     let room = 1_500;
