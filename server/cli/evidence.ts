@@ -31,7 +31,7 @@ import {
 } from './evidence-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, largeJson, namedFile, pathOf, write, writeJson } from './io.js';
+import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';
 import { folderOf } from './audit-log.js';
 import { diffJson, renderDiff } from './render/diff.js';
@@ -63,15 +63,18 @@ export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceF
   const facts: EvidenceFacts = { policy, version: programVersion(), names: [...files.keys()], missing, activations };
   bundle.add('README.md', evidenceReadme(facts));
   bundle.add('check.py', await readFile(new URL('../../../server/docs/check-evidence.py', import.meta.url)));
-  await writeWhole(pathOf(io, flags.output), pack(files), { shown: flags.output, mode: 0o600 });
+  const { output, statement = statementPathOf(named), attestation, base, checkpoint, key } = flags;
+  const given = [named, statement, attestation, base, checkpoint, key, flags.publicKey];
+  const inputs = pathsOf(io, [...given, flags.statementKeyring, flags.attestationKeyring, folder, flags.archive]);
+  await writeWhole(pathOf(io, output), pack(files), { shown: output, inputs, mode: 0o600 });
   if (missing.length > 0) io.setStatus(EXIT.precondition);
   const listed = [...files].map(([name, bytes]) => ({ name, sha256: hash('sha256', bytes, 'hex') }));
   const found = count(activations.events.length, 'activation');
   if (flags.format === 'json') {
     const error = { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
     const ok = missing.length === 0;
-    const facts = { ok, file: flags.output, snapshot: policy.digest, files: listed, missing };
-    await writeJson(io, { ...facts, activations: activations.events.length, ...(ok ? {} : { error }) });
+    const said = { ok, file: flags.output, snapshot: policy.digest, files: listed, missing };
+    await writeJson(io, { ...said, activations: activations.events.length, ...(ok ? {} : { error }) });
     return;
   }
   const lines = [
@@ -122,7 +125,7 @@ async function addStatement(
     return;
   }
   // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
-  const statement = requiredStatement(namedFile(io, shown));
+  const statement = { shown, read: () => Promise.resolve(bytes) };
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
   const { faults } = await asFailure(verifyPublication(policy, statement, asked));
   const [fault] = faults;
@@ -194,25 +197,33 @@ async function addDifference(
   bundle: Bundle,
   { opened, folder, flags, activations, attested }: Difference,
 ): Promise<void> {
-  const base = flags.base ?? activations.before;
-  if (base === null) return;
-  const kept = base.startsWith('sha256:') ? pathOfSnapshot(folder, base) : base;
-  if (kept === null || (base.startsWith('sha256:') && !(await isKept(kept)))) {
-    bundle.missing(
-      `what it changed: the log does not keep ${base}, which was in force before; name a policy with --base`,
-    );
-    return;
-  }
-  const before = await openStated(io, kept, 'study');
+  const before = await openBefore(io, bundle, { folder, flags, activations });
+  if (before === null) return;
   const { report, stated } = compareOpened(io, before, opened);
   bundle.add('before.json', before.bytes);
-  bundle.add('diff.json', [...largeJson(diffJson(report, stated))].join(''));
+  bundle.add('diff.json', Buffer.concat(Array.from(largeJson(diffJson(report, stated)), (part) => Buffer.from(part))));
   bundle.add('diff.txt', renderDiff(report, stated, plain));
   if (attested === null || attested.compared === before.policy.digest) return;
   const other = attested.compared === null ? 'with no policy' : `with ${attested.compared}`;
   bundle.missing(
     `who signed what it changed: the attestation compares it ${other}, and before.json is ${before.policy.digest}; make one with \`bailiwick attest --base\`, or name the other policy with --base`,
   );
+}
+
+/** The policy that was named, or the one that the log says was in force before; null if there is none to compare with. */
+async function openBefore(
+  io: CliIo,
+  bundle: Bundle,
+  { folder, flags, activations: { before } }: Pick<Difference, 'folder' | 'flags' | 'activations'>,
+): Promise<OpenedPolicy | null> {
+  if (flags.base !== undefined) return openStated(io, await pathOfPolicy(flags.base, folder), 'study');
+  const kept = before === null ? null : pathOfSnapshot(folder, before);
+  if (kept !== null && (await isKept(kept))) return openStated(io, kept, 'study');
+  if (before !== null)
+    bundle.missing(
+      `what it changed: the log does not keep ${before}, which was in force before; name a policy with --base`,
+    );
+  return null;
 }
 
 async function ringOf(io: CliIo, shown: string | undefined): Promise<Keyring | null> {

@@ -2,7 +2,7 @@
 // writing a whole file or nothing. A file is written beside its place, synced, then renamed over it. So neither a crash
 // nor a reader ever meets half a file, and the old one stays until then.
 import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { writeWholeFile } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
@@ -111,8 +111,8 @@ const MODE = 0o644;
 export interface WriteTarget {
   /** How the user named the file. */
   readonly shown: string;
-  /** Absolute paths that must not be overwritten. */
-  readonly protectedFiles?: readonly string[];
+  /** The absolute paths of what the command reads. They are not overwritten, nor are policy files and logs in them. */
+  readonly inputs: readonly string[];
   /** Permissions, unless anybody may read the file. */
   readonly mode?: number;
 }
@@ -140,8 +140,10 @@ export async function writeInto(
   await mkdir(dirname(at), { recursive: true }).catch((error: unknown) => {
     throw fileFailure(error, folder);
   });
-  await writeWhole(at, bytes, { shown: join(folder, path) });
+  await writeWhole(at, bytes, { shown: join(folder, path), inputs: [] });
 }
+
+const READ_IN_FOLDERS = /\.(?:yaml|jsonl)$/;
 
 /** The real path to replace. Refuses a device, pipe or folder: renaming over `/dev/null` would remove it. */
 async function placeOf(path: string, target: WriteTarget): Promise<string> {
@@ -153,10 +155,10 @@ async function placeOf(path: string, target: WriteTarget): Promise<string> {
     });
   }
   const place = await realpath(path);
-  const sources = await Promise.all((target.protectedFiles ?? []).map((file) => realpath(file).catch(() => file)));
-  if (sources.includes(place)) {
-    const message = `\`${target.shown}\` is a file of the policy and would be overwritten`;
-    throw new CliFailure(EXIT.usage, 'cli.unwritable', message);
+  const inputs = await Promise.all(target.inputs.map((file) => realpath(file).catch(() => file)));
+  if (inputs.some((input) => place === input || (READ_IN_FOLDERS.test(place) && place.startsWith(input + sep)))) {
+    const message = `\`${target.shown}\` is read by this command and would be overwritten`;
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { help: 'name another file' });
   }
   return place;
 }
@@ -180,5 +182,5 @@ export async function replaceFile(path: string, { from, to, shown }: Replacement
       help: 'run the command again',
     });
   }
-  await writeWhole(path, to, { shown, mode: facts.mode & 0o777 });
+  await writeWhole(path, to, { shown, mode: facts.mode & 0o777, inputs: [] });
 }

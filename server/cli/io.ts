@@ -58,6 +58,11 @@ export function namedFile(io: CliIo, shown: string): { readonly path: string; re
   return { path: pathOf(io, shown), shown };
 }
 
+/** The absolute paths of files and folders of the command line, without those that are left out and without stdin. */
+export function pathsOf(io: CliIo, named: readonly (string | undefined)[]): readonly string[] {
+  return named.flatMap((one) => (one === undefined || one === '-' ? [] : [pathOf(io, one)]));
+}
+
 /** How many characters are gathered before they are written. */
 const CHUNK = 64 * 1024;
 /** A value with at most this many lists and objects is written as a whole, which is much faster. */

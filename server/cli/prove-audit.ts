@@ -10,7 +10,7 @@ import { readSigningKey } from '../signing/key-file.js';
 import { signNote, verifierKeyText } from '../signing/signed-note.js';
 import { EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, write, writeJson } from './io.js';
+import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
 import { configOf, type Format } from './options.js';
 import { folderOf } from './audit-log.js';
 import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
@@ -41,7 +41,7 @@ export async function checkpointCommand(io: CliIo, given: string | undefined, fl
   const note = signNote(checkpointText({ log, size, root }), originOf(log), key);
   const verifierKey = verifierKeyText({ name: originOf(log), publicKey: key.publicKey });
   const facts = { log, size, root: root.toString('base64'), verifierKey, checkpoint: note };
-  await give(io, flags, { text: note, facts });
+  await give(io, flags, { text: note, facts, folder });
 }
 
 /** Throws `CliFailure`: 2 if there is no such event, 8 if the log has a fault or is not that of the checkpoint. */
@@ -54,7 +54,11 @@ export async function proveCommand(
   const chosen = await logOf(io, given, flags);
   const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)] }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
-  await give(io, flags, { text: proof, facts: { log: chosen.log, seq: Number(seq), size, proof } });
+  await give(io, flags, {
+    text: proof,
+    facts: { log: chosen.log, seq: Number(seq), size, proof },
+    folder: chosen.folder,
+  });
 }
 
 interface Proofs {
@@ -155,10 +159,12 @@ export async function signingKeyOf(
 
 async function give(
   io: CliIo,
-  { output, format }: CheckpointFlags,
-  { text, facts }: { readonly text: string; readonly facts: object },
+  { output, format, key, archive }: CheckpointFlags,
+  { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
 ): Promise<void> {
-  if (output !== undefined) await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, mode: 0o600 });
+  const inputs = pathsOf(io, [folder, key, archive]);
+  if (output !== undefined)
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs, mode: 0o600 });
   if (format === 'json') await writeJson(io, facts);
   else if (output === undefined) await write(io.stdout, text);
 }

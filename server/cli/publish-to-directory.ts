@@ -136,7 +136,7 @@ async function keep(path: string, bytes: Uint8Array, shown: string): Promise<voi
 
 async function writePlain(path: string, bytes: Uint8Array, shown: string): Promise<void> {
   await refuseLink(path, shown);
-  await writeWhole(path, bytes, { shown });
+  await writeWhole(path, bytes, { shown, inputs: [] });
 }
 
 /** Whoever made the link would choose what is overwritten. */

@@ -31,7 +31,7 @@ import {
 } from './check-review.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, namedFile, pathOf, write, writeJson, writeLargeJson } from './io.js';
+import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { escapeText } from './render/escape.js';
@@ -77,10 +77,10 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   }
   const signed = signOnce(key, payload, existing?.envelope ?? null);
   if (signed === null) throw usage('the report already has as many signatures as one may have', 'no more are allowed');
-  const protectedFiles = [flags.key, file, ...(flags.decisions ?? [sheetOf(file)])].map((one) => pathOf(io, one));
+  const inputs = pathsOf(io, [flags.key, file, ...(flags.decisions ?? [sheetOf(file)])]);
   await writeWhole(pathOf(io, output), Buffer.from(`${encodeEnvelope(signed.envelope)}\n`), {
     shown: output,
-    protectedFiles,
+    inputs,
   });
   const keyId = keyIdOf(key.publicKey);
   const signatures = signed.envelope.signatures.length;

@@ -18,7 +18,7 @@ import { programVersion } from '../lib/version.js';
 import { identitiesOf, personsOf, readIdentity, readNamespace } from './actor.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, write, writeJson } from './io.js';
+import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { noteOnPlace, notesOn } from './render/answers.js';
@@ -75,9 +75,9 @@ export async function startReview(io: CliIo, path: string, flags: StartFlags): P
     persons: set === null ? new Map() : personsOf(set),
     ...(uses === null ? {} : { usage: uses.usage, lastUse: uses.lastUse }),
   });
-  const protectedFiles = path === '-' ? [] : [pathOf(io, path)];
-  await writeWhole(pathOf(io, output), Buffer.from(populationText(population)), { shown: output, protectedFiles });
-  await writeWhole(pathOf(io, sheet), Buffer.from(sheetText(population.rows)), { shown: sheet, protectedFiles });
+  const inputs = pathsOf(io, [path, flags.log]);
+  await writeWhole(pathOf(io, output), Buffer.from(populationText(population)), { shown: output, inputs });
+  await writeWhole(pathOf(io, sheet), Buffer.from(sheetText(population.rows)), { shown: sheet, inputs });
   if (under !== ROOT) await write(io.stderr, noteOnPlace(policy, under));
   if (named !== undefined) await write(io.stderr, notesOn(policy, named));
   if (format === 'json') {

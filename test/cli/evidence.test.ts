@@ -349,3 +349,36 @@ describe('the page for auditors in docs/audit.md', () => {
     }
   });
 });
+
+it('overwrites nothing that a command reads', async () => {
+  const log = ['--log', audit];
+  const commands: readonly (readonly string[])[] = [
+    ['evidence', 'new.json', ...log, '-o', 'new.json'],
+    ['evidence', 'new.json', ...log, '-o', 'new.json.dsse.json'],
+    ['evidence', 'new.json', '--base', 'old.json', ...log, '-o', 'old.json'],
+    ['evidence', 'new.json', '--statement-keyring', 'release.yaml', ...log, '-o', 'release.yaml'],
+    ['attest', 'new', '--key', 'ci.key', '-o', 'ci.key'],
+    ['attest', 'new', '--key', 'ci.key', '-o', 'new/more.yaml'],
+    [
+      ...['prove', 'new.json', '--identity', 'orcid:0000-0002-1825-0097', '--scope', 'resource:read'],
+      ...['--namespace', '/labs', '-o', 'new.json'],
+    ],
+    ['playground', 'new', '-o', 'new/more.yaml'],
+    ['compile', 'new', '-o', 'new/more.yaml'],
+  ];
+  for (const command of commands) {
+    const before = readFileSync(file(command.at(-1) ?? ''));
+    const { status, stderr } = await run(...command);
+    expect([command.join(' '), status, stderr]).toEqual([
+      command.join(' '),
+      2,
+      expect.stringContaining('is read by this command and would be overwritten'),
+    ]);
+    expect(readFileSync(file(command.at(-1) ?? '')).equals(before)).toBe(true);
+  }
+});
+
+it('says that a digest of --base is none, in place of blaming the log', async () => {
+  const { status, stderr } = await run('evidence', 'new.json', '--base', 'sha256:typo', '--log', audit, '-o', 'x.zip');
+  expect([status, stderr]).toEqual([2, expect.stringContaining('`sha256:typo` is not a digest')]);
+});

@@ -17,7 +17,7 @@ import { programVersion } from '../../lib/version.js';
 import { compareOpened } from '../compare-policies.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, largeJson, namedFile, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 import { exactJson } from '../../json/exact-json.js';
@@ -107,11 +107,8 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
   if (signed === null) throw new CliFailure(EXIT.unexpected, 'attestation', 'it cannot be signed');
   const text = encodeEnvelope(signed.envelope);
   if (output !== undefined) {
-    const protectedFiles = [options.key, ...(options.statement === undefined ? [] : [options.statement])];
-    await writeWhole(pathOf(io, output), Buffer.from(`${text}\n`), {
-      shown: output,
-      protectedFiles: protectedFiles.map((file) => pathOf(io, file)),
-    });
+    const inputs = pathsOf(io, [path, options.key, options.base, options.statement, options.keyring]);
+    await writeWhole(pathOf(io, output), Buffer.from(`${text}\n`), { shown: output, inputs });
   }
   const facts = { snapshot: policy.digest, decisions: policy.decisions, keyId: keyIdOf(key.publicKey) };
   const envelope: unknown = JSON.parse(text);

@@ -4,7 +4,7 @@ import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, write } from '../io.js';
+import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
 import {
   type LintFlags,
@@ -52,7 +52,7 @@ async function compile(io: CliIo, dir: string, options: CompileOptions): Promise
   const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;
   if (written !== null) {
     try {
-      await writeSnapshot(io, written.bytes, { output, folder: pathOf(io, dir), sources: report.files });
+      await writeSnapshot(io, written.bytes, { output, folder: dir });
     } catch (error) {
       const { toJson } = await import('../render/report.js');
       throw addReport(error, { ...toJson(report), ...factsOf(written), ok: false });
@@ -68,14 +68,13 @@ function factsOf({ digest, decisions, counts }: CompiledSnapshot): object {
 async function writeSnapshot(
   io: CliIo,
   bytes: Uint8Array,
-  target: { readonly output: string; readonly folder: string; readonly sources: readonly string[] },
+  target: { readonly output: string; readonly folder: string },
 ): Promise<void> {
   if (target.output === '-') {
     await write(io.stdout, bytes);
     return;
   }
-  const protectedFiles = target.sources.map((path) => pathOf(io, `${target.folder}/${path}`));
-  await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, protectedFiles });
+  await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, inputs: pathsOf(io, [target.folder]) });
 }
 
 async function print(

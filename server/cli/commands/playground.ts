@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { atPolicy } from '../at-policy.js';
 import { pathFailure, writeWhole } from '../files.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
 
@@ -32,7 +32,7 @@ async function playground(io: CliIo, policy: string | undefined, { output, forma
     await write(io.stdout, page);
     return;
   }
-  await writeWhole(pathOf(io, output), page, { shown: output });
+  await writeWhole(pathOf(io, output), page, { shown: output, inputs: pathsOf(io, [policy]) });
   if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
   else {
     await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);

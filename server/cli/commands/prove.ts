@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, write } from '../io.js';
+import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 
@@ -59,6 +59,7 @@ async function prove(io: CliIo, path: string, options: ProveOptions): Promise<vo
   const text = `${JSON.stringify(proof)}\n`;
   const { output, format } = options;
   await write(io.stderr, notesOn(policy, [question.identity]) + noteOnPlace(policy, question.namespace));
-  if (output !== undefined) await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output });
+  if (output !== undefined)
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs: pathsOf(io, [path]) });
   await write(io.stdout, output === undefined || format === 'json' ? text : renderAccessProof(proof));
 }

@@ -16,7 +16,7 @@ import { signOnce, type StatementChange } from '../../signing/sign-statement.js'
 import { statementPathOf } from '../../signing/statement-file.js';
 import { usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, namedFile, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -121,8 +121,8 @@ async function sign(io: CliIo, path: string, options: SignOptions): Promise<void
   const text = `${encodeEnvelope(signed.envelope)}\n`;
   if (output === '-') await write(io.stdout, text);
   else {
-    const protectedFiles = [options.key, ...(path === '-' ? [] : [path])].map((file) => pathOf(io, file));
-    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, protectedFiles });
+    const inputs = pathsOf(io, [options.key, path]);
+    await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs });
   }
   await tell(io, { ...signed, output, format: options.format, statement, keyId: keyIdOf(key.publicKey) });
 }
