@@ -41,7 +41,7 @@ export interface VerifyOptions {
   readonly known?: readonly NamedHead[];
   /** Checkpoints that were kept elsewhere: each log must have grown from there. */
   readonly checkpoints?: readonly Checkpoint[];
-  /** The head at which a log begins, if its older files are kept elsewhere. */
+  /** The head at which a log begins, if its older files are kept elsewhere. Other logs of the folder begin at 1. */
   readonly after?: Head;
   /** The folder to which older files were moved. */
   readonly archive?: string;
@@ -62,11 +62,15 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
   };
   const snapshots = makeNamedSnapshots();
   const { parts, unread } = await findParts(folder, { archive, report });
+  const beginsAfter = ([first]: readonly LogPart[]): boolean =>
+    first !== undefined && 'first' in first && first.first === after.seq + 1;
+  const isForOne = [...parts.values()].some(beginsAfter);
   for (const [log, files] of parts) {
-    const check = checkChain(log, { report, after });
+    const before = isForOne && !beginsAfter(files) ? BEGINNING : after;
+    const check = checkChain(log, { report, after: before });
     const growth = checkGrowth(
       checkpoints.filter((one) => one.log === log),
-      after.seq > 0 || files.some((part) => 'skipTo' in part),
+      before.seq > 0 || files.some((part) => 'skipTo' in part),
     );
     const found = await verifyLog(files, {
       ...check,

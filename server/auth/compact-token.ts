@@ -26,6 +26,17 @@ export function isCompact(text: string): boolean {
   return text.split('.', 4).length === 3;
 }
 
+/**
+ * Throws `auth.invalid` for a JSON Web Token in another than its only spelling, signed or encrypted. A text of any other
+ * form has one spelling only, because nobody decodes it.
+ */
+export function refuseOtherSpelling(text: string): void {
+  const parts = text.split('.');
+  const isWebToken = parts.length > 2 && /^\s*\{/.test(Buffer.from(parts[0] ?? '', 'base64url').toString());
+  if (isWebToken && !parts.every((part) => part === '' || isCanonical(part)))
+    throw notValid('unreadable', 'not a token in its only spelling');
+}
+
 /** Throws `auth.invalid` for any text that is not a signed token in its only spelling. */
 export function readCompactToken(text: string): CompactToken {
   const [header = '', payload = '', signature = '', ...more] = text.split('.', 4);

@@ -1,5 +1,5 @@
-// Opaque tokens as evidence: the issuer says whose they are (RFC 7662). It is asked at most once in a short while for each
-// token. An answer that is not clearly yes means no. While the issuer cannot be reached, its tokens are not accepted, and
+// Opaque tokens as evidence: the issuer says whose they are (RFC 7662). That a token is active is believed for a short
+// while. An answer that is not clearly yes means no, and the next request with the token asks again. While the issuer cannot be reached, its tokens are not accepted, and
 // their clients get 503 and try again.
 import { hash } from 'node:crypto';
 import type { Instant } from '../../engine/index.js';
@@ -10,7 +10,7 @@ import { type Authenticator, type Evidence, notJudged, notValid } from './authen
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { ClientSecretError, readClientSecret } from './client-secret.js';
 import type { TraceHeaders } from '../telemetry/trace.js';
-import { type Claims, isCompact, readCompactToken } from './compact-token.js';
+import { type Claims, isCompact, refuseOtherSpelling } from './compact-token.js';
 import { isKeyText } from './key-text.js';
 import type { AuthenticatorTools } from './oidc-authenticator.js';
 import { makePlaces } from './places.js';
@@ -82,7 +82,11 @@ export function makeIntrospectionAuthenticator(
   const judge = async (token: string, digest: string, trace?: TraceHeaders): Promise<Answered> => {
     const askedAt = clock.now();
     const claims = await ask(token, trace);
-    if (claims.get('active') !== true) throw notValid('unknown', 'no longer active, says the introspection endpoint');
+    if (claims.get('active') !== true) {
+      // From now on it counts as an attempt again.
+      answers.forget(digest);
+      throw notValid('unknown', 'no longer active, says the introspection endpoint');
+    }
     const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
     answers.put(digest, answered, 0);
     return answered;
@@ -120,7 +124,7 @@ export function makeIntrospectionAuthenticator(
       const digest = digestOf(token);
       const authenticate = async (at: Instant): Promise<RequestActor> => {
         // Another spelling of the same token would escape a revocation of it.
-        if (isCompact(token)) readCompactToken(token);
+        refuseOtherSpelling(token);
         const found = recall(digest, at) ?? (await judgeOnce(token, digest, evidence));
         if (at >= found.until) throw notValid('expired', 'expired');
         if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {

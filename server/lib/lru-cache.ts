@@ -5,6 +5,7 @@ export interface LruCache<Value> {
   readonly get: (name: string) => Value | undefined;
   /** Puts a value under the name, in place of any other. Those that were longest unused make room for it. */
   readonly put: (name: string, value: Value, size: number) => void;
+  readonly forget: (name: string) => void;
 }
 
 /**
@@ -37,5 +38,6 @@ export function makeLruCache<Value>(capacity: number, most = Infinity): LruCache
         forget(oldest);
       }
     },
+    forget,
   };
 }

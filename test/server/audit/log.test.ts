@@ -223,6 +223,17 @@ describe('a log', () => {
     for (const path of oldest) rmSync(path);
     expect(await verifyLogs(folder)).toMatchObject({ ok: false, faults: [{ kind: 'missing', seq: 1 }] });
     expect(await verifyLogs(folder, { after: { seq, hash: end } })).toMatchObject({ ok: true, events: 600 });
+    // Another log of the folder still begins at its first event.
+    const other = writerOf(folder, { log: 'another', fileBytes: 1 });
+    for (let n = 1; n <= 2; n += 1) {
+      other.add(eventOf(n));
+      await other.sync();
+    }
+    await other.close();
+    expect(await verifyLogs(folder, { after: { seq, hash: end } })).toMatchObject({ ok: true, events: 602 });
+    for (const path of logFiles(folder)) if (path.endsWith('another.000000000000001.jsonl')) rmSync(path);
+    const faults = [{ log: 'another', kind: 'missing', seq: 1 }];
+    expect(await verifyLogs(folder, { after: { seq, hash: end } })).toMatchObject({ ok: false, faults });
   });
 
   it('L18 goes by its numbers, not by clocks', async () => {

@@ -150,8 +150,34 @@ describe('an active token', () => {
     now = instantOf(now + 1);
     expect(await refusalOf(authenticator)).toBe('no longer active, says the introspection endpoint');
     await refusalOf(authenticator);
-    // What was refused is asked about again.
+    // What was refused is asked about again, and counts as an attempt.
     expect(asked).toHaveLength(3);
+    expect(credentialOf(authenticator, evidence).isUnproven).toBe(true);
+  });
+
+  it('may be of any form, and a JSON Web Token only in its one spelling', async () => {
+    const part = (text: string): string => Buffer.from(text).toString('base64url');
+    const authenticator = await open();
+    const [header, payload] = [part('{ "alg":"RS256"}'), part('{"sub":"alice"}')];
+    const accepted = [
+      'v2.local.QAxIpVe-ECVNI1z4xQbm_qQYomyT3h8FtV8bxkz8pBJWkT8f7HtlOpbroPDEZUKop_vaglyp76CzYy375cHmKCW8e1CCkV0',
+      'one.two.three',
+      'a.b',
+      `${header}.${payload}.c2lnbmU`,
+      `${header}..aXY.Y2lwaGVy.dGFn`,
+    ];
+    for (const bearer of accepted)
+      expect([bearer, await refusalOf(authenticator, bearer)]).toEqual([bearer, 'accepted']);
+    const before = asked.length;
+    // The last character of each has bits that no byte has.
+    const refused = [
+      `${header}.${payload}.c2lnbmV`,
+      `${header.slice(0, -1)}R.${payload}.c2lnbmU`,
+      `${header}..aXZ.Y2lwaGVy.dGFn`,
+    ];
+    for (const bearer of refused)
+      expect([bearer, await refusalOf(authenticator, bearer)]).toEqual([bearer, 'not a token in its only spelling']);
+    expect(asked).toHaveLength(before);
   });
 
   it('ends with its time, also where the answer is remembered', async () => {
