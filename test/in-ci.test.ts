@@ -120,7 +120,10 @@ it('does not take a base that git cannot read for one without a policy', async (
   const { stdout: tree } = await git(torn, 'rev-parse', 'origin/main^{tree}');
   await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
   const ran = await runSteps(torn);
-  expect([ran.failed, ran.summary]).toEqual([2, 'git cannot read the commit `origin/main`: fetch all of its history\n']);
+  expect([ran.failed, ran.summary]).toEqual([
+    2,
+    'git cannot read the commit `origin/main`: fetch all of its history\n',
+  ]);
 });
 
 it('compares a policy that is the root of its repository', async () => {
