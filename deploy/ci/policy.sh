@@ -29,7 +29,7 @@ fail() {
   exit 2
 }
 
-# Whether a commit has the folder. A checkout in which git cannot say that is not one without a policy.
+# Whether a commit has the folder. If git cannot say, that is an error, and not a checkout without a policy.
 has_folder() {
   # The root is in every commit, but in no list of folders.
   root=$(git ls-tree "$1") && entry=$(git ls-tree -d "$1" -- "${folder%/}") ||
