@@ -120,7 +120,10 @@ it('does not take a base that git cannot read for one without a policy', async (
   const { stdout: tree } = await git(torn, 'rev-parse', 'origin/main^{tree}');
   await rm(join(torn, '.git', 'objects', tree.slice(0, 2), tree.slice(2, 40)));
   const ran = await runSteps(torn);
-  expect([ran.failed, ran.summary]).toEqual([2, 'git cannot read the commit `origin/main`: fetch the whole history\n']);
+  expect([ran.failed, ran.summary]).toEqual([
+    2,
+    'git cannot read the commit `origin/main`: fetch all of its history\n',
+  ]);
 });
 
 it('compares a policy that is the root of its repository', async () => {
@@ -158,7 +161,7 @@ it('fails at a gate that there is not, and at a base that is not in the checkout
   const lost = await runSteps(shallow);
   expect([lost.failed, lost.summary]).toEqual([
     2,
-    'the commit `origin/main` is not in this checkout: fetch the whole history\n',
+    'the commit `origin/main` is not in this checkout: fetch all of its history\n',
   ]);
 });
 

@@ -29,11 +29,11 @@ fail() {
   exit 2
 }
 
-# Whether a commit has the folder. A checkout in which git cannot say that is not one without a policy.
+# Whether a commit has the folder. If git cannot say, that is an error, and not a checkout without a policy.
 has_folder() {
   # The root is in every commit, but in no list of folders.
   root=$(git ls-tree "$1") && entry=$(git ls-tree -d "$1" -- "${folder%/}") ||
-    fail "git cannot read the commit \`$1\`: fetch the whole history"
+    fail "git cannot read the commit \`$1\`: fetch all of its history"
   [ "${folder%/}" != . ] || entry=$root
   [ -n "$entry" ]
 }
@@ -46,7 +46,7 @@ for gate in ${POLICY_GATES:-}; do
   esac
 done
 git rev-parse --verify --quiet "$base^{commit}" >/dev/null ||
-  fail "the commit \`$base\` is not in this checkout: fetch the whole history"
+  fail "the commit \`$base\` is not in this checkout: fetch all of its history"
 
 status=0
 if [ -n "${POLICY_CHECKS:-}" ]; then

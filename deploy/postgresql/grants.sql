@@ -1,6 +1,6 @@
 -- After each `bailiwick migrate`, as the owner: psql -U bailiwick_owner -f grants.sql bailiwick
 -- What a gateway needs, and `bailiwick keys` and `publish` with it. It neither changes the schema nor removes a key, rewrites which policy was in
--- force, or replaces the secrets of the installation. It removes records, since the API deletes archived ones. `load` needs the owner, since it makes a temporary table.
+-- force, or replaces the secrets of the installation. It may delete records, since the API deletes archived ones. `load` needs the owner, since it makes a temporary table.
 GRANT USAGE ON SCHEMA bailiwick TO bailiwick_gateway;
 GRANT SELECT ON ALL TABLES IN SCHEMA bailiwick TO bailiwick_gateway;
 GRANT INSERT ON bailiwick.secrets, bailiwick.activations, bailiwick.tombstones TO bailiwick_gateway;

@@ -135,7 +135,10 @@ function sealedText(bytes: Uint8Array): string | SnapshotFault {
   if (!framed) return { code: 'snapshot.malformed', message: changedText(bytes) ?? 'the file is not a snapshot' };
   const seal = readAscii(bytes, HEAD.length, HEAD.length + DIGEST_LENGTH);
   if (digestOf(bytes.subarray(BODY_START, -1)) !== seal) {
-    return { code: 'snapshot.seal', message: 'the seal does not match: the file is damaged or was changed' };
+    return {
+      code: 'snapshot.seal',
+      message: 'its content does not match the hash in `seal`: the file is damaged or was changed',
+    };
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -27,9 +27,12 @@ interface Search {
 export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantRef[] {
   sortRows(rows);
   const cited: GrantRef[] = [];
-  for (const row of rows) {
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i] ?? 0;
+    // Equal rows stand together: the second needs no reference made for it.
+    if (i > 0 && row === rows[i - 1]) continue;
     const ref = refOf(table, row);
-    // Equal rows stand together, and so do rows that were narrowed from one grant.
+    // So do rows that were narrowed from one grant.
     if (ref.id !== cited.at(-1)?.id) cited.push(ref);
   }
   return cited;

@@ -1,4 +1,4 @@
-// CSV for spreadsheets (RFC 4180). Every cell is one line in quotes, and a cell that a spreadsheet would take for a formula begins with an
+// Tables for spreadsheets, as CSV (RFC 4180) and as text to paste. Every cell is one line in quotes, and a cell that a spreadsheet would take for a formula begins with an
 // apostrophe, as OWASP advises against CSV injection. So does a part of a cell after a separator of another locale.
 
 /** What begins a formula, also in its wide form. Tabs and line ends never occur in a cell that we write. */
@@ -33,4 +33,9 @@ export function csvText(lines: Iterable<readonly string[]>): string {
   for (const cells of lines)
     text += `${cells.map((cell) => `"${cellText(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
   return text;
+}
+
+/** As spreadsheets paste it: lines of cells with tabs between them. */
+export function pastedText(lines: Iterable<readonly string[]>): string {
+  return Array.from(lines, (cells) => cells.map(cellText).join('\t')).join('\n');
 }

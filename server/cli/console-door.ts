@@ -66,7 +66,7 @@ export async function openConsoleDoor(options: ConsoleDoorOptions): Promise<Cons
     session = made;
     idle = ending('idle', limits.idle);
     over = ending('over', limits.session);
-    say('the session is open: it ends when the page is closed, or with Ctrl-C');
+    say('the session is open: it ends five minutes after the page was closed, after an hour, or with Ctrl-C');
     answer(response, 201, { 'content-type': 'application/json' }, JSON.stringify({ session: made.text }));
   };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

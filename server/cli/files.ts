@@ -137,8 +137,11 @@ export async function writeInto(
   bytes: Uint8Array,
 ): Promise<void> {
   const at = join(pathOf(io, folder), path);
-  await mkdir(dirname(at), { recursive: true }).catch((error: unknown) => {
-    throw fileFailure(error, folder);
+  await mkdir(dirname(at), { recursive: true }).catch((cause: unknown) => {
+    const code = codeOf(cause);
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw pathFailure({ kind: 'not_a_folder' }, folder);
+    const message = `the folder \`${folder}\` cannot be made (${code})`;
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { cause });
   });
   await writeWhole(at, bytes, { shown: join(folder, path), inputs: [] });
 }

@@ -34,6 +34,6 @@ export function requireFewScopes(families: readonly ImportedFamily[]): void {
   const most = ENGINE_LIMITS.scopes - SCOPES.length;
   const needed = families.reduce((sum, { actions }) => sum + COMMON.length + actions.length, 0);
   if (needed <= most) return;
-  const many = `${String(needed)} scopes, and a policy has ${String(most)} beside those of records`;
+  const many = `${String(needed)} scopes, and a policy has at most ${String(most)} of its own`;
   throw new ForeignFault(null, `the rules need ${many}: import fewer files at a time`);
 }

@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { consolePage } from '../../server/lib/console-page.js';
+import { CONSOLE_LIMITS } from '../../server/limits/command-line.js';
 import { type ConsoleDoorOptions, type ConsoleSession, openConsoleDoor } from '../../server/cli/console-door.js';
 import { hasBrowser, openBrowser } from '../support/browser.js';
 import { type ConsoleGateway, openConsoleGateway } from '../support/console-gateway.js';
@@ -130,6 +131,9 @@ describe('the command', () => {
       for (const path of ['/session', '/admin/v1/keys'])
         expect({ headers, status: (await send(running.address, path, sent)).status }).toEqual({ headers, status: 421 });
     }
+    // A link on another site may lead to the page, which has no data.
+    const link = await send(running.address, '/console', { headers: { 'sec-fetch-site': 'cross-site' } });
+    expect([link.status, link.text.includes(running.address.slice(-43))]).toEqual([200, false]);
     // A form can send no JSON, and a page may not ask to.
     const form = {
       method: 'POST',
@@ -206,6 +210,10 @@ describe('a session', () => {
 
   afterAll(async () => {
     await Promise.all(sessions.map((session) => session.close()));
+  });
+
+  it('may be opened within a minute, be left for five, and last an hour', () => {
+    expect(CONSOLE_LIMITS).toMatchObject({ unused: 60_000, idle: 300_000, session: 3_600_000 });
   });
 
   test.each([

@@ -156,6 +156,7 @@ describe('a delegated folder', () => {
     const [old, changed] = [await makeFolder(edited(labs('within: /labs'))), await makeFolder(edited(folders('')))];
     const run = await runCli(['diff', old, changed, '--no-weaker-checks']);
     expect([run.status, run.stdout.split('\n')[1]]).toEqual([7, 'delegation removed: teams/labs']);
+    expect(run.stderr).toBe('refused: checks became weaker, which `--no-weaker-checks` forbids\n');
   });
 });
 

@@ -90,6 +90,13 @@ describe('diff', () => {
     expect((await run('diff', ...args)).status).toBe(status);
   });
 
+  test('says which flag refuses it, beside the difference', async () => {
+    const { stderr, stdout } = await run('diff', 'old', 'new', '--no-new-access', '--format', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ cells: { gained: 25 } });
+    expect(stderr).toBe('refused: somebody gains access, which `--no-new-access` forbids\n');
+    expect((await run('diff', 'new', 'old', '--no-new-access')).stderr).toBe('');
+  });
+
   test('reads well on a terminal and in a pull request', async () => {
     const { stdout } = await run('diff', 'old', 'new');
     expect(stdout.split('\n').slice(0, 7)).toEqual([

@@ -141,7 +141,8 @@ ${time(2)}  ${short(made, 2)}  Ann <ann@example.org>
     }
     expect((await run(made, 'find', decisions, 'main:policies')).stdout).toContain(`has the decisions ${decisions}`);
     const absent = await run(made, 'find', `sha256:${'0'.repeat(64)}`, 'main:policies');
-    expect(absent).toEqual({ status: 7, stdout: '', stderr: 'none of 7 commits compile to it\n' });
+    expect([absent.status, absent.stdout]).toEqual([7, '']);
+    expect(absent.stderr).toMatch(/^none of 7 commits compile to it\n {2}help: .* the digest of the decisions\n$/);
     for (const bad of ['sha256:1234567', 'sha256:12345678g', `${snapshot}0`, 'main'])
       expect(await run(made, 'find', bad, 'main:policies')).toMatchObject({ status: 2, stdout: '' });
   });

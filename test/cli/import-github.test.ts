@@ -25,12 +25,12 @@ describe('the sample', () => {
     expect(JSON.parse(ran.stdout)).toMatchObject({
       unsaid: [
         { file: 'teams.json', line: 19, rule: 'members of payments' },
-        { file, line: 7, rule: '/keys/           security@acme.example' },
         { file, line: 2, why: 'line 4 decides about files in it that no path names' },
         { file, line: 3 },
         { file, line: 4, rule: '*.sql            @acme/dba' },
         { file, line: 5, why: 'line 8 decides about files in it that no path names' },
         { file, line: 6 },
+        { file, line: 7, rule: '/keys/           security@acme.example' },
         { file, line: 7 },
         { file, line: 8 },
       ],

@@ -27,8 +27,8 @@ describe('the sample', () => {
       unsaid: [
         { file: 'tuples.yaml', line: 2, rule: 'model' },
         { file: 'tuples.yaml', line: 11, rule: 'user:* viewer document:handbook' },
-        { file: 'tuples.yaml', line: 13, rule: 'user:cleo viewer document:plan' },
         { file: 'tuples.yaml', line: 12, rule: 'document:plan parent document:appendix' },
+        { file: 'tuples.yaml', line: 13, rule: 'user:cleo viewer document:plan' },
       ],
     });
     expect((await runIn(cwd, ['check', 'made'])).status).toBe(0);

@@ -75,6 +75,9 @@ describe('a policy at a revision', () => {
       ['visible', 'HEAD:policies', '--as', 'orcid:ana', '--family', 'resource', '--namespace', '/labs', '--at', AT],
     ],
     ['decide', ['decide', 'HEAD:policies']],
+    ['export rls', ['export', 'rls', 'HEAD:policies']],
+    ['export rego', ['export', 'rego', 'HEAD:policies', '-o', 'bundle']],
+    ['export cedar', ['export', 'cedar', 'HEAD:policies', '-o', 'cedar']],
   ])('is a policy for %s as the folder is', async (_, args) => {
     const folder = await makeRepository();
     folder.commit(Object.fromEntries(Object.entries(POLICY).map(([path, text]) => [`policies/${path}`, text])));

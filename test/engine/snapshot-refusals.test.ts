@@ -52,7 +52,7 @@ describe('a file that a text tool has touched', () => {
     [
       'its last byte cut off, which leaves another that looks like it',
       text.slice(0, -1),
-      'snapshot.seal: the seal does not match: the file is damaged or was changed',
+      'snapshot.seal: its content does not match the hash in `seal`: the file is damaged or was changed',
     ],
     ['its end cut off early', text.slice(0, 12), OTHER],
     ['its end replaced', `${text.slice(0, -1)}]`, OTHER],
@@ -83,7 +83,7 @@ describe('a file that is no snapshot of this program', () => {
     [
       'a seal of other bytes',
       encode(text.replace('"full"', '"fool"')),
-      'snapshot.seal: the seal does not match: the file is damaged or was changed',
+      'snapshot.seal: its content does not match the hash in `seal`: the file is damaged or was changed',
     ],
     ['no UTF-8', sealed(Buffer.from([0x22, 0xff, 0x22])), 'snapshot.malformed: the file is not UTF-8'],
     [

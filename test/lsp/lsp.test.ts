@@ -165,6 +165,22 @@ describe('the language server', () => {
     );
   });
 
+  it.each([
+    ['grants/labs.yaml', 'detector-lab', 'renamed'],
+    ['guardrails/duties.yaml', 'only-leads-and-curators-change-beamline-templates', 'renamed'],
+    ['people.yaml', 'ines-marchetti', 'renamed'],
+    ['policy.yaml', 'orcid', null],
+  ])('in %s: %s becomes %s', async (file, name, newText) => {
+    const text = await textOf(file);
+    const asked = { textDocument: { uri: uriOf(file) }, position: placeOf(text, name) };
+    const renamed = await client.sendRequest<WorkspaceEdit | null>('textDocument/rename', {
+      ...asked,
+      newName: 'renamed',
+    });
+    const edits = renamed?.changes?.[uriOf(file)] ?? [];
+    expect(edits.map((edit) => edit.newText)).toEqual(newText === null ? [] : [newText]);
+  });
+
   it('completes keys, roles, scopes and namespaces', async () => {
     const text = await textOf('grants/labs.yaml');
     const completed = async (line: string): Promise<readonly string[]> => {

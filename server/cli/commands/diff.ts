@@ -74,10 +74,7 @@ async function diff(
   if ([paths.old, paths.changed, ...(named ?? [])].filter((path) => path === '-').length > 1) {
     throw usage('only one of the policies can come from stdin');
   }
-  const [{ compareOpened, mergeOf }, { diffJson, renderDiff }] = await Promise.all([
-    import('../compare-policies.js'),
-    import('../render/diff.js'),
-  ]);
+  const { compareOpened, mergeOf } = await import('../compare-policies.js');
   const old = await openStated(io, paths.old, 'study');
   const openNext = (path: string): Promise<OpenedPolicy> =>
     openStated(io, path, 'study').catch((error: unknown) => {
@@ -92,13 +89,31 @@ async function diff(
   const comparison = compareOpened(io, old, opened);
   const { report, givesAccess, isWeaker } = comparison;
   const merge = named === undefined ? undefined : mergeOf(io, { old, changed: opened, reviewed });
+  const weaker = comparison.compared.checks.kind === 'stated' ? 'checks of a snapshot differ' : 'checks became weaker';
+  const closed = [
+    ...(!newAccess && givesAccess ? ['somebody gains access, which `--no-new-access` forbids'] : []),
+    ...(!weakerChecks && isWeaker ? [`${weaker}, which \`--no-weaker-checks\` forbids`] : []),
+  ];
   const refused =
     (exitCode === true && !report.equal) ||
-    (!newAccess && givesAccess) ||
-    (!weakerChecks && isWeaker) ||
+    closed.length > 0 ||
     (merge !== undefined && merge.rows.length + merge.checks.length > 0);
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = { ...comparison.compared, ...(merge === undefined ? {} : { merge }) };
+  const title = `${opened.policy.name}: ${paths.old} to ${paths.changed}`;
+  await writeDifference(io, { report, compared, format, title });
+  await write(io.stderr, closed.map((why) => `refused: ${why}\n`).join(''));
+}
+
+interface Difference {
+  readonly report: DiffReport;
+  readonly compared: ComparedPolicies;
+  readonly format: DiffOptions['format'];
+  readonly title: string;
+}
+
+async function writeDifference(io: CliIo, { report, compared, format, title }: Difference): Promise<void> {
+  const { diffJson, renderDiff } = await import('../render/diff.js');
   switch (format) {
     case 'json': {
       await writeLargeJson(io, diffJson(report, compared));
@@ -110,7 +125,6 @@ async function diff(
       return;
     }
     case 'html': {
-      const title = `${opened.policy.name}: ${paths.old} to ${paths.changed}`;
       await write(io.stdout, await pageOf(report, compared, title));
       return;
     }

@@ -94,7 +94,7 @@ const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
 function definePolicy(command: Command, { description, example, load }: Exporter, io: CliIo): void {
   command
     .description(description)
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .addOption(requiredOption('-o, --output <folder>', 'folder for the files; those of an earlier export are replaced'))
     .action((policy: string, options: ExportPolicyOptions) => exportPolicy(io, { policy, load }, options));
   withExamples(command, [example]);
@@ -125,7 +125,7 @@ function defineRls(parent: Command, io: CliIo): void {
   const command = parent
     .command('rls')
     .description('write a policy as row-level security of PostgreSQL: the database then decides by itself')
-    .argument('<policy>', 'policy folder or snapshot file')
+    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option(
       '--table <table=family>',
       'table that the policy guards, and the family that its rows are of, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',

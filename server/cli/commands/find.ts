@@ -33,6 +33,9 @@ export function defineFind(command: Command, io: CliIo): void {
   ]);
 }
 
+const HELP =
+  '  help: another version of bailiwick may compile the same files to another snapshot: search for the digest of the decisions\n';
+
 const DIGEST = /^(?:sha256:)?([0-9a-f]{8,64})$/;
 
 async function find(io: CliIo, asked: { digest: string; range: string }, options: FindOptions): Promise<void> {
@@ -67,5 +70,6 @@ async function find(io: CliIo, asked: { digest: string; range: string }, options
     const of = isCut() ? `the ${count(seen, 'commit')} that were read` : count(seen, 'commit');
     const verb = found === 1 ? 'compiles' : 'compile';
     await write(io.stderr, `${found === 0 ? 'none' : groupDigits(found)} of ${of} ${verb} to it\n`);
+    if (found === 0) await write(io.stderr, HELP);
   });
 }

@@ -3,13 +3,14 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { formatIdentity, isName } from '../../../engine/index.js';
+import { formatIdentity, groupDigits, isName } from '../../../engine/index.js';
 import {
   ForeignFault,
   type ForeignFile,
   type ImportedPolicy,
   type ImportQuestion,
   type SourcePlace,
+  type Unsaid,
 } from '../../import/imported-policy.js';
 import type { Proof } from '../../import/prove-import.js';
 import { IMPORT_LIMITS } from '../../limits/command-line.js';
@@ -90,7 +91,7 @@ async function importPolicy(
   const proof = proveImport(written, imported);
   if (proof.kind === 'invalid') {
     const text = proof.diagnostics.map(({ code, message }) => `  ${code} ${message}`).join('\n');
-    throw new CliFailure(EXIT.policyInvalid, 'policy.invalid', 'the rules make no valid policy', {
+    throw new CliFailure(EXIT.policyInvalid, 'policy.invalid', 'the policy made of the rules is not valid', {
       text,
       report: { diagnostics: proof.diagnostics },
     });
@@ -138,7 +139,8 @@ function decoded(bytes: Uint8Array, path: string): string {
 
 function importedBy(importer: Importer, sources: readonly ForeignFile[]): ImportedPolicy {
   try {
-    return importer(sources);
+    const imported = importer(sources);
+    return { ...imported, unsaid: inOrder(imported.unsaid, sources) };
   } catch (error) {
     if (!(error instanceof ForeignFault)) throw error;
     const { place, message } = error;
@@ -147,8 +149,15 @@ function importedBy(importer: Importer, sources: readonly ForeignFile[]): Import
   }
 }
 
+/** As the files were named, and by line. */
+function inOrder(unsaid: readonly Unsaid[], sources: readonly ForeignFile[]): readonly Unsaid[] {
+  const rank = new Map(sources.map(({ path }, i) => [path, i]));
+  const rankOf = ({ file }: Unsaid): number => rank.get(file) ?? sources.length;
+  return [...unsaid].sort((a, b) => rankOf(a) - rankOf(b) || a.line - b.line);
+}
+
 function tooMany(questions: number): CliFailure {
-  const message = `the proof would take ${count(questions, 'question')}, and ${count(IMPORT_LIMITS.questions, 'question')} is the limit`;
+  const message = `the proof would take ${count(questions, 'question')}, and the limit is ${groupDigits(IMPORT_LIMITS.questions)}`;
   return new CliFailure(EXIT.usage, 'import.too_large', message, { help: 'import fewer files at a time' });
 }
 
@@ -204,7 +213,7 @@ function renderDisagreements(imported: ImportedPolicy, { disagreements, examples
   return [
     ...examples.map(
       ({ text, allowed }) =>
-        `  ${escapeText(text)}: the source ${allowed ? 'allows' : 'denies'} it, the policy does not agree`,
+        `  ${escapeText(text)}: the source ${allowed ? 'allows it, the policy denies it' : 'denies it, the policy allows it'}`,
     ),
     ...(more > 0 ? [`  and ${count(more, 'more', 'more')}`] : []),
     ...unsaidLines(imported, (_style, text) => text).map((line) => `  ${line}`),

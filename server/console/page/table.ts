@@ -1,6 +1,6 @@
 // A table of what a picture shows, and its copies: as text for a spreadsheet, as CSV and as JSON.
 import type { VNode } from 'preact';
-import { csvText } from '../../authoring/csv-text.js';
+import { csvText, pastedText } from '../../authoring/csv-text.js';
 import { CopyButton, save } from './copies.js';
 import { html } from './html.js';
 import { countText, plain } from './words.js';
@@ -36,7 +36,7 @@ export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kind
       <span class="faint"
         >${countText(rows.length, 'row')}${rows.length > DRAWN ? `, the first ${DRAWN} shown` : ''}</span
       >
-      <${CopyButton} text=${() => [heads, ...rows].map((row) => row.join('\t')).join('\n')} />
+      <${CopyButton} text=${() => pastedText([heads, ...rows])} />
       <button
         type="button"
         onClick=${() => {

@@ -53,7 +53,12 @@ export function importCasbin(files: readonly ForeignFile[]): ImportedPolicy {
     const namespace = places.of(object);
     const to = members.partyOf(subject);
     if (effect === 'deny')
-      unsaid.push({ file, line, rule, why: 'grants only add: nothing takes away what another line allows' });
+      unsaid.push({
+        file,
+        line,
+        rule,
+        why: 'grants only add rights, and nothing can take away what another line allows',
+      });
     else if (namespace === null) unsaid.push({ file, line, rule, why: places.whyNot(object) });
     else if (to === null) unsaid.push({ file, line, rule, why: `no identity can be called \`${subject}\`` });
     else {

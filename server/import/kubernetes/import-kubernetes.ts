@@ -78,7 +78,7 @@ export function importKubernetes(files: readonly ForeignFile[]): ImportedPolicy 
 
 function notesOf({ bindings, others }: RbacObjects): readonly string[] {
   const notes: string[] = [];
-  if (others > 0) notes.push(`${String(others)} objects of other kinds were skipped`);
+  if (others > 0) notes.push(`objects of other kinds that were skipped: ${String(others)}`);
   if (bindings.some(({ subjects }) => subjects.some(({ kind }) => kind === 'Group')))
     notes.push(
       'members of groups need them in their token: also system:authenticated and system:serviceaccounts, which Kubernetes adds',

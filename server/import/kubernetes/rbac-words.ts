@@ -26,15 +26,15 @@ interface Kind {
   readonly verbs: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Throws `ForeignFault` if the rules tell more apart than a policy has scopes for. */
+/** Throws `ForeignFault` if the rules need more scopes than a policy has. */
 export function makeRbacWords(rules: readonly RbacRule[]): RbacWords {
   const kinds = kindsOf(rules);
   const apart = kinds.map((kind) => [kind]);
   const fine = declare(apart);
   const declared = fine.scopes <= MOST_SCOPES ? fine : declare(alike(kinds));
   if (declared.scopes > MOST_SCOPES) {
-    const most = `${String(declared.scopes)} scopes apart, and a policy has ${String(MOST_SCOPES)} beside those of records`;
-    throw new ForeignFault(null, `the rules tell ${most}: import fewer files at a time`);
+    const most = `${String(declared.scopes)} scopes, and a policy has at most ${String(MOST_SCOPES)} of its own`;
+    throw new ForeignFault(null, `the rules need ${most}: import fewer files at a time`);
   }
   const byRule = new Map<number, Set<string>>();
   for (const { scope, rules: carrying } of declared.requests)

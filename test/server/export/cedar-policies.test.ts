@@ -135,6 +135,14 @@ test('what the verb writes is valid, says what it does not say, and Cedar refuse
   expect(answers.at(-1)).toContain('invoice:burn');
 });
 
+test('the files are written to a folder, and nothing in the place of one', async () => {
+  const cwd = await makeFolder(FILES);
+  for (const file of ['policy.yaml', join('policy.yaml', 'under')]) {
+    const refused = await runCli(['export', 'cedar', '.', '-o', file], { cwd });
+    expect([refused.status, refused.stderr]).toEqual([2, `error: \`${file}\` is not a folder\n`]);
+  }
+});
+
 test('Cedar refuses a request of a wrong type, which it would allow without the schema', async () => {
   const cwd = await makeFolder(FILES);
   await runCli(['export', 'cedar', '.', '-o', '.'], { cwd });
