@@ -93,6 +93,35 @@ it('refuses two CODEOWNERS of one repository', () => {
   expect(() => importGithub(files)).toThrow('is of the repository shop, and so is shop/CODEOWNERS');
 });
 
+it('joins the pages of one organization, and refuses a second one, whose repositories have the same names', () => {
+  const page = (login: string, slug: string, parent: string | null, member: string): object => ({
+    organization: {
+      login,
+      teams: {
+        nodes: [
+          {
+            slug,
+            parentTeam: parent === null ? null : { slug: parent },
+            members: { nodes: [{ login: member }] },
+            repositories: { edges: [{ permission: 'WRITE', node: { name: 'api' } }] },
+          },
+        ],
+      },
+    },
+  });
+  const file = (path: string, content: object): { path: string; text: string } => ({
+    path,
+    text: JSON.stringify(content),
+  });
+  const first = file('one.json', page('acme', 'staff', null, 'ana'));
+  const made = importGithub([first, file('two.json', page('Acme', 'guild', 'staff', 'ben'))]);
+  expect(made.unsaid).toEqual([]);
+  expect(comparedOf(made)).toMatchObject({ disagreements: 0, examples: [] });
+  expect(() => importGithub([first, file('two.json', page('globex', 'staff', null, 'cleo'))])).toThrow(
+    'is of the organization globex, and one.json is of acme: import one organization at a time',
+  );
+});
+
 it('decides as teams and CODEOWNERS do, on generated ones', () => {
   const slugs = ['a', 'b', 'c'];
   const login = fc.constantFrom('ana', 'Ben', 'cleo');

@@ -39,7 +39,7 @@ interface Source {
 
 /** Throws `ForeignFault`. */
 export function importGithub(files: readonly ForeignFile[]): ImportedPolicy {
-  const organizations = files.filter((file) => !isCodeOwners(file)).map(readTeams);
+  const organizations = readOrganization(files.filter((file) => !isCodeOwners(file)));
   const read = files.filter(isCodeOwners).map(readCodeOwners);
   requireOneEach(read);
   const owned = read.map((source) => ({ source, ...ownedFolders(source) }));
@@ -79,6 +79,29 @@ export function importGithub(files: readonly ForeignFile[]): ImportedPolicy {
     questionCount: accounts.length * (repositories.length * LEVELS.length + places),
     questions: () => questionsOf(source, { accounts, repositories }),
   };
+}
+
+/**
+ * Of several files, which are pages of one organization: none or one. A repository becomes a namespace by its name
+ * alone, so those of a second organization could not be told from the first one's.
+ */
+function readOrganization(files: readonly ForeignFile[]): readonly Organization[] {
+  const [first, ...others] = files.map((file) => ({ file, ...readTeams(file) }));
+  if (first === undefined) return [];
+  const other = others.find(({ login }) => login !== first.login);
+  if (other !== undefined)
+    throw new ForeignFault(
+      { file: other.file.path, line: 1 },
+      `is of the organization ${other.login}, and ${first.file.path} is of ${first.login}: import one organization at a time`,
+    );
+  const pages = [first, ...others];
+  return [
+    {
+      login: first.login,
+      teams: pages.flatMap(({ teams }) => teams),
+      unsaid: pages.flatMap(({ unsaid }) => unsaid),
+    },
+  ];
 }
 
 /** GitHub reads one file of each repository. */

@@ -1,6 +1,6 @@
 // How GitHub decides by teams and CODEOWNERS: members of a team and of the teams below it have what the team and those above it have, and the
 // last line of CODEOWNERS that matches a file names its owners.
-import type { CodeOwners } from './read-code-owners.js';
+import type { CodeOwners, OwnerLine } from './read-code-owners.js';
 import { type Level, LEVELS, type Organization, type Team } from './read-teams.js';
 
 export interface Account {
@@ -50,12 +50,21 @@ export function mayApprove(
   who: { readonly login: string; readonly teams: ReadonlySet<string> },
   file: string,
 ): boolean {
-  const line = lines.findLast(({ pattern }) => matcherOf(pattern).test(file));
+  const line = lines.findLast((one) => matcherOf(one).test(file));
   return line?.owners.some((owner) => owner === who.login || who.teams.has(owner)) ?? false;
 }
 
+const MATCHERS = new WeakMap<OwnerLine, RegExp>();
+
+/** Made once for each line, since every question tries many lines. */
+function matcherOf(line: OwnerLine): RegExp {
+  const made = MATCHERS.get(line) ?? makeMatcher(line.pattern);
+  MATCHERS.set(line, made);
+  return made;
+}
+
 /** A pattern of CODEOWNERS as GitHub reads it: that of a .gitignore file, for a file or for all below a folder. */
-function matcherOf(pattern: string): RegExp {
+function makeMatcher(pattern: string): RegExp {
   const body = pattern.replace(/^\//, '').replace(/\/$/, '');
   const isAnchored = pattern.startsWith('/') || body.includes('/');
   const parts = body.split(/(\*\*\/?|\*|\?)/).map((part) => {
