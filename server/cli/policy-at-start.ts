@@ -85,14 +85,20 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   return start;
 }
 
+type TakeOffered = PolicyAtStart['takeOffered'];
+
+function given(offered: StartOffer | NotOffered): TakeOffered {
+  return once(() => Promise.resolve(offered));
+}
+
 /** The first policy may be large, and must not be held for as long as the gateway runs. */
-function given(offered: StartOffer | NotOffered): PolicyAtStart['takeOffered'] {
-  let kept: StartOffer | NotOffered | null = offered;
-  return () => {
-    if (kept === null) throw new TypeError('unreachable: the first policy is taken once');
-    const taken = kept;
-    kept = null;
-    return Promise.resolve(taken);
+function once(take: TakeOffered): TakeOffered {
+  let left: TakeOffered | null = take;
+  return (tables) => {
+    if (left === null) throw new TypeError('unreachable: the first policy is taken once');
+    const taking = left;
+    left = null;
+    return taking(tables);
   };
 }
 
@@ -146,7 +152,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   };
   if (followed !== null && (await hasTable({ kind: 'file', path }, config))) {
     const { signal } = new AbortController();
-    const takeOffered: PolicyAtStart['takeOffered'] = async (tables) => {
+    const takeOffered: TakeOffered = async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
       const opened = await opening.catch((error: unknown) => {
         throw error instanceof PolicyRefused ? notServed(followed, error.fault) : error;
@@ -194,7 +200,7 @@ async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtS
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
     if (!(await hasTable(found.offer.content, config)))
       return { ...start, takeOffered: given(await open(found.offer, null)) };
-    return { ...start, takeOffered: (tables) => open(found.offer, tables).catch(orNot) };
+    return { ...start, takeOffered: once((tables) => open(found.offer, tables).catch(orNot)) };
   } catch (error) {
     return { ...start, takeOffered: given(orNot(error)) };
   }

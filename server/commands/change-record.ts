@@ -59,6 +59,10 @@ export function changeRecord(target: Target, patch: RecordPatch): Command {
   return change(target, {
     verb: 'change',
     gives: name !== undefined || template !== undefined ? { name, template } : null,
+    refersTo: referencesOf(target.family, {
+      ...(isRemade(patch) ? { template: patch.template } : {}),
+      resources: referredTo(patch),
+    }).map(({ id }) => id),
     documents: (session, place) => documentsFor(session, place, patch),
     claim: (session, place, record) => claimOf(session, { place, record, patch }),
     assign: (session, place, record) => assignedBy(session, { place, record, patch }),
@@ -88,6 +92,7 @@ interface Change {
   readonly verb: 'change' | 'archive' | 'restore';
   /** What the record is called afterwards, if that changes. */
   readonly gives?: Pick<GivenName, 'name' | 'template'> | null;
+  readonly refersTo?: readonly string[];
   /** More columns that `assign` needs. */
   readonly documents?: (session: Session, place: RecordPlace) => readonly Fragment[];
   /** The name that the record has afterwards, if it must be unique and may not be so yet. */
@@ -100,11 +105,15 @@ function assigned(columns: readonly Fragment[]): Promise<Assigned> {
   return Promise.resolve({ columns, dependsOn: [] });
 }
 
-function change(target: Target, { verb, gives = null, documents, claim: claiming, assign }: Change): Command {
+function change(
+  target: Target,
+  { verb, gives = null, refersTo = [], documents, claim: claiming, assign }: Change,
+): Command {
   return {
     operation: `${target.family}.${verb}`,
     ...('id' in target ? { record: target.id } : {}),
     touches: target,
+    refersTo,
     ...('id' in target && gives !== null && isNamed(target.family)
       ? { gives: { family: target.family, of: target.id, ...gives } }
       : {}),

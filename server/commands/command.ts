@@ -80,6 +80,8 @@ export interface Command {
   readonly touches?: Touched | TouchedName;
   /** The name that it gives, if that may have to be unique. */
   readonly gives?: GivenName;
+  /** The ids of the records that it says its record is to refer to. */
+  readonly refersTo?: readonly string[];
   readonly prepare: (session: Session) => Promise<Prepared>;
 }
 

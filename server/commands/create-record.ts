@@ -20,15 +20,16 @@ export interface Creation {
 export function createRecord(creation: Creation): Command {
   const { id, family, namespace, fields } = creation;
   const write = access(family, 'write', namespace);
+  const ids = referencesOf(family, fields).map((reference) => reference.id);
   return {
     operation: `${family}.create`,
+    refersTo: ids,
     ...(isNamed(family) ? { gives: { family, namespace, ...namedBy(fields), makes: id } } : {}),
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),
         rule: mustAllow(write),
         look: async (session) => {
-          const ids = referencesOf(family, fields).map((reference) => reference.id);
           const ground = await readGround(session, { namespaces: lineageOf(namespace), ids });
           return () => create(session, creation, ground);
         },

@@ -168,8 +168,8 @@ async function doneBefore(session: Session, { key }: Order, refusal: unknown): P
 
 async function replayAlone(session: Judging, order: Order): Promise<Ran> {
   const kept = order.key === null ? null : await findKept(session, order.key);
-  // It has expired meanwhile, and is refused when it is done again.
-  if (kept?.kind !== 'kept') throw new Moved();
+  // It has expired meanwhile, and another request may have the key. This one is refused when it is done again.
+  if (kept?.kind !== 'kept' || kept.fingerprint !== order.key?.fingerprint) throw new Moved();
   return replay(session, order, kept.done);
 }
 

@@ -1,7 +1,7 @@
 // Locks what the commands of a batch write in a fixed order, whatever the order of the commands: first the unique names,
 // then the records. So of two batches that write the same, one waits for the other, and neither has to be aborted. What a
 // command refers to is not waited for, because others are locked by then (`areStill` in stored.ts). If somebody was moving
-// it, the commands begin again, and it is locked here, too.
+// it, the commands begin again, and all that they refer to is locked here, too.
 import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { type Fragment, sql } from '../db/sql.js';
@@ -30,19 +30,35 @@ export async function lockInOrder(
   const ids = touched.flatMap((one) => ('id' in one && isRecordId(one.id) ? [one.id] : []));
   const paths = touched.flatMap((one) => ('path' in one ? [storedPath(one.path)] : []));
   if (ids.length + paths.length + named.length + dependsOn.size === 0) return;
-  const found = await session.rows<{ readonly id: string; readonly family: number; readonly path: string }>(
+  const found = await session.rows<Placed>(
     sql`SELECT id, family, path FROM records WHERE id = ANY(${[...ids, ...named]}::uuid[])
       UNION SELECT id, family, path FROM records WHERE family = 0 AND path = ANY(${paths}::text[])`,
   );
-  const writable = found.filter(({ family: code, path }) => {
-    const family = FAMILIES[code];
-    const namespace = canonicalize(path);
-    return family !== undefined && namespace.ok && session.judge(access(family, 'write', namespace.path)) === 'allow';
-  });
   const removed = new Set(commands.filter(removes).map(({ record }) => record?.toLowerCase()));
-  const locks = new Map<string, Lock>([...dependsOn].map((id) => [id, 'refer']));
-  for (const { id } of writable) locks.set(id, removed.has(id) ? 'move' : 'change');
+  const referred = dependsOn.size === 0 ? [] : await referredBy(session, commands);
+  const locks = new Map<string, Lock>([...dependsOn, ...referred].map((id) => [id, 'refer']));
+  for (const one of found) if (may(session, 'write', one)) locks.set(one.id, removed.has(one.id) ? 'move' : 'change');
   await session.rows(lockStatement(locks));
+}
+
+interface Placed {
+  readonly id: string;
+  /** Its code. */
+  readonly family: number;
+  readonly path: string;
+}
+
+function may({ judge }: Session, action: 'read' | 'write', { family: code, path }: Placed): boolean {
+  const family = FAMILIES[code];
+  const namespace = canonicalize(path);
+  return family !== undefined && namespace.ok && judge(access(family, action, namespace.path)) === 'allow';
+}
+
+/** The ids of what the commands say that their records refer to, as far as the actor may read it. */
+async function referredBy(session: Session, commands: readonly Command[]): Promise<readonly string[]> {
+  const ids = commands.flatMap(({ refersTo = [] }) => refersTo);
+  const found = await session.rows<Placed>(sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`);
+  return found.filter((one) => may(session, 'read', one)).map(({ id }) => id);
 }
 
 /** Whether others may not begin to refer to its record meanwhile. */

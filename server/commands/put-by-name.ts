@@ -33,6 +33,7 @@ export function putByName(putting: PuttingByName): Command {
   return {
     operation: `${FAMILY}.put`,
     touches: { family: FAMILY, namespace, name },
+    refersTo: [fields.template.toLowerCase()],
     prepare: () =>
       Promise.resolve({
         asked: askedOf(write),

@@ -158,7 +158,7 @@ async function refuseDangling(
   if (ids.length === 0) return [];
   const found = await rowsOf<{ readonly id: string; readonly family: number; readonly path: string }>(
     trx,
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`,
+    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${options.trial === null ? HELD : sql``}`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
   for (const id of ids) {
@@ -197,6 +197,9 @@ async function refuseInvalid(
   }
   return [...found.keys()];
 }
+
+/** Nobody moves these records until the batch is stored: a move locks its record against this lock. */
+const HELD = sql`FOR KEY SHARE`;
 
 function referenceNotFound({ pointer, family }: Reference): RecordRefusal {
   const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;

@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { unzipSync } from 'fflate';
@@ -242,6 +242,27 @@ describe('evidence', () => {
     const [proof = ''] = readdirSync(join(folder, 'log')).filter((name) => name.endsWith('.tlog-proof'));
     rmSync(join(folder, 'log', proof));
     expect(python(folder)).toEqual([6, expect.stringContaining('missing: proofs of 1 of 1 events')]);
+  });
+
+  it('of which a part was taken away is not called true where the rest of it is false, or led to that part', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'rest.zip');
+    const folder = await unpacked('rest.zip');
+    const inLog = (end: string): string => {
+      const name = readdirSync(join(folder, 'log')).find((one) => one.endsWith(end)) ?? '';
+      return join(folder, 'log', name);
+    };
+    const [checkpoint, proof] = [inLog('.checkpoint'), inLog('.tlog-proof')];
+    const head = readFileSync(checkpoint);
+    rmSync(checkpoint);
+    expect(python(folder)).toEqual([
+      6,
+      expect.stringContaining(`missing: the head that log/${basename(proof)} leads to`),
+    ]);
+    rmSync(join(folder, 'log', 'activations.jsonl'));
+    writeFileSync(checkpoint, head.toString().replace(/\n\n/, '\nanother\n\n'));
+    expect(python(folder)).toEqual([1, expect.stringContaining('is not signed')]);
+    writeFileSync(checkpoint, head);
+    expect(python(folder)).toEqual([6, expect.stringContaining('missing: when it was in force')]);
   });
 
   it('is checked without assertions, and a key has no other name than its own', async () => {

@@ -1,11 +1,12 @@
 // A restart of a gateway with a large snapshot: it opens the table that it kept, unless somebody has changed the file.
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { snapshotPath } from '../../server/policy/sources/directory-store.js';
 import { call, snapshotOf, type TestGrant } from '../support/gateway.js';
+import { makeRepository } from '../support/git-repository.js';
 import { runCli } from '../support/run-cli.js';
 import { startPolicyServer } from '../support/policy-server.js';
 import { startServing } from '../support/serve-process.js';
@@ -84,6 +85,24 @@ describe('a policy that was published', () => {
     expect(await start()).not.toContain(OPENED);
     expect(await start()).toContain(OPENED);
     await server.stop();
+  });
+
+  it('in a repository is opened from its table, and a damaged table from the snapshot', async () => {
+    const [dataDir, cwd, repository] = [await newDataDir(), await makeFolder(), await makeRepository()];
+    repository.commit({ 'snapshot.json': LARGE.bytes });
+    const settings = join(cwd, 'bailiwick.yaml');
+    writeFileSync(settings, JSON.stringify({ snapshot: { source: { git: repository.path, path: 'snapshot.json' } } }));
+    const start = (): Promise<string> => startOnce(dataDir, '--config', settings);
+    expect(await start()).not.toContain(OPENED);
+    expect(await start()).toContain(OPENED);
+    writeFileSync(tableFile(join(dataDir, 'tables'), LARGE.policy.digest), 'damaged');
+    const log = await start();
+    expect(log).toContain('a kept table was not used');
+    expect(log).not.toContain('the source offers nothing that can be served');
+    expect(await start()).toContain(OPENED);
+    // It is in force last, and the source is gone.
+    rmSync(join(repository.path, '.git'), { recursive: true });
+    expect(await start()).toContain('the source offers nothing that can be served');
   });
 });
 

@@ -21,7 +21,7 @@ const statementsOf = (name: string): readonly string[] =>
 
 const POLICY = (namespace: string): Readonly<Record<string, string>> => ({
   'policy.yaml': 'bailiwick: 1\nname: facility\nproviders:\n  orcid: {}\n',
-  'grants/all.yaml': `grants:\n  - { id: ana, identity: "orcid:ana", namespace: ${namespace}, scopes: ["resource:*", "namespace:*"] }\n`,
+  'grants/all.yaml': `grants:\n  - { id: ana, identity: "orcid:ana", namespace: ${namespace}, scopes: ["resource:*", "resource-template:*", "namespace:*"] }\n`,
 });
 
 const available = findPostgres() !== null;
@@ -68,7 +68,7 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
   let sent = 0;
   const ask = (method: string, path: string, body?: object, headers: object = {}): Promise<Reply> => {
     sent += 1;
-    const creates = method === 'POST' && !/query|archive|restore/.test(path);
+    const creates = method === 'POST' && !/query|archive|restore|move/.test(path);
     const idempotency = creates ? { 'idempotency-key': `key-${String(sent)}` } : {};
     return call(served?.port ?? 0, {
       method,
@@ -101,6 +101,23 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     const query = { family: 'resource', namespace: '/labs', reach: 'subtree' };
     expect((await ask('POST', '/api/v1/query', query)).json?.['items']).toHaveLength(4);
     expect((await ask('POST', '/api/v1/query/count', query)).status).toBe(200);
+  }, 60_000);
+
+  it('is enough for what others refer to: templates, unique names, moves, and deletions for good', async () => {
+    const fields = { namespace: '/', name: 'sample', version: '1', schema: {}, uniqueName: true };
+    const template = String((await ask('POST', '/api/v1/resource-templates', fields)).json?.['id']);
+    const byName = await ask('PUT', '/api/v1/resources/by-name?namespace=%2Flabs&name=a', { template });
+    const path = `/api/v1/resources/${String(byName.json?.['id'])}`;
+    const move = { method: 'POST', path: `${path}/move`, body: { namespace: '/labs/optics' }, ifMatch: '"1"' };
+    const make = { method: 'POST', path: '/api/v1/resources', body: { namespace: '/labs', name: 'b', template } };
+    const statuses = [
+      byName,
+      await ask('POST', '/api/v1/batch', { commands: [move, make] }),
+      await ask('POST', `/api/v1/resource-templates/${template}/move`, { namespace: '/labs' }, { 'if-match': '"1"' }),
+      await ask('POST', `${path}/archive`, undefined, { 'if-match': '"2"' }),
+      await ask('DELETE', path, undefined, { 'if-match': '"3"' }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([201, 200, 200, 200, 200]);
   }, 60_000);
 
   it('is enough for admins: policies are stored, swapped and swapped back, keys made and revoked', async () => {

@@ -127,9 +127,10 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   let wokenAt = -Infinity;
   const noticePause = (): void => {
     const now = moments();
-    if (!wasPaused(state, now)) return;
+    const { awake } = state;
+    if (awake === null || !wasPaused(state, now)) return;
     wokenAt = now.tick;
-    state = { ...state, leaseExpires: -Infinity, awake: null };
+    state = { ...state, leaseExpires: -Infinity, awake: { ...awake, at: now } };
   };
   return {
     current: () => state.active,

@@ -7,6 +7,7 @@ import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
+import { afterRead } from '../../support/after-read.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { tripsOf } from '../../support/trips.js';
@@ -79,22 +80,7 @@ describeOnStores('a command in one statement', (store) => {
       copiedArchived: await racingCopy((path) => send(`POST ${path}/archive`, { ifMatch: 1 })),
     };
   };
-  /** Does it once the next statement that begins like this has been answered. Returns what ends that. */
-  const after = (statement: string, work: () => Promise<unknown>): (() => void) => {
-    const { read } = store.db;
-    let isDone = false;
-    Object.assign(store.db, {
-      read: async (...parameters: Parameters<typeof read>) => {
-        const rows = await read(...parameters);
-        if (!isDone && parameters[0].text.startsWith(statement)) {
-          isDone = true;
-          await work();
-        }
-        return rows;
-      },
-    });
-    return () => Object.assign(store.db, { read });
-  };
+  const after = (statement: string, work: () => Promise<unknown>): (() => void) => afterRead(store.db, statement, work);
   const countOf = async (): Promise<unknown> => {
     const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
       `SELECT (SELECT count(*) FROM records)::int AS records, (SELECT count(*) FROM kept_answers)::int AS kept,

@@ -1,10 +1,14 @@
 // A record is moved away while others begin to refer to it: whoever comes first wins. Never does a record refer to one
 // that is not at its namespace or above it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { instantOf } from '../../../engine/index.js';
+import { loadDataset } from '../../../server/load/load-dataset.js';
+import type { DatasetText } from '../../../server/load/record-line.js';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { deadlocksOf } from '../../support/deadlocks.js';
 import { describeOnStores } from '../../support/stores.js';
 import { times } from '../../support/test-runs.js';
+import { until } from '../../support/until.js';
 
 const ROUNDS = { usual: 6, deep: 200 };
 
@@ -150,7 +154,39 @@ describeOnStores('a move beside new references to the moved record', (store) => 
       expect(ends.filter((end) => !ONE.test(end))).toEqual([]);
     }, 120_000);
   });
+
+  it('waits for a load that refers to it, and is refused then', async () => {
+    const id = await template();
+    const isWaiting = async (): Promise<boolean> => {
+      const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
+      return rows.length > 0;
+    };
+    const ends: string[] = [];
+    let moving = Promise.resolve();
+    const { loaded } = await loadDataset(store.db, oneLine({ namespace: '/a', name: 'loaded', template: id }), {
+      onConflict: 'report',
+      now: instantOf(0),
+      // Called within the transaction that stores the line.
+      record: async () => {
+        const sending = { body: { namespace: '/b' }, ifMatch: 1, key: null };
+        moving = doors.send('ada', `POST /api/v1/resource-templates/${id}/move`, sending).then((moved) => {
+          ends.push(said(moved));
+        });
+        // The embedded store does one transaction at a time.
+        if (store.name === 'postgres') await until(async () => ends.length > 0 || (await isWaiting()));
+      },
+    });
+    await moving;
+    expect([loaded, ends]).toEqual([1, ['409 record.referenced']]);
+  });
 });
+
+async function* oneLine(resource: object): AsyncGenerator<readonly DatasetText[]> {
+  yield [{ number: 1, bytes: Buffer.from(JSON.stringify({ family: 'resource', ...resource })) }];
+  await Promise.resolve();
+}
 
 const TEMPLATE = { namespace: '/', name: 't', version: '1', schema: {} };
 

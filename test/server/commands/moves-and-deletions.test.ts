@@ -1,10 +1,13 @@
 // Records that go to another namespace, and records that go for good: what is decided, what refers to what, what others learn of it, and
 // what a repeated request does.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { instantOf } from '../../../engine/index.js';
+import { afterRead } from '../../support/after-read.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
+const DAY = 86_400_000;
 const ACTORS = {
   ada: { '/': '*:*' },
   wes: { '/': '*:write' },
@@ -409,6 +412,22 @@ describeOnStores('records that move and end', (store) => {
       const [made, second] = bodies(done) as readonly { readonly id: string }[];
       await remove(String(made?.id));
       expect(bodies(await batch(commands, 'made'))).toEqual([{ id: made?.id, revision: 1 }, second]);
+    });
+
+    it('but not with the answer to another, which took the key once it had expired', async () => {
+      const source = await make('resources', { namespace: '/a', name: 'copied long ago' });
+      const copying = [{ method: 'POST', path: `/api/v1/resources/${source}/copies`, body: { destination: '/b' } }];
+      const other = [{ method: 'POST', path: '/api/v1/resources', body: { namespace: '/b', name: 'another' } }];
+      expect((await batch(copying, 'twice')).status).toBe(200);
+      await remove(source);
+      const end = afterRead(store.db, 'SELECT pg_try_advisory_xact_lock', async () => {
+        doors.setTime(instantOf(Date.now() + 2 * DAY));
+        expect((await batch(other, 'twice')).status).toBe(200);
+      });
+      const again = await batch(copying, 'twice');
+      end();
+      doors.setTime(null);
+      expect([again.status, again.json['code']]).toEqual([404, 'record.not_found']);
     });
   });
 });

@@ -128,4 +128,17 @@ describe('after a pause', () => {
     policies.renewLease(now.tick);
     expect(isExpired()).toBe(false);
   });
+
+  it('notices another pause at once, before it has shown by itself that it is awake', () => {
+    const now = { tick: 1000, time: 1000 };
+    const { policies } = open(() => ({ ...now }));
+    policies.beat(10);
+    now.time += 20;
+    // The store answers what was asked before the first pause, and then what is asked after it.
+    policies.renewLease(now.tick - 1);
+    policies.renewLease(now.tick);
+    expect(isLeaseExpired(policies.state(), now)).toBe(false);
+    now.time += 20;
+    expect(isLeaseExpired(policies.state(), now)).toBe(true);
+  });
 });

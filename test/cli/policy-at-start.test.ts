@@ -1,0 +1,48 @@
+// The policy that a start is offered is given away once: a large one that is not served must not stay in memory.
+import { expect, it } from '@jest/globals';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { policyAtStart } from '../../server/cli/policy-at-start.js';
+import { loadConfig } from '../../server/config/index.js';
+import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
+import { tableFile } from '../../server/policy/open/table-file.js';
+import { makeIo } from '../support/cli-io.js';
+import { startPolicyServer } from '../support/policy-server.js';
+import { makeFolder } from '../support/temp-folder.js';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const MEBIBYTES = 32;
+const BYTES = Buffer.alloc(MEBIBYTES * 2 ** 20, 'x');
+
+async function held(): Promise<number> {
+  for (let round = 0; round < 3; round += 1) {
+    collect();
+    await sleep(50);
+  }
+  return process.memoryUsage().arrayBuffers / 2 ** 20;
+}
+
+it('keeps nothing of an offer with a kept table whose statement cannot be checked', async () => {
+  const [cwd, server] = [await makeFolder(), await startPolicyServer()];
+  const tables = join(cwd, 'tables');
+  mkdirSync(tables);
+  writeFileSync(tableFile(tables, sha256Of(BYTES)), '');
+  server.put('/snapshot.json', BYTES);
+  const url = `http://127.0.0.1:${String(server.port)}/snapshot.json`;
+  const signed = { requireSignature: true, keyringFile: 'keyring.json', environment: 'production' };
+  const snapshot = { ...signed, tableFolder: 'tables', source: { url } };
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const before = await held();
+  const found = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+  expect((await held()) - before).toBeGreaterThan(MEBIBYTES - 1);
+  expect(await found.takeOffered(null)).toMatchObject({ without: { code: 'file.not_found' } });
+  expect((await held()) - before).toBeLessThan(1);
+  expect(found.source).not.toBeNull();
+  await server.stop();
+}, 60_000);
