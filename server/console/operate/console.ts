@@ -41,6 +41,8 @@ type Tab = (typeof TABS)[number][0];
 
 /** Milliseconds between two looks at what runs. */
 const LOOKS = 3_000;
+/** Milliseconds after which what runs is opened again if that failed. */
+const OPENS_AGAIN = 30_000;
 
 interface ConsoleState {
   readonly tab: Tab;
@@ -101,6 +103,8 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
   useEffect(() => {
     if (gateway === null) return undefined;
     let isCurrent = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    // One after the other: a slow gateway must not have many to answer, nor an old answer replace a newer one.
     const look = async (): Promise<void> => {
       const told = await gateway.get<Status>('/admin/v1/status');
       if (!isCurrent) return;
@@ -108,12 +112,12 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         if (told.kind === 'told') Object.assign(draft, { status: told.value, lost: null });
         else draft.lost = told.text;
       });
+      timer = setTimeout(() => void look(), LOOKS);
     };
     void look();
-    const timer = setInterval(() => void look(), LOOKS);
     return () => {
       isCurrent = false;
-      clearInterval(timer);
+      clearTimeout(timer);
     };
     // What was done may have changed what runs.
   }, [gateway, state.said]);
@@ -130,13 +134,18 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       return;
     opening.current = running;
     void openRunning(gateway, engines.running(), running).then((opened) => {
-      opening.current = null;
+      if (typeof opened === 'string')
+        setTimeout(() => {
+          if (opening.current === running) opening.current = null;
+        }, OPENS_AGAIN);
+      else opening.current = null;
       change((draft) => {
         if (typeof opened === 'string') draft.said = opened;
         else Object.assign(draft, { facts: opened, version: draft.version + 1 });
       });
     });
-  }, [gateway, running, asksPolicy, facts]);
+    // With each status, so that what failed is tried again.
+  }, [gateway, running, asksPolicy, facts, status]);
   // Made anew only with what it shows: a field that somebody is typing into must not be written over by a look at the status.
   const questions = useMemo(() => {
     if (facts === null) return null;
