@@ -16,7 +16,7 @@ import { openReplicas, type ReplicasOptions, type ReplicaState } from './replica
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
-import { makeTurns } from '../lib/turns.js';
+import { makeBriefTurns } from '../lib/turns.js';
 import { makeWriters, type OneWriter, type Rows, type StoreWriter } from './writing.js';
 
 export type DatabaseConfig =
@@ -183,7 +183,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
     log: { warn: ignoreNoise, error: warn, deprecate: warn },
   });
   const listener = makeListener(source);
-  const read = makeReader(readers, kind === 'embedded' ? makeTurns(1) : null);
+  const read = makeReader(readers, kind === 'embedded' ? makeBriefTurns(EMBEDDED_LIMITS.briefQuery) : null);
   const vital = makeReader(vitals);
   const names = makeStatementNames();
   const replicas =

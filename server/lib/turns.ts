@@ -1,4 +1,5 @@
 // Turns: how much of the store one caller may have at once. Its further work waits for its own, and nobody else's does.
+import { makeLruCache } from './lru-cache.js';
 
 export interface Turns {
   /** Waits until the name has less than its share, and takes a place. Returns what gives the place back. */
@@ -25,6 +26,33 @@ export function makeTurns(most: number): Turns {
         }
         line.taken -= 1;
         if (line.taken === 0) lines.delete(name);
+      };
+    },
+  };
+}
+
+/** How many names are remembered whose work was brief. */
+const REMEMBERED = 10_000;
+
+/**
+ * One place for each name, and a second one as long as its work takes at most `brief` milliseconds each. So the store has
+ * the next piece of brief work when it has done one, and long work is done one by one.
+ */
+export function makeBriefTurns(brief: number): Turns {
+  const [places, alone] = [makeTurns(2), makeTurns(1)];
+  const wasBrief = makeLruCache<boolean>(REMEMBERED);
+  return {
+    enter: async (name) => {
+      const leave = await places.enter(name);
+      const leaveAlone = wasBrief.get(name) === true ? null : await alone.enter(name);
+      const begun = performance.now();
+      let isLeft = false;
+      return () => {
+        if (isLeft) return;
+        isLeft = true;
+        wasBrief.put(name, performance.now() - begun <= brief, 1);
+        leaveAlone?.();
+        leave();
       };
     },
   };

@@ -65,6 +65,8 @@ export const EMBEDDED_LIMITS = Object.freeze({
    * share a query can still run after those of two other callers.
    */
   queryShare: 1 / 3,
+  /** An actor whose queries take at most so many milliseconds may have a second one in the engine's queue. */
+  briefQuery: 20,
   /**
    * After a unit that took `longUnit` milliseconds there is a pause, in which new clients can connect and send their
    * requests.

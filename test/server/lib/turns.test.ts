@@ -1,0 +1,38 @@
+// How much of the store one caller may have at once, by the clock of this process.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from '@jest/globals';
+import { makeBriefTurns, makeTurns, type Turns } from '../../../server/lib/turns.js';
+
+/** Does work for so long each, all of it asked for at once: how much was in progress together at most. */
+async function mostAtOnce(turns: Turns, name: string, times: readonly number[]): Promise<number> {
+  let [now, most] = [0, 0];
+  await Promise.all(
+    times.map(async (time) => {
+      const leave = await turns.enter(name);
+      now += 1;
+      most = Math.max(most, now);
+      await sleep(time);
+      now -= 1;
+      leave();
+      leave();
+    }),
+  );
+  return most;
+}
+
+it('a name has as many places as there are, and its work waits for its own alone', async () => {
+  const turns = makeTurns(2);
+  await turns.enter('other');
+  await turns.enter('other');
+  expect(await mostAtOnce(turns, 'a', [1, 1, 1, 1, 1])).toBe(2);
+});
+
+it('brief work has a second place, and long work none', async () => {
+  const turns = makeBriefTurns(1_000);
+  // Nothing is known of a name at first.
+  expect(await mostAtOnce(turns, 'a', [0])).toBe(1);
+  expect(await mostAtOnce(turns, 'a', [1, 1, 1, 1, 1])).toBe(2);
+  const strict = makeBriefTurns(10);
+  expect(await mostAtOnce(strict, 'b', [30, 30, 30])).toBe(1);
+  expect(await mostAtOnce(strict, 'b', [30, 30])).toBe(1);
+});
