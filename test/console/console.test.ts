@@ -243,7 +243,8 @@ describe('the page on the admin listener', () => {
     await page.waitForTimeout(200);
     await page.keyboard.press('Tab');
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
-    expect(await pane()).toContain('badge:b-11240: grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
+    const holder = page.getByRole('row', { name: /^badge:b-11240 / });
+    expect(await holder.textContent()).toContain('grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
   }, 60_000);
 
   it('can be used by keyboard alone', async () => {

@@ -85,6 +85,9 @@ const HEIGHT = 800;
       await look(name);
     }
     await ask('playground');
+    await tab('Requests');
+    await page.getByRole('row', { name: /^r1 / }).waitFor();
+    await look('playground, Requests');
     await tab('Tests and guardrails');
     await heading('Guardrails: 7 hold');
     await look('playground, Tests and guardrails');

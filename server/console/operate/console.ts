@@ -172,10 +172,11 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       ? html`<${WhyPane}
           engine=${engines.running()}
           facts=${facts}
+          snapshot=${facts.snapshot}
           version=${version}
           at=${view.at ?? at}
           question=${state.question}
-          onApply=${null}
+          onApply=${NO_FILES}
           onQuestion=${(question: WhyQuestion) => {
             change((draft) => {
               Object.assign(draft, { question });
@@ -298,6 +299,8 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
   </div>`;
 }
 
+const NO_FILES =
+  'A gateway has no files of its policy. To get the patch of one of these, apply it in the playground, with the folder of the policy.';
 const ENDED = 'This session has ended. Run `bailiwick console` again and open the address that it prints.';
 
 function startState(): ConsoleState {

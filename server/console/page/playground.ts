@@ -6,6 +6,7 @@ import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/pr
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
 import { closeByEscape } from './close-opened.js';
+import { DecidePane } from './decide-pane.js';
 import type { EditorPosition } from './editor-host.js';
 import { FilePicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
@@ -28,17 +29,21 @@ interface Example {
   readonly files: readonly TextFile[];
 }
 
-type Tab = 'map' | 'changes' | 'person' | 'why' | 'checks';
+type Tab = 'map' | 'changes' | 'person' | 'why' | 'decide' | 'checks';
 
 const TABS: readonly (readonly [tab: Tab, title: string])[] = [
   ['map', 'Who and where'],
   ['changes', 'What changed'],
   ['person', 'One person'],
   ['why', 'Why'],
+  ['decide', 'Requests'],
   ['checks', 'Tests and guardrails'],
 ];
 
 const TYPING = 250;
+const NO_FILES =
+  'A snapshot has no files to edit. Open the folder of the policy to apply one of these and to get its patch.';
+const MISTAKES = 'The files have mistakes. Correct them to apply one of these.';
 
 function Playground({ examples, script }: { readonly examples: readonly Example[]; readonly script: string }): VNode {
   // A page shows one instant: that at which it was opened, until the reader chooses another.
@@ -51,6 +56,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const [changes, setChanges] = useState<View>(CHANGES_VIEW);
   const [who, setWho] = useState('');
   const [question, setQuestion] = useState<WhyQuestion>({ who: '', scope: 'resource:write', namespace: '' });
+  const [requests, setRequests] = useState<string | null>(null);
   const [note, setNote] = useState<string | null>(null);
   const policy = usePolicy(script, now);
   const { engine, working, diagnostics, facts, proofs, compiled, compared, version } = policy;
@@ -287,7 +293,8 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
             />`
           }
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
-          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 || compiled !== null ? null : apply}>${ownEdits}<//>`}
+          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} snapshot=${compiled ?? proofs?.snapshot ?? null} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${compiled !== null ? NO_FILES : errors > 0 ? MISTAKES : apply}>${ownEdits}<//>`}
+          ${facts !== null && tab === 'decide' && html`<${DecidePane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} requests=${requests} onRequests=${setRequests} />`}
           ${facts !== null && compared !== null && tab === 'changes' && ownEdits}
           ${tab === 'checks' && compiled !== null && html`<div class="panel"><p>A snapshot holds neither tests nor guardrails: it was made after they had passed. Open the folder of the policy to see them.</p></div>`}
           ${tab === 'checks' && compiled === null && (proofs === null ? html`<p class="panel faint">The checks are running.</p>` : html`<${ChecksPane} proofs=${proofs} onSpot=${setSpot} />`)}

@@ -14,6 +14,7 @@ import {
 } from '../../../engine/compiler.js';
 import {
   canonicalize,
+  formatIdentity,
   formatInstant,
   type Identity,
   instantOf,
@@ -23,7 +24,7 @@ import {
 } from '../../../engine/index.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { AnyEdit, WorkerAnswer, Ask, PastAccess, TimedQuestion, RegionDetail } from './protocol.js';
+import type { AnyEdit, Ask, NamedHolder, PastAccess, RegionDetail, TimedQuestion, WorkerAnswer } from './protocol.js';
 
 export function refused(message: string): WorkerAnswer {
   return { kind: 'refused', message };
@@ -71,7 +72,15 @@ export function answerWhoCan(
   if (!knows(open, scope)) return refused(unknownScope(open, scope));
   const read = canonicalize(namespace);
   if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
-  const holders = whoCan(open.policy, { scope, namespace: read.path, at: instantOf(at) });
+  const people = (open.set?.people ?? []).flatMap(({ name, identities }) =>
+    identities.map((identity): [string, string] => [formatIdentity(identity), name]),
+  );
+  const persons = new Map(people);
+  const holders = whoCan(open.policy, { scope, namespace: read.path, at: instantOf(at) }).map((holder): NamedHolder => {
+    const { identity, grants } = holder;
+    const person = persons.get(identity);
+    return person === undefined ? holder : { identity, person, grants };
+  });
   return { kind: 'holders', holders, note: noteOnPlace(open, read.path) };
 }
 
