@@ -307,6 +307,7 @@ test('a text of the policy cannot leave its place in the page', async () => {
       old: { snapshot: string };
       new: { snapshot: string };
       cells: { gained: number };
+      gained: readonly { identities: readonly string[]; causes: readonly { id?: string }[] }[];
     };
     expect(await page.locator('.seal').textContent()).toContain(
       `before ${diff.old.snapshot}after ${diff.new.snapshot}at any time`,
@@ -315,6 +316,19 @@ test('a text of the policy cannot leave its place in the page', async () => {
     const gravest = page.locator('.weaker', { hasText: 'more than reading' }).getByRole('listitem').first();
     expect(await gravest.textContent()).toMatch(
       /: resource:write at \/labs\/\S+.*, always\. grant `[^`]+` .*\(grants\/labs\.yaml:\d+\)/,
+    );
+    // A mark leads to its cause, and to everybody else for whom that changes something.
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('.detail p', { hasText: /^github at / }).waitFor();
+    const cause = page.locator('.detail li', { hasText: 'grant `crystallization-published`' });
+    const all = diff.gained.filter(({ causes }) => causes.some(({ id }) => id === 'crystallization-published'));
+    const others = [...new Set(all.flatMap(({ identities }) => identities))]
+      .filter((one) => !one.startsWith('github:'))
+      .sort();
+    expect(others.length).toBeGreaterThan(0);
+    expect(await cause.textContent()).toMatch(
+      new RegExp(`\\(grants/labs\\.yaml:\\d+\\).*For others, too: ${others.join(', ')}$`, 's'),
     );
     // Identities of one provider begin alike, so a name that is cut shows its end.
     const heads = await page.locator('.across .head', { hasText: 'orc…' }).all();
