@@ -158,7 +158,10 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     }}
     onDrop=${(event: DragEvent) => {
       event.preventDefault();
-      if (event.dataTransfer !== null) void drop(event.dataTransfer);
+      if (event.dataTransfer === null) return;
+      drop(event.dataTransfer).catch((error: unknown) => {
+        setNote(`Nothing was opened: ${String(error)}.`);
+      });
     }}
   >
     <a class="skip" href="#answers">Skip to the answers</a>

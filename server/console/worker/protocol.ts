@@ -7,7 +7,6 @@ import type {
   Edit,
   ExplainedStep,
   HeldGrant,
-  HeldRegion,
   Holder,
   PolicyTestFailure,
   ProvedEdit,
@@ -17,6 +16,7 @@ import type { ScopeName } from '../../../engine/index.js';
 import type { LineAnswer } from '../../asking/decide-line.js';
 import type { SaidLine } from '../../authoring/about.js';
 import type { Choice, Typing } from '../../authoring/complete.js';
+import type { RegionUntil } from '../../authoring/held-until.js';
 import type { CellCount, Frame, Shown, Size, View } from '../map/picture.js';
 
 export interface TextFile {
@@ -135,12 +135,6 @@ export interface CellDetail extends CellCount {
   readonly causes: readonly { readonly text: string; readonly others: readonly string[] }[];
 }
 
-/** A grant of the policy with its window, for what ends soon. */
-export interface RegionDetail extends HeldRegion {
-  /** The last instant of what holds it; null if it never ends. */
-  readonly until: number | null;
-}
-
 /** With the owner of the identity, if the policy names one. */
 export interface NamedHolder extends Holder {
   readonly person?: string;
@@ -200,7 +194,7 @@ export type WorkerAnswer =
   | { readonly kind: 'found'; readonly line: number }
   | { readonly kind: 'holders'; readonly holders: readonly NamedHolder[]; readonly note: string | null }
   | { readonly kind: 'decided'; readonly answers: readonly LineAnswer[] }
-  | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
+  | { readonly kind: 'regions'; readonly regions: readonly RegionUntil[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
   | { readonly kind: 'proposed'; readonly proposed: Proposed }
   | { readonly kind: 'compared'; readonly compared: PolicyDifference }
