@@ -12,13 +12,13 @@ import { PersonPane } from '../page/person-pane.js';
 import { Seal } from '../page/seal.js';
 import { startView } from '../page/state.js';
 import { TabList } from '../page/tab-list.js';
-import { WhyPane } from '../page/why-pane.js';
 import { plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
 import type { Status } from './answers.js';
 import { type CandidateSnapshot, open, type SnapshotFacts } from './candidate.js';
 import { CandidatePane } from './candidate-pane.js';
 import { useDraft } from './draft.js';
+import { FolderWhy } from './folder-why.js';
 import type { GatewayClient } from './gateway.js';
 import { KeysPane } from './keys-pane.js';
 import { LogPane } from './log-pane.js';
@@ -168,23 +168,34 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
           });
         }}
       />`;
-    return tab === 'why'
-      ? html`<${WhyPane}
+    return null;
+  }, [facts, tab, version, view, at, state.who]);
+  const isWhy = tab === 'why';
+  const wasWhy = useRef(false);
+  wasWhy.current = facts !== null && (isWhy || wasWhy.current);
+  // It stays with the folder and the edits that somebody has in it.
+  const why = useMemo(
+    () =>
+      facts !== null &&
+      wasWhy.current &&
+      html`<div class="right" hidden=${!isWhy}>
+        <${FolderWhy}
           engine=${engines.running()}
+          script=${script}
           facts=${facts}
-          snapshot=${facts.snapshot}
+          running=${facts.snapshot}
           version=${version}
           at=${view.at ?? at}
           question=${state.question}
-          onApply=${NO_FILES}
           onQuestion=${(question: WhyQuestion) => {
             change((draft) => {
               Object.assign(draft, { question });
             });
           }}
-        />`
-      : null;
-  }, [facts, tab, version, view, at, state.who, state.question]);
+        />
+      </div>`,
+    [facts, isWhy, version, view, at, state.question],
+  );
   if (gateway === null) {
     return html`<${SignIn}
       door=${door}
@@ -292,15 +303,13 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         }
         ${asksPolicy && running !== null && facts === null && html`<div class="panel"><p role="status">Opening what runs…</p></div>`}
         ${facts !== null && facts.snapshot !== running && asksPolicy && html`<p class="notice warning" role="status">Another snapshot runs by now; it is being opened.</p>`}
-        ${questions} ${tab === 'keys' && html`<${KeysPane} gateway=${gateway} />`}
+        ${questions} ${why} ${tab === 'keys' && html`<${KeysPane} gateway=${gateway} />`}
         ${tab === 'log' && html`<${LogPane} gateway=${gateway} engine=${engines.past} />`}
       </div>
     </main>
   </div>`;
 }
 
-const NO_FILES =
-  'A gateway has no files of its policy. To get the patch of one of these, apply it in the playground, with the folder of the policy.';
 const ENDED = 'This session has ended. Run `bailiwick console` again and open the address that it prints.';
 
 function startState(): ConsoleState {

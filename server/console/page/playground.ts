@@ -8,13 +8,13 @@ import { ChecksPane } from './checks-pane.js';
 import { closeByEscape } from './close-opened.js';
 import { DecidePane } from './decide-pane.js';
 import type { EditorPosition } from './editor-host.js';
-import { FilePicker } from './file-picker.js';
+import { FilePicker, FolderPicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
-import { fieldFiles, fieldValue, html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { keepFocus } from './keep-focus.js';
 import { MapPane } from './map-pane.js';
-import { readDrop, readList } from './open-files.js';
+import { readDrop } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
 import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
@@ -142,13 +142,10 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     onUndo=${() => {
       setEdits(undo(edits));
     }}
-    onShow=${
-      tab === 'changes'
-        ? null
-        : () => {
-            setTab('changes');
-          }
-    }
+    isFolded=${tab === 'changes'}
+    onShow=${() => {
+      setTab('changes');
+    }}
   />`;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return html`<div
@@ -179,19 +176,12 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
           ${examples.some((example) => example.name === name) ? null : html`<option>${name}</option>`}${examples.map((example) => html`<option key=${example.name}>${example.name}</option>`)}
         </select></label
       >
-      <label class="open"
-        >Open a folder
-        <input
-          type="file"
-          webkitdirectory
-          onChange=${(event: Event) => {
-            const list = fieldFiles(event);
-            if (list.length > 0)
-              void readList(list).then((read) => {
-                take('opened folder', read);
-              });
-          }}
-      /></label>
+      <${FolderPicker}
+        text="Open a folder"
+        onFolder=${(read: readonly TextFile[] | string) => {
+          take('opened folder', read);
+        }}
+      />
       <button
         type="button"
         disabled=${edits.done.length === 0}
