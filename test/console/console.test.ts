@@ -261,7 +261,11 @@ describe('the page on the admin listener', () => {
     await page.getByText('This folder is what runs.').waitFor();
     await page.getByRole('button', { name: 'Apply: add badge:b-10210 to role `amx-leads`' }).click();
     await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+    // What is shown is not what runs by now, and says so.
+    const seal = page.locator('.seal');
+    await seal.filter({ hasText: /shown, with your edits sha256:/ }).waitFor();
     await tab('One person');
+    expect(await seal.textContent()).toMatch(new RegExp(`^${gateway.digests.running}at `));
     await tab('Why');
     const own = page.getByRole('region', { name: 'Your edits' });
     await own.getByText(/^[\d,]+ cells gained, 0 cells lost$/).waitFor();
@@ -274,6 +278,7 @@ describe('the page on the admin listener', () => {
     );
     await own.getByRole('button', { name: 'Undo the last edit' }).click();
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    await seal.filter({ hasText: new RegExp(`^${gateway.digests.running}at `) }).waitFor();
     await tab('What runs');
     expect(await pane()).toContain(gateway.digests.running);
   }, 60_000);

@@ -9,7 +9,7 @@ import { html } from '../page/html.js';
 import { keepFocus } from '../page/keep-focus.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
-import { Seal } from '../page/seal.js';
+import { Seal, type SealProps } from '../page/seal.js';
 import { startView } from '../page/state.js';
 import { TabList } from '../page/tab-list.js';
 import { plain } from '../page/words.js';
@@ -56,6 +56,8 @@ interface ConsoleState {
   readonly view: View;
   readonly who: string;
   readonly question: WhyQuestion;
+  /** The digest of what runs with the edits that were made in the page; null without any. */
+  readonly edited: string | null;
 }
 
 function Console({ door, script }: { readonly door: SignInMethod; readonly script: string }): VNode {
@@ -187,6 +189,11 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
           version=${version}
           at=${view.at ?? at}
           question=${state.question}
+          onEdited=${(edited: string | null) => {
+            change((draft) => {
+              draft.edited = edited;
+            });
+          }}
           onQuestion=${(question: WhyQuestion) => {
             change((draft) => {
               Object.assign(draft, { question });
@@ -228,7 +235,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       ${
         (tab !== 'changes' || candidate === null) &&
         html`<${Seal}
-          digests=${[['', running ?? 'nothing is known yet']]}
+          digests=${tab === 'why' && state.edited !== null ? editedDigests(running, state.edited) : [['', running ?? 'nothing is known yet']]}
           at=${asksPolicy ? view.at : Date.now() - (Date.now() % 1000)}
         />`
       }
@@ -316,9 +323,16 @@ function startState(): ConsoleState {
   const at = Math.floor(Date.now() / 1000) * 1000;
   return {
     ...{ tab: 'runs', status: null, lost: null, ended: null, said: null, working: null, facts: null, version: 0 },
-    ...{ at, view: { ...startView(at), grouping: 'identities' }, who: '' },
+    ...{ at, view: { ...startView(at), grouping: 'identities' }, who: '', edited: null },
     question: { who: '', scope: 'resource:write', namespace: '' },
   };
+}
+
+function editedDigests(running: string | null, edited: string): SealProps['digests'] {
+  return [
+    ['runs', running ?? ''],
+    ['shown, with your edits', edited],
+  ];
 }
 
 interface Engines {

@@ -1,7 +1,7 @@
 // Why, about what runs. A gateway has no files of its policy: with the folder that it was compiled from, an edit can be applied in the page, and
 // its patch taken away. What runs stays as it is.
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { FolderPicker } from '../page/file-picker.js';
 import { html } from '../page/html.js';
 import { OwnEdits } from '../page/own-edits.js';
@@ -15,17 +15,23 @@ export interface FolderWhyProps extends Omit<WhyPaneProps, 'onApply' | 'children
   /** The digest of what runs. */
   readonly running: string;
   readonly script: string;
+  /** Called with the digest of what the answers are about as soon as that is not what runs; null if it is. */
+  readonly onEdited: (digest: string | null) => void;
 }
 
 const NO_FILES =
   'A gateway has no files of its policy. Open the folder of the policy to apply one of these and to get its patch.';
 
-export function FolderWhy({ running, script, ...asked }: FolderWhyProps): VNode {
+export function FolderWhy({ running, script, onEdited, ...asked }: FolderWhyProps): VNode {
   const policy = usePolicy(script, asked.at);
   const [edits, setEdits] = useState<Edits>(startEdits([]));
   const [note, setNote] = useState<string | null>(null);
   const { engine, facts, version, opened, diagnostics, proofs, compared } = policy;
   const isSame = opened === running && facts !== null;
+  const edited = isSame && edits.done.length > 0 ? (proofs?.snapshot ?? 'computing the digest…') : null;
+  useEffect(() => {
+    onEdited(edited);
+  }, [edited]);
   const open = (read: readonly TextFile[] | string): void => {
     setNote(typeof read === 'string' ? `Nothing was opened: ${read}.` : null);
     if (typeof read === 'string') return;
