@@ -34,6 +34,8 @@ export interface MapPaneProps {
 
 const OPEN_ALL = { all: true, but: [] };
 const SHUT_ALL = { all: false, but: [] };
+/** What is in everybody is in sight, and itself closed. */
+const EVERYBODY = { all: false, but: [''] };
 
 export function MapPane(props: MapPaneProps): VNode {
   const { engine, subject, version, scopes, instants, now, view, onView, groupings = GROUPINGS, onWhy } = props;
@@ -50,7 +52,7 @@ export function MapPane(props: MapPaneProps): VNode {
             value=${view.grouping}
             onChange=${(event: Event) => {
               const grouping = fieldValue(event);
-              if (isGrouping(grouping)) onView({ ...view, grouping, columns: SHUT_ALL, pinned: [] });
+              if (isGrouping(grouping)) onView({ ...view, grouping, columns: EVERYBODY, pinned: [] });
             }}
           >
             ${groupings.map((grouping) => html`<option key=${grouping}>${grouping}</option>`)}
