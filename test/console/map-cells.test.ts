@@ -95,7 +95,7 @@ function sum(lists: readonly (readonly number[])[], width: number): readonly num
         case 'provider':
           return identities.filter((one) => one.startsWith(`${column}:`));
         case 'person':
-          return identities.filter((one) => people[column]?.identities.includes(one));
+          return identities.filter((one) => people[column]?.identities.includes(one) === true);
         case 'role':
           return inRole(column);
         case 'none':
