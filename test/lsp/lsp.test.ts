@@ -161,30 +161,6 @@ describe('the language server', () => {
     );
   });
 
-  it('finds an identity wherever it is named, and renames people and grants', async () => {
-    const found = async (file: string, part: string): Promise<readonly Location[]> =>
-      client.sendRequest('textDocument/references', {
-        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), part) },
-        context: { includeDeclaration: true },
-      });
-    const uses = await found('people.yaml', 'badge:b-11240');
-    const files = (await readdir(folder, { recursive: true })).filter((name) => /^[^.].*\.yaml$/.test(name));
-    const all = (await Promise.all(files.map(textOf))).join('\n').replaceAll(/^\s*#.*$/gm, '');
-    expect(uses.length).toBe(all.match(/\bbadge:b-11240\b/g)?.length);
-    for (const [file, name] of [
-      ['people.yaml', 'ines-marchetti'],
-      ['grants/labs.yaml', 'crystallization-published'],
-    ] as const) {
-      const { changes = {} } = await client.sendRequest<WorkspaceEdit>('textDocument/rename', {
-        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), name), newName: 'renamed' },
-      });
-      const places = (await found(file, name)).map(({ uri, range }) => ({ uri, range }));
-      expect(places.length).toBe(all.match(new RegExp(`\\b${name}\\b`, 'g'))?.length);
-      const edits = Object.entries(changes).flatMap(([uri, own]) => own.map(({ range }) => ({ uri, range })));
-      expect(edits).toEqual(places);
-    }
-  });
-
   it('completes keys, roles, scopes and namespaces', async () => {
     const text = await textOf('grants/labs.yaml');
     const completed = async (line: string): Promise<readonly string[]> => {
@@ -211,5 +187,29 @@ describe('the language server', () => {
     expect(lenses.length).toBeGreaterThan(2);
     for (const { command } of lenses)
       expect(command.title).toMatch(/^held by \d+ identit(?:y|ies), in \d+ expectations? of tests$/);
+  });
+
+  it('finds an identity wherever it is named, and renames people and grants', async () => {
+    const found = async (file: string, part: string): Promise<readonly Location[]> =>
+      client.sendRequest('textDocument/references', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), part) },
+        context: { includeDeclaration: true },
+      });
+    const uses = await found('people.yaml', 'badge:b-11240');
+    const files = (await readdir(folder, { recursive: true })).filter((name) => /^[^.].*\.yaml$/.test(name));
+    const all = (await Promise.all(files.map(textOf))).join('\n').replaceAll(/^\s*#.*$/gm, '');
+    expect(uses.length).toBe(all.match(/\bbadge:b-11240\b/g)?.length);
+    for (const [file, name] of [
+      ['people.yaml', 'ines-marchetti'],
+      ['grants/labs.yaml', 'crystallization-published'],
+    ] as const) {
+      const { changes = {} } = await client.sendRequest<WorkspaceEdit>('textDocument/rename', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), name), newName: 'renamed' },
+      });
+      const places = (await found(file, name)).map(({ uri, range }) => ({ uri, range }));
+      expect(places.length).toBe(all.match(new RegExp(`\\b${name}\\b`, 'g'))?.length);
+      const edits = Object.entries(changes).flatMap(([uri, own]) => own.map(({ range }) => ({ uri, range })));
+      expect(edits).toEqual(places);
+    }
   });
 });
