@@ -130,6 +130,30 @@ describe('the language server', () => {
     await shown('tests/closed.yaml', (all) => all.length === 0);
   });
 
+  it('finds an identity wherever it is named, and renames people and grants', async () => {
+    const found = async (file: string, part: string): Promise<readonly Location[]> =>
+      client.sendRequest('textDocument/references', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), part) },
+        context: { includeDeclaration: true },
+      });
+    const uses = await found('people.yaml', 'badge:b-11240');
+    const files = (await readdir(folder, { recursive: true })).filter((name) => /^[^.].*\.yaml$/.test(name));
+    const all = (await Promise.all(files.map(textOf))).join('\n').replaceAll(/^\s*#.*$/gm, '');
+    expect(uses.length).toBe(all.match(/\bbadge:b-11240\b/g)?.length);
+    for (const [file, name] of [
+      ['people.yaml', 'ines-marchetti'],
+      ['grants/labs.yaml', 'crystallization-published'],
+    ] as const) {
+      const { changes = {} } = await client.sendRequest<WorkspaceEdit>('textDocument/rename', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), name), newName: 'renamed' },
+      });
+      const places = (await found(file, name)).map(({ uri, range }) => ({ uri, range }));
+      expect(places.length).toBe(all.match(new RegExp(`\\b${name}\\b`, 'g'))?.length);
+      const edits = Object.entries(changes).flatMap(([uri, own]) => own.map(({ range }) => ({ uri, range })));
+      expect(edits).toEqual(places);
+    }
+  });
+
   it('says who is behind a role, and what somebody holds', async () => {
     const text = await open('roles/staff.yaml');
     const hover = (part: string): Promise<Hover> =>
@@ -187,29 +211,5 @@ describe('the language server', () => {
     expect(lenses.length).toBeGreaterThan(2);
     for (const { command } of lenses)
       expect(command.title).toMatch(/^held by \d+ identit(?:y|ies), in \d+ expectations? of tests$/);
-  });
-
-  it('finds an identity wherever it is named, and renames people and grants', async () => {
-    const found = async (file: string, part: string): Promise<readonly Location[]> =>
-      client.sendRequest('textDocument/references', {
-        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), part) },
-        context: { includeDeclaration: true },
-      });
-    const uses = await found('people.yaml', 'badge:b-11240');
-    const files = (await readdir(folder, { recursive: true })).filter((name) => /^[^.].*\.yaml$/.test(name));
-    const all = (await Promise.all(files.map(textOf))).join('\n').replaceAll(/^\s*#.*$/gm, '');
-    expect(uses.length).toBe(all.match(/\bbadge:b-11240\b/g)?.length);
-    for (const [file, name] of [
-      ['people.yaml', 'ines-marchetti'],
-      ['grants/labs.yaml', 'crystallization-published'],
-    ] as const) {
-      const { changes = {} } = await client.sendRequest<WorkspaceEdit>('textDocument/rename', {
-        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), name), newName: 'renamed' },
-      });
-      const places = (await found(file, name)).map(({ uri, range }) => ({ uri, range }));
-      expect(places.length).toBe(all.match(new RegExp(`\\b${name}\\b`, 'g'))?.length);
-      const edits = Object.entries(changes).flatMap(([uri, own]) => own.map(({ range }) => ({ uri, range })));
-      expect(edits).toEqual(places);
-    }
   });
 });
