@@ -9,6 +9,17 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 const target = join(root, 'dist/server/console');
 
+/** What reads bytes elsewhere reads texts in a page. */
+const textsOnly = {
+  name: 'texts-only',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:buffer$/ }, ({ path }) => ({ path, namespace: 'texts-only' }));
+    onLoad({ filter: /./, namespace: 'texts-only' }, () => ({
+      contents: "export const isUtf8 = () => { throw new Error('a page reads texts, and no bytes'); };",
+    }));
+  },
+};
+
 async function bundle(entry) {
   const { outputFiles } = await build({
     entryPoints: [join(here, entry)],
@@ -21,6 +32,7 @@ async function bundle(entry) {
     legalComments: 'none',
     // No file of the engine or of the page does anything by being loaded, but for the entries.
     treeShaking: true,
+    plugins: [textsOnly],
   });
   return outputFiles[0].text;
 }

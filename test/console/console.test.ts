@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { faultsOf, hasBrowser, openBrowser, type TestBrowser, violationsOf } from '../support/browser.js';
 import { type ConsoleGateway, openConsoleGateway } from '../support/console-gateway.js';
+import { fromRoot } from '../support/root.js';
 
 /** A folder for pictures of every tab, if somebody wants to look at them. */
 const SHOTS = process.env['CONSOLE_SHOTS'];
@@ -99,6 +100,9 @@ describe('the page on the admin listener', () => {
     expect(await page.locator('header').count()).toBe(1);
     expect(await pane()).toContain(gateway.digests.running);
     expect(await pane()).toContain('Storeembedded, reachable');
+    // What was refused last, and to whom.
+    const refusals = page.getByRole('region', { name: 'Table of refusals' });
+    await refusals.getByRole('row', { name: /ines/ }).first().waitFor();
     const stored = await page.evaluate(
       '(async () => [localStorage.length, sessionStorage.length, document.cookie.length, (await indexedDB.databases()).length])()',
     );
@@ -243,7 +247,40 @@ describe('the page on the admin listener', () => {
     await page.waitForTimeout(200);
     await page.keyboard.press('Tab');
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
-    expect(await pane()).toContain('badge:b-11240: grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
+    const holder = page.getByRole('row', { name: /^badge:b-11240 / });
+    expect(await holder.textContent()).toContain('grant amx-leads (grants/beamlines/amx/grants.yaml:5)');
+  }, 60_000);
+
+  it('gives the patch of an edit, with the folder of what runs, and changes nothing', async () => {
+    await page.getByRole('heading', { name: 'Edits that would allow it' }).waitFor();
+    await page.getByText('A gateway has no files of its policy.').waitFor();
+    const folder = page.getByLabel('Open the folder of the policy');
+    await folder.setInputFiles(fromRoot('docs/examples/erp'));
+    await page.getByText('This folder is not what runs').waitFor();
+    await folder.setInputFiles(fromRoot('policies'));
+    await page.getByText('This folder is what runs.').waitFor();
+    await page.getByRole('button', { name: 'Apply: add badge:b-10210 to role `amx-leads`' }).click();
+    await page.getByRole('heading', { name: 'Allowed' }).waitFor();
+    // What is shown is not what runs by now, and says so.
+    const seal = page.locator('.seal');
+    await seal.filter({ hasText: /shown, with your edits sha256:/ }).waitFor();
+    await tab('One person');
+    expect(await seal.textContent()).toMatch(new RegExp(`^${gateway.digests.running}at `));
+    await tab('Why');
+    const own = page.getByRole('region', { name: 'Your edits' });
+    await own.getByText(/^[\d,]+ cells gained, 0 cells lost$/).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      own.getByRole('button', { name: 'Save the patch' }).click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toMatch(
+      /^--- a\/roles\/staff\.yaml\n\+\+\+ b\/roles\/staff\.yaml\n@@ .*\n(?: .*\n)*\+.*badge:b-10210/m,
+    );
+    await own.getByRole('button', { name: 'Undo the last edit' }).click();
+    await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    await seal.filter({ hasText: new RegExp(`^${gateway.digests.running}at `) }).waitFor();
+    await tab('What runs');
+    expect(await pane()).toContain(gateway.digests.running);
   }, 60_000);
 
   it('can be used by keyboard alone', async () => {

@@ -172,6 +172,7 @@ const MOST_TABS = 80;
     await type(/ at$/, '/beamlines/amx');
     await press('Enter');
     await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    await use(/^button Why\? badge:b-11240/, () => page.getByRole('heading', { name: 'Allowed' }).waitFor());
   }, 60_000);
 
   describe('in the playground', () => {

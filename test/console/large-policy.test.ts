@@ -110,7 +110,10 @@ const PATIENCE = 120_000;
       await page.getByRole('tabpanel').locator('select').selectOption('namespace:write');
       await page.getByLabel('at', { exact: true }).fill('/site-0000');
       await page.keyboard.press('Tab');
-      await page.getByRole('tabpanel').locator('li button').first().click();
+      await page
+        .getByRole('button', { name: /^Why\? / })
+        .first()
+        .click();
       await page.getByRole('heading', { name: 'Allowed' }).waitFor();
       // While edits are looked for and proved, which takes long, other questions are answered.
       await page.getByText('Looking for edits…').waitFor();

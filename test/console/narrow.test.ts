@@ -51,6 +51,10 @@ const HEIGHT = 800;
     await page.getByText('24 cells gained').first().waitFor();
     await look('console, What changed');
     await ask('console');
+    await page.getByLabel('Open the folder of the policy').setInputFiles(fromRoot('policies'));
+    await page.getByRole('button', { name: 'Apply: add badge:b-10210 to role `amx-leads`' }).click();
+    await page.getByRole('region', { name: 'Your edits' }).getByText('cells gained').waitFor();
+    await look('console, Why with a folder');
     await tab('Who and where');
     await page.locator('.matrix .across .head').first().waitFor();
     await look('console, Who and where');
@@ -85,6 +89,9 @@ const HEIGHT = 800;
       await look(name);
     }
     await ask('playground');
+    await tab('Requests');
+    await page.getByRole('row', { name: /^r1 / }).waitFor();
+    await look('playground, Requests');
     await tab('Tests and guardrails');
     await heading('Guardrails: 7 hold');
     await look('playground, Tests and guardrails');
@@ -166,9 +173,9 @@ const HEIGHT = 800;
       if (scrollWidth > innerWidth) faults.push(`the page is ${String(scrollWidth)} wide`);
       for (const box of document.querySelectorAll('body *')) {
         const { left, right, width, height } = box.getBoundingClientRect();
-        // Tables, pictures and the editor scroll by themselves. What chooses a file is seen as its label, and the link that
+        // Tables, pictures, patches and the editor scroll by themselves. What chooses a file is seen as its label, and the link that
         // skips the tabs when it has the focus.
-        const apart = '.cells, .icicle, .scrolled-table, .editor, .open input, .skip, .unseen';
+        const apart = '.cells, .icicle, .scrolled-table, .editor, .patch, .open input, .skip, .unseen';
         if (width === 0 || box.closest(apart) !== null) continue;
         if (right > innerWidth + 1 || left < -1) faults.push(`outside: ${nameOf(box)} to ${String(right)}`);
         const target = box.closest('label') === null ? { width, height } : { width: Infinity, height };

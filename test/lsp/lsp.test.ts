@@ -1,6 +1,6 @@
 // The language server as an editor starts it, asked by a client that others wrote.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -132,6 +132,30 @@ describe('the language server', () => {
     expect(failed?.message).toContain('resource:read /labs/crystallization is expected to be allow, and is deny');
     await change('grants/labs.yaml', text);
     await shown('tests/closed.yaml', (all) => all.length === 0);
+  });
+
+  it('finds an identity wherever it is named, and renames people and grants', async () => {
+    const found = async (file: string, part: string): Promise<readonly Location[]> =>
+      client.sendRequest('textDocument/references', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), part) },
+        context: { includeDeclaration: true },
+      });
+    const uses = await found('people.yaml', 'badge:b-11240');
+    const files = (await readdir(folder, { recursive: true })).filter((name) => /^[^.].*\.yaml$/.test(name));
+    const all = (await Promise.all(files.map(textOf))).join('\n').replaceAll(/^\s*#.*$/gm, '');
+    expect(uses.length).toBe(all.match(/\bbadge:b-11240\b/g)?.length);
+    for (const [file, name] of [
+      ['people.yaml', 'ines-marchetti'],
+      ['grants/labs.yaml', 'crystallization-published'],
+    ] as const) {
+      const { changes = {} } = await client.sendRequest<WorkspaceEdit>('textDocument/rename', {
+        ...{ textDocument: { uri: uriOf(file) }, position: placeOf(await textOf(file), name), newName: 'renamed' },
+      });
+      const places = (await found(file, name)).map(({ uri, range }) => ({ uri, range }));
+      expect(places.length).toBe(all.match(new RegExp(`\\b${name}\\b`, 'g'))?.length);
+      const edits = Object.entries(changes).flatMap(([uri, own]) => own.map(({ range }) => ({ uri, range })));
+      expect(edits).toEqual(places);
+    }
   });
 
   it('says who is behind a role, and what somebody holds', async () => {

@@ -3,7 +3,7 @@
 // first wrong ones.
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { answerLine } from '../../server/cli/commands/decide.js';
+import { answerLine } from '../../server/asking/decide-line.js';
 import { instantOf, loadSnapshot, type Policy } from '../../engine/index.js';
 import { type Answered, FIXED, PLACES } from './soak-world.js';
 

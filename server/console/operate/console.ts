@@ -9,16 +9,16 @@ import { html } from '../page/html.js';
 import { keepFocus } from '../page/keep-focus.js';
 import { MapPane } from '../page/map-pane.js';
 import { PersonPane } from '../page/person-pane.js';
-import { Seal } from '../page/seal.js';
+import { Seal, type SealProps } from '../page/seal.js';
 import { startView } from '../page/state.js';
 import { TabList } from '../page/tab-list.js';
-import { WhyPane } from '../page/why-pane.js';
 import { plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
 import type { Status } from './answers.js';
 import { type CandidateSnapshot, open, type SnapshotFacts } from './candidate.js';
 import { CandidatePane } from './candidate-pane.js';
 import { useDraft } from './draft.js';
+import { FolderWhy } from './folder-why.js';
 import type { GatewayClient } from './gateway.js';
 import { KeysPane } from './keys-pane.js';
 import { LogPane } from './log-pane.js';
@@ -58,6 +58,8 @@ interface ConsoleState {
   readonly view: View;
   readonly who: string;
   readonly question: WhyQuestion;
+  /** The digest of what runs with the edits that were made in the page; null without any. */
+  readonly edited: string | null;
 }
 
 function Console({ door, script }: { readonly door: SignInMethod; readonly script: string }): VNode {
@@ -177,22 +179,39 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
           });
         }}
       />`;
-    return tab === 'why'
-      ? html`<${WhyPane}
+    return null;
+  }, [facts, tab, version, view, at, state.who]);
+  const isWhy = tab === 'why';
+  const wasWhy = useRef(false);
+  wasWhy.current = facts !== null && (isWhy || wasWhy.current);
+  // It stays with the folder and the edits that somebody has in it.
+  const why = useMemo(
+    () =>
+      facts !== null &&
+      wasWhy.current &&
+      html`<div class="right" hidden=${!isWhy}>
+        <${FolderWhy}
           engine=${engines.running()}
+          script=${script}
           facts=${facts}
+          running=${facts.snapshot}
           version=${version}
           at=${view.at ?? at}
           question=${state.question}
-          onApply=${null}
+          onEdited=${(edited: string | null) => {
+            change((draft) => {
+              draft.edited = edited;
+            });
+          }}
           onQuestion=${(question: WhyQuestion) => {
             change((draft) => {
               Object.assign(draft, { question });
             });
           }}
-        />`
-      : null;
-  }, [facts, tab, version, view, at, state.who, state.question]);
+        />
+      </div>`,
+    [facts, isWhy, version, view, at, state.question],
+  );
   if (gateway === null) {
     return html`<${SignIn}
       door=${door}
@@ -225,7 +244,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       ${
         (tab !== 'changes' || candidate === null) &&
         html`<${Seal}
-          digests=${[['', running ?? 'nothing is known yet']]}
+          digests=${tab === 'why' && state.edited !== null ? editedDigests(running, state.edited) : [['', running ?? 'nothing is known yet']]}
           at=${asksPolicy ? view.at : Date.now() - (Date.now() % 1000)}
         />`
       }
@@ -300,7 +319,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         }
         ${asksPolicy && running !== null && facts === null && html`<div class="panel"><p role="status">Opening what runs…</p></div>`}
         ${facts !== null && facts.snapshot !== running && asksPolicy && html`<p class="notice warning" role="status">Another snapshot runs by now; it is being opened.</p>`}
-        ${questions} ${tab === 'keys' && html`<${KeysPane} gateway=${gateway} />`}
+        ${questions} ${why} ${tab === 'keys' && html`<${KeysPane} gateway=${gateway} />`}
         ${tab === 'log' && html`<${LogPane} gateway=${gateway} engine=${engines.past} />`}
       </div>
     </main>
@@ -313,9 +332,16 @@ function startState(): ConsoleState {
   const at = Math.floor(Date.now() / 1000) * 1000;
   return {
     ...{ tab: 'runs', status: null, lost: null, ended: null, said: null, working: null, facts: null, version: 0 },
-    ...{ at, view: { ...startView(at), grouping: 'identities' }, who: '' },
+    ...{ at, view: { ...startView(at), grouping: 'identities' }, who: '', edited: null },
     question: { who: '', scope: 'resource:write', namespace: '' },
   };
+}
+
+function editedDigests(running: string | null, edited: string): SealProps['digests'] {
+  return [
+    ['runs', running ?? ''],
+    ['shown, with your edits', edited],
+  ];
 }
 
 interface Engines {

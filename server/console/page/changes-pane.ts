@@ -11,7 +11,7 @@ import { html } from './html.js';
 import { MapPane } from './map-pane.js';
 import { Seal, type SealProps } from './seal.js';
 import { Table } from './table.js';
-import { countText, grouped, instantText, plain } from './words.js';
+import { countText, namesText, grouped, instantText, plain } from './words.js';
 
 export interface ChangesPaneProps {
   readonly engine: Engine;
@@ -96,9 +96,7 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
   const of = (sign: string, rows: readonly DiffRow[]): readonly (readonly string[])[] =>
     rows.map((row) => [
       sign,
-      row.identities.length > SHOWN
-        ? `${row.identities.slice(0, SHOWN).join(', ')} and ${countText(row.identities.length - SHOWN, 'other')}`
-        : row.identities.join(', '),
+      namesText(row.identities),
       row.scopes.join(', '),
       whereText(row),
       row.from === null && row.until === null
@@ -109,8 +107,6 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
   const graver = gained.toSorted((a, b) => Number(isReading(a)) - Number(isReading(b)));
   return [...of('gained', graver), ...of('lost', lost)];
 }
-
-const SHOWN = 8;
 
 interface Where {
   readonly namespace: string;

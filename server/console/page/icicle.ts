@@ -2,12 +2,12 @@
 // of its own, since 64 colours cannot be told apart; the key says which scope it is.
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { RegionDetail } from '../worker/protocol.js';
+import type { RegionUntil } from '../../authoring/held-until.js';
 import { html } from './html.js';
 import { familiesOf, plain } from './words.js';
 
 export interface IcicleProps {
-  readonly regions: readonly RegionDetail[];
+  readonly regions: readonly RegionUntil[];
   /** In the order of the policy. */
   readonly scopes: readonly string[];
 }
@@ -92,7 +92,7 @@ function hueOf(scope: string, scopes: readonly string[]): number {
 }
 
 /** A row for each level of namespaces. A block is as wide as the leaves below it. */
-function blocksOf(regions: readonly RegionDetail[], scopes: readonly string[]): readonly Block[] {
+function blocksOf(regions: readonly RegionUntil[], scopes: readonly string[]): readonly Block[] {
   const paths = [
     ...new Set(regions.flatMap(({ namespace, except = [] }) => [namespace, ...except]).flatMap(ancestors)),
   ].sort();
@@ -134,7 +134,7 @@ function ancestors(path: string): readonly string[] {
 }
 
 /** What is held at the namespace itself. */
-function covers({ namespace, extent, except = [] }: RegionDetail, path: string): boolean {
+function covers({ namespace, extent, except = [] }: RegionUntil, path: string): boolean {
   const isIn = (above: string): boolean => above === '/' || path === above || path.startsWith(`${above}/`);
   if (path === namespace) return extent !== 'below';
   return extent !== 'exact' && isIn(namespace) && !except.some(isIn);

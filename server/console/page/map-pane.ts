@@ -5,7 +5,6 @@ import type { ScopeName } from '../../../engine/index.js';
 import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
 import type { View } from '../map/picture.js';
 import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
-import { causeText } from '../../authoring/causes.js';
 import { grantText } from './grant-text.js';
 import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
@@ -14,7 +13,7 @@ import { MapTable } from './map-table.js';
 import { Matrix } from './matrix.js';
 import { drawnOf, Key, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
-import { instantText, plain } from './words.js';
+import { namesText, instantText, plain } from './words.js';
 
 export interface MapPaneProps {
   readonly engine: Engine;
@@ -35,6 +34,8 @@ export interface MapPaneProps {
 
 const OPEN_ALL = { all: true, but: [] };
 const SHUT_ALL = { all: false, but: [] };
+/** What is in everybody is in sight, and itself closed. */
+const EVERYBODY = { all: false, but: [''] };
 
 export function MapPane(props: MapPaneProps): VNode {
   const { engine, subject, version, scopes, instants, now, view, onView, groupings = GROUPINGS, onWhy } = props;
@@ -51,7 +52,7 @@ export function MapPane(props: MapPaneProps): VNode {
             value=${view.grouping}
             onChange=${(event: Event) => {
               const grouping = fieldValue(event);
-              if (isGrouping(grouping)) onView({ ...view, grouping, columns: SHUT_ALL, pinned: [] });
+              if (isGrouping(grouping)) onView({ ...view, grouping, columns: EVERYBODY, pinned: [] });
             }}
           >
             ${groupings.map((grouping) => html`<option key=${grouping}>${grouping}</option>`)}
@@ -227,7 +228,13 @@ function Detail({ cell, at, onWhy }: DetailProps): VNode {
       cell.causes.length > 0 &&
       html`<h3>Because</h3>
         <ul>
-          ${[...new Set(cell.causes.map(causeText))].map((text) => html`<li key=${text}>${plain(text)}</li>`)}
+          ${cell.causes.map(
+            ({ text, others }) =>
+              html`<li key=${text}>
+                ${plain(text)}
+                ${others.length > 0 && html`<div class="faint">${plain(`For others, too: ${namesText(others)}`)}</div>`}
+              </li>`,
+          )}
         </ul>`
     }
     ${cell.causes.length === 0 && rows.length === 0 && cell.places !== 1 && html`<p class="faint">Open the row to a single place to see the grants.</p>`}

@@ -1,5 +1,6 @@
 // Files from a folder or from a drop. Nothing leaves the browser.
 import type { TextFile } from '../worker/protocol.js';
+import { type Dropped, droppedIn } from './dropped.js';
 
 /** More than any policy that a person edits; a browser would stand still. */
 const MOST_BYTES = 40 * 1024 * 1024;
@@ -18,7 +19,7 @@ export async function readList(list: Iterable<File>): Promise<readonly TextFile[
   return inFolder(read);
 }
 
-/** Paths from where `policy.yaml` is. What is beside that folder is no part of the policy. */
+/** Paths from where `policy.yaml` is, in their order. What is beside that folder is no part of the policy. */
 function inFolder(files: readonly TextFile[]): readonly TextFile[] | string {
   const heads = files.filter(({ path }) => path === 'policy.yaml' || path.endsWith('/policy.yaml'));
   const [head] = heads.sort((a, b) => a.path.length - b.path.length);
@@ -27,34 +28,28 @@ function inFolder(files: readonly TextFile[]): readonly TextFile[] | string {
   return files
     .filter(({ path }) => path.startsWith(folder))
     .map(({ path, text }) => ({ path: path.slice(folder.length), text }))
-    .filter(({ path }) => !path.split('/').some((part) => part.startsWith('.')));
+    .filter(({ path }) => !path.split('/').some((part) => part.startsWith('.')))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 export async function readDrop(data: DataTransfer): Promise<readonly TextFile[] | string> {
-  const entries = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  // All are taken at once: when the event is over, there is nothing in it any more.
+  const dropped = await Promise.all([...data.items].map(droppedIn));
   const found: TextFile[] = [];
   let bytes = 0;
-  const visit = async (entry: FileSystemEntry): Promise<void> => {
+  const visit = async (entry: Dropped, above: string): Promise<void> => {
     if (entry.name.startsWith('.')) return;
-    if (entry instanceof FileSystemFileEntry && /\.ya?ml$/.test(entry.name)) {
-      const file = await new Promise<File>((resolve, reject) => {
-        entry.file(resolve, reject);
-      });
-      bytes += file.size;
-      if (bytes <= MOST_BYTES) found.push({ path: entry.fullPath.replace(/^\//, ''), text: await file.text() });
-    } else if (entry instanceof FileSystemDirectoryEntry) {
-      const reader = entry.createReader();
-      // A reader gives its entries in parts.
-      for (;;) {
-        const part = await new Promise<FileSystemEntry[]>((resolve, reject) => {
-          reader.readEntries(resolve, reject);
-        });
-        if (part.length === 0) return;
-        for (const inner of part) await visit(inner);
-      }
+    const path = `${above}${entry.name}`;
+    if (entry.kind === 'folder') {
+      for (const inner of await entry.entries()) await visit(inner, `${path}/`);
+      return;
     }
+    if (!/\.ya?ml$/.test(entry.name)) return;
+    const file = await entry.file();
+    bytes += file.size;
+    if (bytes <= MOST_BYTES) found.push({ path, text: await file.text() });
   };
-  for (const entry of entries) await visit(entry);
+  for (const entry of dropped) if (entry !== null) await visit(entry, '');
   if (bytes > MOST_BYTES) return 'it has more than 40 MB: use the command line';
   return found.length === 0 ? 'there is no YAML file in it' : inFolder(found);
 }

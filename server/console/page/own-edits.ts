@@ -13,7 +13,9 @@ export interface OwnEditsProps {
   readonly compared: PolicyDifference | null;
   readonly proofs: Proofs | null;
   readonly onUndo: () => void;
-  /** Shows what changes; null where that is shown already. */
+  /** Whether what changes is shown elsewhere. */
+  readonly isFolded: boolean;
+  /** Shows what changes; null where nothing does. */
   readonly onShow: (() => void) | null;
 }
 
@@ -22,6 +24,7 @@ export function OwnEdits({
   compared,
   proofs,
   onUndo,
+  isFolded,
   onShow,
 }: OwnEditsProps): VNode | null {
   const patches = useMemo(() => unifiedPatch(opened.files, draft.files), [opened, draft]);
@@ -29,8 +32,8 @@ export function OwnEdits({
   const patch = patches.map((one) => one.patch).join('');
   const heading = `Your edits in ${countText(patches.length, 'file')}`;
   const inside = html`<div class="bar">
-      ${onShow !== null && compared !== null && html`<span><span class="gained">${grouped(compared.cells.gained)} cells gained</span>, <span class="lost">${grouped(compared.cells.lost)} cells lost</span></span>`}
-      ${onShow !== null && html`<button type="button" onClick=${onShow}>Show who gains and loses</button>`}
+      ${!isFolded && compared !== null && html`<span><span class="gained">${grouped(compared.cells.gained)} cells gained</span>, <span class="lost">${grouped(compared.cells.lost)} cells lost</span></span>`}
+      ${!isFolded && onShow !== null && html`<button type="button" onClick=${onShow}>Show who gains and loses</button>`}
       <button type="button" disabled=${done.length === 0} onClick=${onUndo}>Undo the last edit</button>
       <${CopyButton} text=${patch} what="Copy the patch" />
       <button
@@ -49,7 +52,7 @@ export function OwnEdits({
     ${patches.map((one) => html`<${Patch} key=${one.path} of=${one} />`)}`;
   return html`<section class="own" aria-label="Your edits">
     ${
-      onShow === null
+      isFolded
         ? html`<details>
             <summary>${heading}: the patch to commit</summary>
             ${inside}

@@ -1,7 +1,8 @@
 // One person: an icicle of namespaces with what is held there, and where each right comes from.
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Facts, RegionDetail } from '../worker/protocol.js';
+import type { RegionUntil } from '../../authoring/held-until.js';
+import type { Facts } from '../worker/protocol.js';
 import { grantText } from './grant-text.js';
 import { whereText } from './changes-pane.js';
 import type { Engine } from './engine.js';
@@ -24,7 +25,7 @@ export interface PersonPaneProps {
 interface Found {
   /** The question that this answers: what was said of somebody else is not shown meanwhile. */
   readonly to: string;
-  readonly regions: readonly RegionDetail[];
+  readonly regions: readonly RegionUntil[];
   readonly note: string | null;
 }
 

@@ -6,14 +6,15 @@ import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/pr
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
 import { closeByEscape } from './close-opened.js';
+import { DecidePane } from './decide-pane.js';
 import type { EditorPosition } from './editor-host.js';
-import { FilePicker } from './file-picker.js';
+import { FilePicker, FolderPicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
-import { fieldFiles, fieldValue, html } from './html.js';
+import { fieldValue, html } from './html.js';
 import { keepFocus } from './keep-focus.js';
 import { MapPane } from './map-pane.js';
-import { readDrop, readList } from './open-files.js';
+import { readDrop } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
 import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
@@ -28,17 +29,21 @@ interface Example {
   readonly files: readonly TextFile[];
 }
 
-type Tab = 'map' | 'changes' | 'person' | 'why' | 'checks';
+type Tab = 'map' | 'changes' | 'person' | 'why' | 'decide' | 'checks';
 
 const TABS: readonly (readonly [tab: Tab, title: string])[] = [
   ['map', 'Who and where'],
   ['changes', 'What changed'],
   ['person', 'One person'],
   ['why', 'Why'],
+  ['decide', 'Requests'],
   ['checks', 'Tests and guardrails'],
 ];
 
 const TYPING = 250;
+const NO_FILES =
+  'A snapshot has no files to edit. Open the folder of the policy to apply one of these and to get its patch.';
+const MISTAKES = 'The files have mistakes. Correct them to apply one of these.';
 
 function Playground({ examples, script }: { readonly examples: readonly Example[]; readonly script: string }): VNode {
   // A page shows one instant: that at which it was opened, until the reader chooses another.
@@ -51,6 +56,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
   const [changes, setChanges] = useState<View>(CHANGES_VIEW);
   const [who, setWho] = useState('');
   const [question, setQuestion] = useState<WhyQuestion>({ who: '', scope: 'resource:write', namespace: '' });
+  const [requests, setRequests] = useState<string | null>(null);
   const [note, setNote] = useState<string | null>(null);
   const policy = usePolicy(script, now);
   const { engine, working, diagnostics, facts, proofs, compiled, compared, version } = policy;
@@ -136,13 +142,10 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     onUndo=${() => {
       setEdits(undo(edits));
     }}
-    onShow=${
-      tab === 'changes'
-        ? null
-        : () => {
-            setTab('changes');
-          }
-    }
+    isFolded=${tab === 'changes'}
+    onShow=${() => {
+      setTab('changes');
+    }}
   />`;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return html`<div
@@ -152,7 +155,10 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     }}
     onDrop=${(event: DragEvent) => {
       event.preventDefault();
-      if (event.dataTransfer !== null) void drop(event.dataTransfer);
+      if (event.dataTransfer === null) return;
+      drop(event.dataTransfer).catch((error: unknown) => {
+        setNote(`Nothing was opened: ${String(error)}.`);
+      });
     }}
   >
     <a class="skip" href="#answers">Skip to the answers</a>
@@ -170,19 +176,12 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
           ${examples.some((example) => example.name === name) ? null : html`<option>${name}</option>`}${examples.map((example) => html`<option key=${example.name}>${example.name}</option>`)}
         </select></label
       >
-      <label class="open"
-        >Open a folder
-        <input
-          type="file"
-          webkitdirectory
-          onChange=${(event: Event) => {
-            const list = fieldFiles(event);
-            if (list.length > 0)
-              void readList(list).then((read) => {
-                take('opened folder', read);
-              });
-          }}
-      /></label>
+      <${FolderPicker}
+        text="Open a folder"
+        onFolder=${(read: readonly TextFile[] | string) => {
+          take('opened folder', read);
+        }}
+      />
       <button
         type="button"
         disabled=${edits.done.length === 0}
@@ -287,7 +286,8 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
             />`
           }
           ${facts !== null && tab === 'person' && html`<${PersonPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} who=${who} onWho=${setWho} />`}
-          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${errors > 0 || compiled !== null ? null : apply}>${ownEdits}<//>`}
+          ${facts !== null && tab === 'why' && html`<${WhyPane} engine=${engine} facts=${facts} snapshot=${compiled ?? proofs?.snapshot ?? null} version=${version} at=${view.at ?? now} question=${question} onQuestion=${setQuestion} onApply=${compiled !== null ? NO_FILES : errors > 0 ? MISTAKES : apply}>${ownEdits}<//>`}
+          ${facts !== null && tab === 'decide' && html`<${DecidePane} engine=${engine} facts=${facts} version=${version} at=${view.at ?? now} requests=${requests} onRequests=${setRequests} />`}
           ${facts !== null && compared !== null && tab === 'changes' && ownEdits}
           ${tab === 'checks' && compiled !== null && html`<div class="panel"><p>A snapshot holds neither tests nor guardrails: it was made after they had passed. Open the folder of the policy to see them.</p></div>`}
           ${tab === 'checks' && compiled === null && (proofs === null ? html`<p class="panel faint">The checks are running.</p>` : html`<${ChecksPane} proofs=${proofs} onSpot=${setSpot} />`)}

@@ -65,7 +65,7 @@ export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kind
           ${rows.slice(0, DRAWN).map(
             (row, i) =>
               html`<tr key=${i} class=${isBad?.(i) === true ? 'bad' : ''}>
-                ${row.map((text, j) => html`<td key=${j} class=${kindOf?.(i, j) ?? ''}>${plain(text)}</td>`)}${tools !== undefined && html`<td>${tools(i)}</td>`}${
+                ${row.map((text, j) => html`<td key=${j} class=${kindOf?.(i, j) ?? ''} data-head=${heads[j]}>${plain(text)}</td>`)}${tools !== undefined && html`<td>${tools(i)}</td>`}${
                   act !== undefined &&
                   html`<td>
                     <button

@@ -1,24 +1,27 @@
 // Why a request is allowed or denied, step by step, and which edits of the policy would change that.
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AnyEdit, Explained, Facts, Proposed, WhyQuestion } from '../worker/protocol.js';
-import type { Holder } from '../../../engine/compiler.js';
+import { formatInstant, instantOf } from '../../../engine/index.js';
+import type { AnyEdit, Explained, Facts, NamedHolder, Proposed, WhyQuestion } from '../worker/protocol.js';
 import { grantText } from './grant-text.js';
 import type { Engine } from './engine.js';
 import { fieldValue, html } from './html.js';
 import { WhoList } from './person-pane.js';
+import { Table } from './table.js';
 import { TextField } from './text-field.js';
 import { countText, grouped, instantText, plain } from './words.js';
 
 export interface WhyPaneProps {
   readonly engine: Engine;
   readonly facts: Facts;
+  /** The digest of what is asked about; null while it is computed. */
+  readonly snapshot: string | null;
   readonly version: number;
   readonly at: number;
   readonly question: WhyQuestion;
   readonly onQuestion: (question: WhyQuestion) => void;
-  /** Makes an edit in the files of the page; says why it could not. Null if there are no files that could be edited. */
-  readonly onApply: ((edit: AnyEdit) => Promise<string | null>) | null;
+  /** Makes an edit in the files of the page; says why it could not. A text says why none can be made here. */
+  readonly onApply: ((edit: AnyEdit) => Promise<string | null>) | string;
   /** What follows the answer. */
   readonly children?: ComponentChildren;
 }
@@ -26,7 +29,7 @@ export interface WhyPaneProps {
 /** Each with the question that it answers: while another one is asked, what was said before is not shown as its answer. */
 interface Answered {
   readonly to: string;
-  readonly holders: readonly Holder[] | null;
+  readonly holders: readonly NamedHolder[] | null;
   readonly explained: Explained | null;
   readonly proposed: Proposed | null;
   readonly note: string | null;
@@ -35,7 +38,7 @@ interface Answered {
 const UNANSWERED: Omit<Answered, 'to'> = { holders: null, explained: null, proposed: null, note: null };
 
 export function WhyPane(props: WhyPaneProps): VNode {
-  const { engine, facts, version, at, question, onQuestion, onApply, children } = props;
+  const { engine, facts, snapshot, version, at, question, onQuestion, onApply, children } = props;
   const { who, scope, namespace } = question;
   const asked = JSON.stringify([version, at, who, scope, namespace]);
   const [kept, setKept] = useState<Answered>({ to: '', ...UNANSWERED });
@@ -123,24 +126,19 @@ export function WhyPane(props: WhyPaneProps): VNode {
         ${
           holders.length === 0
             ? html`<p>Nobody.</p>`
-            : html`<ul>
-                ${holders.slice(0, 200).map(
-                  ({ identity, grants }) =>
-                    html`<li key=${identity}>
-                      <button
-                        type="button"
-                        aria-pressed=${String(identity === who)}
-                        onClick=${() => {
-                          onQuestion({ ...question, who: identity });
-                        }}
-                      >
-                        ${plain(identity)}</button
-                      >: ${grants.map(grantText).join('; ')}
-                    </li>`,
-                )}
-              </ul>`
+            : html`<${Table}
+                name="who-can"
+                heads=${['Who', 'Person', 'By']}
+                rows=${holders.map(({ identity, person = '', grants }) => [identity, person, grants.map(grantText).join('; ')])}
+                json=${{ scope, namespace, at: formatInstant(instantOf(at)), snapshot, identities: holders }}
+                act=${{
+                  text: 'Why?',
+                  onRow: (row: number) => {
+                    onQuestion({ ...question, who: holders[row]?.identity ?? '' });
+                  },
+                }}
+              />`
         }
-        ${holders.length > 200 && html`<p class="faint">and ${grouped(holders.length - 200)} more</p>`}
       </section>`
     }
   </div>`;
@@ -155,7 +153,8 @@ interface AnswerProps extends Pick<WhyPaneProps, 'onApply'> {
 function Answer({ explained, proposed, onApply, onNote }: AnswerProps): VNode {
   const { decision, steps, grants, noEdit } = explained;
   const apply = async (edit: AnyEdit): Promise<void> => {
-    const fault = (await onApply?.(edit)) ?? null;
+    if (typeof onApply === 'string') return;
+    const fault = await onApply(edit);
     // What was applied makes a new question of this one.
     if (fault !== null) onNote(fault);
   };
@@ -178,12 +177,14 @@ function Answer({ explained, proposed, onApply, onNote }: AnswerProps): VNode {
       ${proposed?.edits.map(
         (edit, i) =>
           html`<li key=${i}>
-            ${plain(edit.text)}${' '}${onApply !== null && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
+            ${plain(edit.text)}${' '}${typeof onApply !== 'string' && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
             <div class="faint">${effectText(edit)}</div>
           </li>`,
       )}
     </ol>
     <p class="faint" role="status">${progressText(proposed)}</p>
+    ${typeof onApply === 'string' && proposed !== null && proposed.edits.length > 0 && html`<p class="faint">${onApply}</p>`}
+    ${proposed?.edits.some(({ breaks }) => breaks === null) === true && html`<p class="faint">Guardrails were not proved: a snapshot does not have them, and a large policy takes too long.</p>`}
     ${noEdit !== undefined && html`<p class="faint">${plain(noEdit)}</p>`}
   </section>`;
 }
@@ -208,9 +209,6 @@ function effectText(edit: AnyEdit): string {
   const effects = [
     reachText(edit),
     ...(breaks?.length === 0 ? ['breaks no guardrail'] : []),
-    ...(breaks === null
-      ? ['guardrails were not proved: a snapshot does not have them, and a large policy takes too long']
-      : []),
     ...part('breaks', 'guardrail', breaks),
     ...part('repairs', 'guardrail', repairs),
     ...part('fails', 'test', breaksTests),

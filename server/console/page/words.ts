@@ -20,6 +20,14 @@ export function grouped(count: number | bigint): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** The first of many names, and how many more there are. */
+export function namesText(names: readonly string[]): string {
+  const more = names.length - SHOWN;
+  return more <= 0 ? names.join(', ') : `${names.slice(0, SHOWN).join(', ')} and ${countText(more, 'other')}`;
+}
+
+const SHOWN = 8;
+
 /** All, some (3 of 41) or none. */
 export function partText(count: number, of: number): string {
   if (count === 0) return 'none';

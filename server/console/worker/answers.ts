@@ -9,21 +9,21 @@ import {
   takingAway,
   unknownPart,
   unknownPlace,
-  whatCan,
   whoCan,
 } from '../../../engine/compiler.js';
 import {
   canonicalize,
-  formatInstant,
+  formatIdentity,
   type Identity,
   instantOf,
   type NamespacePath,
   parseIdentity,
   type ScopeName,
 } from '../../../engine/index.js';
+import { heldUntil } from '../../authoring/held-until.js';
 import { writeEdit } from '../../authoring/write-edit.js';
 import { type OpenPolicy, sourcesOf } from './policy.js';
-import type { AnyEdit, WorkerAnswer, Ask, PastAccess, TimedQuestion, RegionDetail } from './protocol.js';
+import type { AnyEdit, Ask, NamedHolder, PastAccess, TimedQuestion, WorkerAnswer } from './protocol.js';
 
 export function refused(message: string): WorkerAnswer {
   return { kind: 'refused', message };
@@ -71,7 +71,15 @@ export function answerWhoCan(
   if (!knows(open, scope)) return refused(unknownScope(open, scope));
   const read = canonicalize(namespace);
   if (!read.ok) return refused(`\`${namespace}\` is not a namespace: write it as \`/labs/optics\``);
-  const holders = whoCan(open.policy, { scope, namespace: read.path, at: instantOf(at) });
+  const people = (open.set?.people ?? []).flatMap(({ name, identities }) =>
+    identities.map((identity): [string, string] => [formatIdentity(identity), name]),
+  );
+  const persons = new Map(people);
+  const holders = whoCan(open.policy, { scope, namespace: read.path, at: instantOf(at) }).map((holder): NamedHolder => {
+    const { identity, grants } = holder;
+    const person = persons.get(identity);
+    return person === undefined ? holder : { identity, person, grants };
+  });
   return { kind: 'holders', holders, note: noteOnPlace(open, read.path) };
 }
 
@@ -81,50 +89,8 @@ export function answerWhatCan(
 ): WorkerAnswer {
   const party = partyOf(open, who);
   if (typeof party === 'string') return refused(party);
-  if (open.set === null) return heldFromSnapshot(open, party, at);
-  const expires = new Map(open.set.grants.map((grant) => [grant.id, grant.expires]));
-  const regions = whatCan(open.policy, { identities: party.identities, at: instantOf(at) }).map(
-    (region): RegionDetail => {
-      // It lasts as long as the grant that ends last, and that as long as the memberships that lead to it.
-      const ends = region.grants.map(({ id, through = [] }) =>
-        Math.min(
-          expires.get(id) ?? Infinity,
-          ...through.map((link) => (link.expires === undefined ? Infinity : Date.parse(link.expires))),
-        ),
-      );
-      const last = Math.max(...ends);
-      return { ...region, until: Number.isFinite(last) ? last : null };
-    },
-  );
+  const regions = heldUntil(open.policy, { identities: party.identities, at: instantOf(at) });
   return { kind: 'regions', regions, note: party.note };
-}
-
-/** Milliseconds for the question what ends when. */
-const LOOKING = 2_000;
-
-/** Without its sources, a grant has ended at the first instant at which it gives the asked nothing any more. */
-function heldFromSnapshot({ policy, map }: OpenPolicy, { identities, note }: Party, at: number): WorkerAnswer {
-  const held = whatCan(policy, { identities, at: instantOf(at) });
-  const ends = new Map<string, number>();
-  const later = map.instants.filter((instant) => instant > at);
-  const until = performance.now() + LOOKING;
-  let looked = 0;
-  for (const instant of later) {
-    if (performance.now() > until) break;
-    looked += 1;
-    const then = whatCan(policy, { identities, at: instantOf(instant) });
-    const still = new Set(then.flatMap(({ grants }) => grants.map(({ id }) => id)));
-    for (const { grants } of held)
-      for (const { id } of grants) if (!still.has(id) && !ends.has(id)) ends.set(id, instant);
-  }
-  const regions = held.map((region): RegionDetail => {
-    const last = Math.max(...region.grants.map(({ id }) => ends.get(id) ?? Infinity));
-    return { ...region, until: Number.isFinite(last) ? last : null };
-  });
-  const unseen = later[looked];
-  const limit =
-    unseen === undefined ? null : `what ends at ${formatInstant(instantOf(unseen))} or later is not shown as ending`;
-  return { kind: 'regions', regions, note: limit ?? note };
 }
 
 function requestOf(

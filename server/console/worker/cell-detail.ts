@@ -1,6 +1,7 @@
 // What stands behind one cell of the picture: who holds what there, and by which grants; or what changed it.
 import { type DiffReport, type DiffRow, type HeldGrant, whoCan } from '../../../engine/compiler.js';
 import { canonicalize, type Instant, type ScopeName } from '../../../engine/index.js';
+import { causeText } from '../../authoring/causes.js';
 import type { Picture } from '../map/picture.js';
 import type { OpenPolicy } from './policy.js';
 import type { CellDetail } from './protocol.js';
@@ -68,9 +69,26 @@ export function changeDetail({ picture, line, column, rows }: AskedChange): Cell
       (isWithin(row.namespace, place.path) || isWithin(place.path, row.namespace)) &&
       row.identities.some((identity) => names.has(identity)),
   );
-  const causes = [...new Set(touched.flatMap((row) => row.causes))].slice(0, LISTED);
   const count = picture.cell(line, column);
-  return count === null ? null : { ...count, holders: [], more: 0, causes };
+  return count === null ? null : { ...count, holders: [], more: 0, causes: causesOf(touched, { rows, names }) };
+}
+
+interface Around {
+  /** All of the difference. */
+  readonly rows: readonly DiffRow[];
+  /** Those of the cell. */
+  readonly names: ReadonlySet<string>;
+}
+
+function causesOf(touched: readonly DiffRow[], { rows, names }: Around): CellDetail['causes'] {
+  const texts = new Set(touched.flatMap((row) => row.causes.map(causeText)).slice(0, LISTED));
+  const others = new Map(Array.from(texts, (text): [string, Set<string>] => [text, new Set()]));
+  for (const { causes, identities } of rows)
+    for (const cause of causes) {
+      const found = others.get(causeText(cause));
+      if (found !== undefined) for (const identity of identities) if (!names.has(identity)) found.add(identity);
+    }
+  return Array.from(others, ([text, found]) => ({ text, others: [...found].sort() }));
 }
 
 function namesIn(picture: Picture, column: number): ReadonlySet<string> {

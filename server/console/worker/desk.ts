@@ -8,6 +8,7 @@ import {
   rememberingReader,
 } from '../../../engine/compiler.js';
 import { formatIdentity, type Instant, instantOf } from '../../../engine/index.js';
+import { answerLine } from '../../asking/decide-line.js';
 import { aboutName } from '../../authoring/about.js';
 import { indexPolicy } from '../../authoring/policy-index.js';
 import { choicesAt, nameAt } from '../../authoring/complete.js';
@@ -145,6 +146,11 @@ export function makeDesk(onProgress: Progress): Desk {
         return answerWhoCan(now, ask);
       case 'what-can':
         return answerWhatCan(now, ask);
+      case 'decide': {
+        const { policy } = now;
+        const at = instantOf(ask.at);
+        return { kind: 'decided', answers: ask.lines.map((line) => answerLine(policy, line, at)) };
+      }
       case 'explain':
         return answerExplain(now, ask.question);
       case 'about': {

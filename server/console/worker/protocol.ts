@@ -1,6 +1,5 @@
 // What the page asks of the engine, and what it gets. Everything is plain data, since it goes from one thread to another.
 import type {
-  Cause,
   Change,
   ClosingEdit,
   Diagnostic,
@@ -8,15 +7,16 @@ import type {
   Edit,
   ExplainedStep,
   HeldGrant,
-  HeldRegion,
   Holder,
   PolicyTestFailure,
   ProvedEdit,
   TakingChange,
 } from '../../../engine/compiler.js';
 import type { ScopeName } from '../../../engine/index.js';
+import type { LineAnswer } from '../../asking/decide-line.js';
 import type { SaidLine } from '../../authoring/about.js';
 import type { Choice, Typing } from '../../authoring/complete.js';
+import type { RegionUntil } from '../../authoring/held-until.js';
 import type { CellCount, Frame, Shown, Size, View } from '../map/picture.js';
 
 export interface TextFile {
@@ -68,6 +68,8 @@ export type Ask =
   | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
+  /** Requests, one a line, as `bailiwick decide` takes them. */
+  | { readonly kind: 'decide'; readonly lines: readonly string[]; readonly at: number }
   | { readonly kind: 'explain'; readonly question: TimedQuestion }
   /** One more step of the edits that would turn the answer round, which take long: whoever wants them all asks until they are. */
   | { readonly kind: 'edits'; readonly question: TimedQuestion }
@@ -129,14 +131,13 @@ export interface CellDetail extends CellCount {
     readonly grants: readonly HeldGrant[];
   }[];
   readonly more: number;
-  /** For a cell of changes, what made it. */
-  readonly causes: readonly Cause[];
+  /** For a cell of changes, what made it, and for whom else it changes something. */
+  readonly causes: readonly { readonly text: string; readonly others: readonly string[] }[];
 }
 
-/** A grant of the policy with its window, for what ends soon. */
-export interface RegionDetail extends HeldRegion {
-  /** The last instant of what holds it; null if it never ends. */
-  readonly until: number | null;
+/** With the owner of the identity, if the policy names one. */
+export interface NamedHolder extends Holder {
+  readonly person?: string;
 }
 
 /** `before` is what the file must still say. */
@@ -191,8 +192,9 @@ export type WorkerAnswer =
   | { readonly kind: 'cell'; readonly cell: CellDetail | null }
   | { readonly kind: 'cells'; readonly cells: readonly CellCount[]; readonly isWhole: boolean }
   | { readonly kind: 'found'; readonly line: number }
-  | { readonly kind: 'holders'; readonly holders: readonly Holder[]; readonly note: string | null }
-  | { readonly kind: 'regions'; readonly regions: readonly RegionDetail[]; readonly note: string | null }
+  | { readonly kind: 'holders'; readonly holders: readonly NamedHolder[]; readonly note: string | null }
+  | { readonly kind: 'decided'; readonly answers: readonly LineAnswer[] }
+  | { readonly kind: 'regions'; readonly regions: readonly RegionUntil[]; readonly note: string | null }
   | { readonly kind: 'explained'; readonly explained: Explained; readonly note: string | null }
   | { readonly kind: 'proposed'; readonly proposed: Proposed }
   | { readonly kind: 'compared'; readonly compared: PolicyDifference }
