@@ -121,7 +121,7 @@ function toRefs({ ground }: Asker, rows: number[]): readonly GrantRef[] {
 const NO_GRANTS: readonly GrantRef[] = Object.freeze([]);
 
 function exclusion(identities: readonly [string, string]): Decision {
-  return { decision: 'deny', step: 'exclusive', identities };
+  return Object.freeze({ decision: 'deny', step: 'exclusive', identities });
 }
 
 // There are few other denials, so each is one frozen object.

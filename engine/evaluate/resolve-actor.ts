@@ -195,7 +195,8 @@ function firstExcluded(table: DecisionTable, records: readonly number[]): readon
   const pair = firstPair({ first: table.exclusiveFirst, second: table.exclusiveSecond }, records);
   if (pair === null) return null;
   const [a, b] = pair;
-  return [formatIdentity(identityOf(table, a)), formatIdentity(identityOf(table, b))];
+  // It goes into every answer of a resolved actor.
+  return Object.freeze([formatIdentity(identityOf(table, a)), formatIdentity(identityOf(table, b))] as const);
 }
 
 function makeRoom(more: number): void {

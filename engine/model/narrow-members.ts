@@ -2,7 +2,7 @@
 // member itself: whatever reads the tables then needs to know nothing about windows of members (docs/meaning.md "Identities and roles").
 import { remember } from './group.js';
 import type { Window } from './instant.js';
-import { listRows, type RowLists, rowsOf } from './row-lists.js';
+import { firstFrom, listRows, type RowLists, rowsOf } from './row-lists.js';
 import {
   countPrincipals,
   identityText,
@@ -24,9 +24,10 @@ export function statedId(id: string): string {
 
 /** The row of the grant that a row is, or was narrowed from. Those stand behind it. */
 export function statedRow({ narrowed }: Pick<PolicyTables, 'narrowed'>, row: number): number {
-  let stated = row;
-  while (narrowed?.edges.has(stated) === true) stated -= 1;
-  return stated;
+  if (narrowed === undefined) return row;
+  const { rows } = narrowed;
+  const after = firstFrom(rows.length, (stated) => (rows[stated] ?? Infinity) > row);
+  return rows[after - 1] ?? row;
 }
 
 /** Rows of member edges, each of which has the role of the one before as a member. */

@@ -5,6 +5,7 @@ import { durationText } from '../model/duration.js';
 import { formatIdentity } from '../model/identity.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
+import { compareTexts } from '../model/order.js';
 import { scopeNames, type ScopeSet } from '../model/scope-set.js';
 import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js';
 
@@ -185,9 +186,11 @@ function toParts(
     ...part,
     field: '`to`',
   }));
-  // Members come and go: only somebody who is still in the policy was let off.
+  // Members come and go: only somebody who is still in the policy was let off. Whoever joins a role that was named before
+  // counts as well, or the role could be dropped first and filled then.
   const now = new Set(resolveNew(is, 'ever'));
-  const lost = resolveOld(was, 'ever').filter((text) => isHere(text) && !now.has(text));
+  const before = new Set([...resolveOld(was, 'ever'), ...resolveNew(was, 'ever')]);
+  const lost = [...before].filter((text) => isHere(text) && !now.has(text)).sort(compareTexts);
   const roles = namesPart('`to` roles', { was: was.roles, is: is.roles }, 'gained').map((part) => ({
     ...part,
     weaker: false,

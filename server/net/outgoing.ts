@@ -175,6 +175,10 @@ function open(
   return new Promise((resolve, reject) => {
     const request = isPlain ? httpRequest(url, options, resolve) : httpsRequest(url, secure, resolve);
     request.on('error', reject);
+    // After `101 Switching Protocols` Node ends the request without a response or an error. Without effect otherwise.
+    request.on('close', () => {
+      reject(new Error('the connection was closed without an answer'));
+    });
     request.end(body);
   });
 }

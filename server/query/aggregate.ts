@@ -67,10 +67,11 @@ export function aggregateStatement({ predicate, plan }: AggregateRequest): Fragm
   const shown = groupBy === null ? sql`'{'` : sql`'{"key":' || a.key || ','`;
   const group = sql`${shown} || '"values":[' || ${results} || ']}'`;
   const grouping = groupBy === null ? sql`` : sql` GROUP BY a.key LIMIT ${literal(QUERY_LIMITS.groups + 1)}`;
-  return sql`SELECT count(*) AS count, CASE WHEN count(*) <= ${literal(QUERY_LIMITS.groups)} AND sum(octet_length(g.json)) <= ${literal(QUERY_LIMITS.pageBytes)}
-      THEN string_agg(g.json, ',' ORDER BY ${KEY_ORDER}) END AS json,
+  // FILTER keeps rows out of an aggregate. A CASE around it would not: all would be joined first, gigabytes of them.
+  return sql`SELECT count(*) AS count, string_agg(g.json, ',' ORDER BY ${KEY_ORDER})
+        FILTER (WHERE g.groups <= ${literal(QUERY_LIMITS.groups)} AND g.bytes <= ${literal(QUERY_LIMITS.pageBytes)}) AS json,
       string_agg(CASE WHEN g.records = 1 THEN g.id END, ',') AS alone
-    FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json, count(*) AS records, min(a.id::text COLLATE "C") AS id FROM (${rows}) AS a${grouping}) AS g`;
+    FROM (SELECT g.*, count(*) OVER () AS groups, sum(octet_length(g.json)) OVER () AS bytes FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json, count(*) AS records, min(a.id::text COLLATE "C") AS id FROM (${rows}) AS a${grouping}) AS g) AS g`;
 }
 
 /**

@@ -229,6 +229,11 @@ function readReference(node: Node, target: unknown, reading: GraphReading): void
     note(reading, below(node.pointer, '$ref'), 'must begin with `#`: other documents are never read');
     return;
   }
+  // Readers of pointers do not agree on what it means, so what is measured here would not be what ajv judges by.
+  if (/%2f/i.test(target)) {
+    note(reading, below(node.pointer, '$ref'), 'must not contain `%2F`: write `~1` for a `/` in a key');
+    return;
+  }
   reading.references.push({ from: node, target: target.slice(1) });
 }
 

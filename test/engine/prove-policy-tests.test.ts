@@ -22,8 +22,11 @@ const GRANTS = `grants:
   - { id: kim-only, role: outsiders, namespace: /labs/optics, scopes: ["namespace:read"] }
 `;
 
-function run(tests: string): PolicyTestReport {
-  const texts = { 'policy.yaml': HEADER, 'roles.yaml': ROLES, 'grants.yaml': GRANTS, 'tests.yaml': `tests:\n${tests}` };
+function run(tests: string, more: Readonly<Record<string, string>> = {}): PolicyTestReport {
+  const texts = {
+    ...{ 'policy.yaml': HEADER, 'roles.yaml': ROLES, 'grants.yaml': GRANTS, 'tests.yaml': `tests:\n${tests}` },
+    ...more,
+  };
   const files = Object.entries(texts).map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) }));
   const { policy, diagnostics } = readPolicy(files);
   expect(diagnostics).toEqual([]);
@@ -173,6 +176,20 @@ describe('a failure says where, what and why', () => {
     ).failures;
     expect(failure).toMatchObject({ step, nearest: { grant: null, text } });
   });
+});
+
+test('the nearest miss of a member who has left, and of somebody with two identities that exclude each other', () => {
+  const more = {
+    'policy.yaml': `${HEADER}exclusive:\n  - ["orcid:old", "github:old"]\n`,
+    'more.yaml':
+      'roles:\n  left: { members: [{ identity: "orcid:old", expires: 2020-01-01T00:00:00Z }] }\n' +
+      'grants:\n  - { id: g, role: left, scopes: [resource:read], namespace: /x }\n',
+  };
+  const nearest = (identities: string): string | undefined =>
+    run(`  - name: t\n    actor: { identities: [${identities}] }\n    allow: ["resource:read /x"]\n`, more).failures[0]
+      ?.nearest?.text;
+  expect(nearest('orcid:old')).toBe('grant `g` is held through a membership that is not in force then');
+  expect(nearest('orcid:old, github:old')).toBe('nobody may have both identities (`exclusive`)');
 });
 
 describe('sees', () => {

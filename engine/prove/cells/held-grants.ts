@@ -5,7 +5,13 @@ import type { GrantRef } from '../../model/decision.js';
 import { formatInstant, instantOf } from '../../model/instant.js';
 import { statedId, statedRow } from '../../model/narrow-members.js';
 import { firstFrom } from '../../model/row-lists.js';
-import { memberText, type PlaceColumns, type PolicyTables, type TextColumn } from '../../model/tables.js';
+import {
+  type MemberColumns,
+  memberText,
+  type PlaceColumns,
+  type PolicyTables,
+  type TextColumn,
+} from '../../model/tables.js';
 import { edgesAbove, makeMembership } from './membership.js';
 
 /** A grant, and why it is there. */
@@ -120,14 +126,20 @@ export function narrowedLinks({ narrowed }: PolicyTables, row: number): readonly
 
 export function linkOf(tables: PolicyTables, edge: number): ChainLink {
   const { role, windows } = tables.members;
-  const at = windows?.row.indexOf(edge) ?? -1;
-  const [from, until] = [windows?.from[at] ?? -Infinity, windows?.until[at] ?? Infinity];
+  const [from, until] = windowOf(windows, edge);
   return {
     ...citeRole(tables, role[edge] ?? 0),
     ...(from === -Infinity ? {} : { notBefore: formatInstant(instantOf(from)) }),
     ...(until === Infinity ? {} : { expires: formatInstant(instantOf(until)) }),
     ...placeOf(tables, tables.members, edge),
   };
+}
+
+function windowOf(windows: MemberColumns['windows'], edge: number): readonly [from: number, until: number] {
+  if (windows === null) return [-Infinity, Infinity];
+  const { row } = windows;
+  const at = firstFrom(row.length, (place) => (row[place] ?? Infinity) >= edge);
+  return row[at] === edge ? [windows.from[at] ?? -Infinity, windows.until[at] ?? Infinity] : [-Infinity, Infinity];
 }
 
 export function makeHeldGrants({ tables }: Pick<PreparedPolicy, 'tables'>): HeldGrants {

@@ -44,6 +44,7 @@ export function nearestMiss(miss: Miss, held: ReadonlySet<string>, grants: reado
         carried.length === 0 ? 'the credential carries no scope' : `the credential carries only ${carried.join(', ')}`,
     };
   }
+  if (step === 'exclusive') return { grant: null, text: 'nobody may have both identities (`exclusive`)' };
   if (step === 'target_relationship')
     return { grant: null, text: 'the namespaces are not related as this access needs' };
   return nearestGrant(miss, held, grants);
@@ -62,6 +63,8 @@ function nearestGrant(miss: Miss, held: ReadonlySet<string>, grants: readonly Po
   if (early !== undefined) return found(early, `is in force ${windowText(early)} only`);
   const exact = above.find((grant) => !covers(grant) && hasScope(grant.scopes, scope) && inForce(grant, at));
   if (exact !== undefined) return found(exact, `counts at ${exact.namespace} only (\`inherit: false\`)`);
+  const inTime = above.find((grant) => covers(grant) && hasScope(grant.scopes, scope) && inForce(grant, at));
+  if (inTime !== undefined) return found(inTime, 'is held through a membership that is not in force then');
   const narrow = above.find((grant) => covers(grant) && inForce(grant, at));
   if (narrow !== undefined) return found(narrow, `carries only ${scopeNames(narrow.scopes).join(', ')}`);
   const others = grants.filter((grant) => !held.has(grant.id) && isWithin(namespace, grant.namespace) && covers(grant));

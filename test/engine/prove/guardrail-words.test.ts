@@ -124,3 +124,22 @@ it('large roles in `to` and `except` are compared in little time', () => {
   expect(guardrailChanges(old, changed).map(({ weaker }) => weaker)).toEqual([true]);
   expect(spent()).toBeLessThan(3_000);
 });
+
+it('`to` is weaker if it loses a role that somebody joins in the same change', () => {
+  const [old, changed] = [
+    ['roles: [contractors, other]', ''],
+    ['roles: [other]', '"okta:new"'],
+  ].map(([to, member]) =>
+    policyIn(
+      `roles:\n  contractors: { members: [${String(member)}], scopes: [resource:write] }\n  other: { members: ["okta:x"] }\n` +
+        'grants:\n  - { id: g, role: contractors, namespace: / }\n' +
+        `guardrails:\n  - { id: r, never: { scopes: [resource:write], under: /, to: { ${String(to)} } } }\n`,
+    ),
+  );
+  if (old === undefined || changed === undefined) throw new TypeError('two policies');
+  const [change] = guardrailChanges(old, changed);
+  expect(change).toMatchObject({
+    weaker: true,
+    changes: ['`to` roles lost contractors', '`to` lost okta:new'],
+  });
+});
