@@ -272,6 +272,13 @@ describe('where the endpoint may be', () => {
     endpoint.answerWith((_, response) => response.writeHead(307, { location: 'https://169.254.169.254/' }).end());
     expect(await refusalOf(await open())).toMatch(/^not judged: .*redirect, which is not followed/);
   });
+
+  it('nobody who would rather speak another protocol', async () => {
+    endpoint.answerWith((request) => {
+      request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    expect(await refusalOf(await open())).toMatch(/^not judged: the introspection endpoint /);
+  });
 });
 
 test('a secret that cannot be read is a fault of the settings', async () => {

@@ -62,6 +62,11 @@ describe('a schema is refused with', () => {
       /^\/properties\/a\/items\/\$ref: /,
     ],
     ['a reference to nothing', { $ref: '#/$defs/x' }, /^\/\$ref: refers to no schema/],
+    [
+      'a pointer that readers take for two different ones',
+      { $defs: { a: { not: true }, 'a/not': { type: 'string' } }, properties: { p: { $ref: '#/$defs/a%2Fnot' } } },
+      /^\/properties\/p\/\$ref: must not contain `%2F`: write `~1` for a `\/` in a key/,
+    ],
     ['a reference to an anchor that is not there', { $ref: '#x' }, /^\/\$ref: refers to no schema/],
     ['a type that is a number', { type: 42 }, /^\/type: .*2020-12/],
     ['an unknown type', { properties: { a: { type: 'text' } } }, /^\/properties\/a\/type: /],
