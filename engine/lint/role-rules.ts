@@ -1,7 +1,8 @@
 // Rules about roles: roles without members, unused roles, and members that are in a role anyway through another one.
 import { remember } from '../model/group.js';
 import { formatIdentity } from '../model/identity.js';
-import { edgesOfMember, withRolesAbove } from '../prove/cells/membership.js';
+import { compareNumbers } from '../model/order.js';
+import { edgesOfMember, isMember, nestedRoles } from '../prove/cells/membership.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
@@ -37,20 +38,29 @@ export function findIdleRoles(world: LintWorld, context: LintContext): void {
 /** Finds members of a role that are also members of a role inside it. */
 export function findRepeatedMembers(world: LintWorld, context: LintContext): void {
   const { membership, memberPrincipals } = world;
-  const rolesAbove = remember((role: number) => withRolesAbove(membership, [role]));
-  const rolesOf = (principal: number): Int32Array =>
-    edgesOfMember(membership, principal).map((edge) => membership.tables.members.role[edge] ?? 0);
+  const rolesIn = remember((role: number) => nestedRoles(membership, role));
+  /** Smallest first. */
+  const rolesBelow = (role: number): readonly number[] => {
+    const below = new Set(rolesIn(role));
+    for (const inner of below) for (const one of rolesIn(inner)) below.add(one);
+    return [...below].sort(compareNumbers);
+  };
   const rowOf = new Map(world.roles.map((role, row) => [role, row]));
   let first = 0;
   for (const role of world.set.roles) {
     const start = first;
     first += role.members.length;
     if (!role.members.some((member) => member.kind === 'role')) continue;
-    const row = rowOf.get(role) ?? 0;
+    const below = rolesBelow(rowOf.get(role) ?? 0);
+    const isBelow = new Set(below);
     role.members.forEach((member, position) => {
-      const through = rolesOf(memberPrincipals[start + position] ?? 0).find(
-        (other) => other !== row && rolesAbove(other).has(row),
-      );
+      const principal = memberPrincipals[start + position] ?? 0;
+      const edges = edgesOfMember(membership, principal);
+      // Somebody may be in as many roles as there are, and a role may have as many below it.
+      const through =
+        edges.length < below.length
+          ? Array.from(edges, (edge) => membership.tables.members.role[edge] ?? 0).find((other) => isBelow.has(other))
+          : below.find((other) => isMember(membership, other, principal));
       if (through === undefined) return;
       const by = world.roles[through];
       const text = member.kind === 'role' ? `the role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;

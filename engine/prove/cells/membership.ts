@@ -55,6 +55,12 @@ export function withRolesAbove(membership: Membership, principals: Iterable<numb
   return reached;
 }
 
+/** The roles that are members of a role themselves. */
+export function nestedRoles({ byRole, tables }: Membership, role: number): readonly number[] {
+  const members = Array.from(rowsOf(byRole, role), (edge) => tables.members.member[edge] ?? 0);
+  return members.filter((member) => member < tables.roles.name.length);
+}
+
 /** These principals and everything that is in any of them, directly or nested. */
 export function withMembersBelow(membership: Membership, principals: Iterable<number>): ReadonlySet<number> {
   const roles = membership.tables.roles.name.length;
