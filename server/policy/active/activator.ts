@@ -113,6 +113,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
   const inTurn = makeQueue();
   const checks = makeLabelChecks({ policies, log });
   let newest = policies.current().generation;
+  /** The last check that began and has not ended. */
+  let checked: Checked | null = null;
   let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
 
   const open = (
@@ -137,25 +139,32 @@ export function makeActivator(options: ActivatorOptions): Activator {
     return after;
   };
 
+  const earlierThanChecked = ({ digest }: Policy): Active | undefined =>
+    checked?.active.policy.digest === digest ? checked.before : undefined;
+
   const goBack = (bad: Active, before: Active): Promise<void> =>
     inTurn(async () => {
-      if (policies.current().generation !== bad.generation) return;
+      const { policy: served, generation: last } = policies.current();
+      // Whoever activated the same snapshot again meanwhile did not know that its label is false.
+      if (served.digest !== bad.policy.digest) return;
       const reason = 'the snapshot that took its place carries a false label';
       const { policy, statement, askedBy: _askedBy, ...rest } = before;
       const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
       // The earlier policy returns even if the store cannot be reached.
       const recorded = await activations
-        .record({ ...activation, at: clock.now(), after: bad.generation })
+        .record({ ...activation, at: clock.now(), after: last })
         .catch(() => null);
       if (recorded?.kind === 'superseded') return;
-      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : bad.generation + 1;
+      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : last + 1;
       install(
         { policy, ...rest, ...(statement === null ? {} : { statement }) },
         { generation, reason, askedBy: 'gateway' },
       );
     });
 
-  const confirmLabels = ({ active, bytes, before, onReturned }: Checked): void => {
+  const confirmLabels = (check: Checked): void => {
+    const { active, bytes, before, onReturned } = check;
+    checked = check;
     checks.begin({
       active,
       bytes,
@@ -166,9 +175,12 @@ export function makeActivator(options: ActivatorOptions): Activator {
             'the labels of a snapshot could not be recorded in the store',
           );
         });
-        if (labels === 'verified' || before === undefined) return;
-        await goBack(active, before);
-        onReturned?.(FALSE_LABEL);
+        if (labels === 'false' && before !== undefined) {
+          await goBack(active, before);
+          onReturned?.(FALSE_LABEL);
+        }
+        // It holds a policy that may never return now.
+        if (checked === check) checked = null;
       },
     });
   };
@@ -180,7 +192,14 @@ export function makeActivator(options: ActivatorOptions): Activator {
     const active = isNew ? install(candidate, recorded) : before;
     // Begun before anything that may fail: a policy that is in force already is not checked again.
     if (isNew && active.labels === 'unverified' && bytes !== null) {
-      confirmLabels({ active, bytes, before, ...(onReturned === undefined ? {} : { onReturned }) });
+      // A snapshot that is activated again while it is checked still returns to what was in force before it.
+      const isAgain = before.policy.digest === active.policy.digest;
+      const earlier = isAgain ? earlierThanChecked(before.policy) : before;
+      confirmLabels({
+        ...{ active, bytes },
+        ...(earlier === undefined ? {} : { before: earlier }),
+        ...(onReturned === undefined ? {} : { onReturned }),
+      });
     }
     // Also if this activation is not new: a caller who repeats it does not know whether the first one settled.
     await activations.settle();
@@ -248,7 +267,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const asked = performance.now();
         const last = await activations.newest();
         policies.renewLease(asked);
-        if (last === null) return null;
+        if (last === null) return LOST;
         newest = Math.max(newest, last.generation);
         const active = policies.current();
         if (isActive(active, { digest: last.snapshot }, last.generation)) {

@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Instant, instantOf } from '../../../engine/index.js';
+import { type Instant, instantOf, loadSnapshot } from '../../../engine/index.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { NEWEST_LOCK } from '../../../server/db/migrations/0005-newest.js';
 import { type ActivePolicy, type Labels, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
@@ -12,6 +12,7 @@ import { followActivations } from '../../../server/policy/store/follow-activatio
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
 import { A, B, C, type Made } from '../../support/followed-policy.js';
+import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const clock = { now: (): Instant => instantOf(Date.now()) };
@@ -23,7 +24,7 @@ interface TestGateway {
   readonly follower: Poller;
   readonly lines: readonly string[];
   readonly kept: ReadonlySet<string>;
-  readonly offer: (made: Made, labels?: Labels) => ReturnType<Activator['offer']>;
+  readonly offer: (made: Made, labels?: Labels, after?: number) => ReturnType<Activator['offer']>;
   readonly digest: () => string;
 }
 
@@ -64,10 +65,10 @@ describeOnStores('gateways', (store) => {
     const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
     const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
-    const offer: TestGateway['offer'] = (made, labels = 'verified') =>
+    const offer: TestGateway['offer'] = (made, labels = 'verified', after = activator.newest()) =>
       activator.offer({
         verified: { ...made, statement: null },
-        ...{ labels, from: FILE, after: activator.newest(), onReturned: () => undefined },
+        ...{ labels, from: FILE, after, onReturned: () => undefined },
       });
     const gateway = {
       policies,
@@ -197,6 +198,28 @@ describeOnStores('gateways', (store) => {
     const choice = { kind: 'activated', snapshot: C.policy.digest, reason: 'again', askedBy: 'ana' } as const;
     expect(await one.activator.choose(choice)).toMatchObject({ policy: { digest: C.policy.digest } });
     expect([one.digest(), one.policies.state().lag]).toEqual([C.policy.digest, null]);
+  });
+
+  it('say so where the store was restored from a copy without any activation', async () => {
+    const one = await open();
+    await store.db.knex('activations').del();
+    await one.follower.pollNow();
+    expect([one.digest(), one.policies.state().lag?.code]).toEqual([A.policy.digest, 'activation.lost']);
+  });
+
+  it('return to what was in force before a false label, even if the snapshot was activated again while it was checked', async () => {
+    const one = await open();
+    const bytes = mislabelled(B.bytes);
+    const loaded = loadSnapshot(bytes);
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    const bad = { bytes, policy: loaded.policy };
+    await one.activator.snapshots.put({ ...bad, labels: 'unverified', statement: null, at: clock.now() });
+    const choice = { kind: 'activated', snapshot: bad.policy.digest, reason: 'new', askedBy: 'ana' } as const;
+    const [chosen, offered] = await Promise.all([one.activator.choose(choice), one.offer(bad, 'unverified', 2)]);
+    expect([chosen.generation, offered]).toEqual([2, 'taken']);
+    await until(() => one.policies.current().generation > 3, 10_000);
+    expect(one.policies.current()).toMatchObject({ generation: 4, policy: { digest: A.policy.digest } });
+    expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
   });
 
   // The embedded store has one transaction at a time, so an activation never waits there.
