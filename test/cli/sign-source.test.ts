@@ -16,6 +16,8 @@ const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { cwd:
 const sign = (...args: readonly string[]): Promise<CliRun> =>
   run('sign', join(out, 's.json'), '--key', join(out, 'ana.key'), ...FOR, ...args);
 
+const ORIGIN = 'https://token:x-oauth@git.example.org/facility/policies.git';
+
 async function signedSource(...args: readonly string[]): Promise<unknown> {
   const { status, stdout, stderr } = await sign(...args, '--format', 'json');
   expect([status, stderr]).toEqual([0, '']);
@@ -31,7 +33,7 @@ beforeAll(async () => {
     'other/policy.yaml': 'bailiwick: 1\nname: other\n',
     'broken/policy.yaml': 'nothing: [',
   });
-  repository.run('remote', 'add', 'origin', 'https://token:x-oauth@git.example.org/facility/policies.git');
+  repository.run('remote', 'add', 'origin', ORIGIN);
   await run('compile', 'deep/policies', '-o', join(out, 's.json'));
   for (const name of ['ana', 'ben']) {
     const { stdout } = await run('keygen', '-o', join(out, `${name}.key`));
@@ -54,6 +56,20 @@ it('is found in git, where the current commit compiles to this snapshot, and nev
   expect(verified.stdout).toContain(`compiled from ${commit} of ${source.repository}\n`);
   expect(verified.status).toBe(0);
 });
+
+it.each(['http://t0ken@git.example.org/p.git', 'http://ana:s3cret@git.example.org/p.git'])(
+  'is said without the user of an address that a token may stand in: %s',
+  async (address) => {
+    repository.run('remote', 'set-url', 'origin', address);
+    try {
+      expect(await signedSource('--source-commit', '--source-repository')).toEqual({
+        ...{ commit, repository: 'http://git.example.org/p.git' },
+      });
+    } finally {
+      repository.run('remote', 'set-url', 'origin', ORIGIN);
+    }
+  },
+);
 
 it('is found alone, and for what others have named', async () => {
   expect(await signedSource('--source-commit')).toEqual({ commit, repository: null });

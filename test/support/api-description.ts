@@ -30,7 +30,13 @@ export function declaredAdminRoutes(): readonly Route[] {
     subscribe: unasked,
   };
   const activator = {
-    ...{ newest: unasked, offer: unasked, choose: unasked, catchUp: unasked, confirmLabels: unasked, close: unasked },
+    newest: unasked,
+    offer: unasked,
+    choose: unasked,
+    ask: unasked,
+    catchUp: unasked,
+    confirmLabels: unasked,
+    close: unasked,
   };
   const [snapshots, activations] = [storedSnapshots(noStore()), storedActivations(noStore())];
   const shadow = {

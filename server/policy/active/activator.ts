@@ -82,6 +82,8 @@ export interface Activator {
    */
   readonly offer: (offered: Offered) => Promise<'taken' | 'again'>;
   readonly choose: (choice: ChosenSnapshot) => Promise<Active>;
+  /** Asks the store which activation is the newest, and does nothing about it. */
+  readonly ask: () => Promise<void>;
   /** Puts the newest activation in force here. Returns why that is not possible; null if it is in force. */
   readonly catchUp: (why: LookReason, signal: AbortSignal) => Promise<PolicyFault | null>;
   /**
@@ -99,6 +101,12 @@ interface Checked extends Partial<Pick<Offered, 'onReturned'>> {
   readonly before?: Active;
 }
 
+/** Which activation is the newest, and what was in force here when the store was asked. */
+interface Answer {
+  readonly last: StoredActivation | null;
+  readonly during: Active;
+}
+
 /** An activation in the store, and what to check the labels of its policy with; null if that is not needed. */
 interface Recorded
   extends Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>, Partial<Pick<Offered, 'onReturned'>> {
@@ -110,10 +118,32 @@ const FALSE_LABEL = oneLine('snapshot.label', 'it carries a false label');
 export function makeActivator(options: ActivatorOptions): Activator {
   const { db, policies, rule, clock, log, keep = () => Promise.resolve(), tables = null } = options;
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
-  const inTurn = makeQueue();
+  const [inTurn, inOrder] = [makeQueue(), makeQueue()];
   const checks = makeLabelChecks({ policies, log });
   let newest = policies.current().generation;
+  /** The last check that began and has not ended. */
+  let checked: Checked | null = null;
   let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
+
+  /** Never waits for a turn: the lease runs however long something else takes. */
+  const ask = (): Promise<Answer> =>
+    inOrder(async () => {
+      const during = policies.current();
+      policies.startLease(STORED_LIMITS.silence[db.kind]);
+      const asked = performance.now();
+      const last = await activations.newest();
+      policies.renewLease(asked);
+      newest = Math.max(newest, last?.generation ?? 0);
+      return { last, during };
+    });
+
+  /** Whether this is in force here. What others know of its labels is then known here, too. */
+  const isInForce = (last: StoredActivation | null): boolean => {
+    const active = policies.current();
+    if (last === null || !isActive(active, { digest: last.snapshot }, last.generation)) return false;
+    if (active.labels === 'unverified' && last.labels !== null) policies.noteLabels(last.generation, last.labels);
+    return true;
+  };
 
   const open = (
     snapshot: string,
@@ -137,25 +167,30 @@ export function makeActivator(options: ActivatorOptions): Activator {
     return after;
   };
 
+  const earlierThanChecked = ({ digest }: Policy): Active | undefined =>
+    checked?.active.policy.digest === digest ? checked.before : undefined;
+
   const goBack = (bad: Active, before: Active): Promise<void> =>
     inTurn(async () => {
-      if (policies.current().generation !== bad.generation) return;
+      const { policy: served, generation: last } = policies.current();
+      // Whoever activated the same snapshot again meanwhile did not know that its label is false.
+      if (served.digest !== bad.policy.digest) return;
       const reason = 'the snapshot that took its place carries a false label';
       const { policy, statement, askedBy: _askedBy, ...rest } = before;
       const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
       // The earlier policy returns even if the store cannot be reached.
-      const recorded = await activations
-        .record({ ...activation, at: clock.now(), after: bad.generation })
-        .catch(() => null);
+      const recorded = await activations.record({ ...activation, at: clock.now(), after: last }).catch(() => null);
       if (recorded?.kind === 'superseded') return;
-      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : bad.generation + 1;
+      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : last + 1;
       install(
         { policy, ...rest, ...(statement === null ? {} : { statement }) },
         { generation, reason, askedBy: 'gateway' },
       );
     });
 
-  const confirmLabels = ({ active, bytes, before, onReturned }: Checked): void => {
+  const confirmLabels = (check: Checked): void => {
+    const { active, bytes, before, onReturned } = check;
+    checked = check;
     checks.begin({
       active,
       bytes,
@@ -166,9 +201,12 @@ export function makeActivator(options: ActivatorOptions): Activator {
             'the labels of a snapshot could not be recorded in the store',
           );
         });
-        if (labels === 'verified' || before === undefined) return;
-        await goBack(active, before);
-        onReturned?.(FALSE_LABEL);
+        if (labels === 'false' && before !== undefined) {
+          await goBack(active, before);
+          onReturned?.(FALSE_LABEL);
+        }
+        // It holds a policy that may never return now.
+        if (checked === check) checked = null;
       },
     });
   };
@@ -180,7 +218,14 @@ export function makeActivator(options: ActivatorOptions): Activator {
     const active = isNew ? install(candidate, recorded) : before;
     // Begun before anything that may fail: a policy that is in force already is not checked again.
     if (isNew && active.labels === 'unverified' && bytes !== null) {
-      confirmLabels({ active, bytes, before, ...(onReturned === undefined ? {} : { onReturned }) });
+      // A snapshot that is activated again while it is checked still returns to what was in force before it.
+      const isAgain = before.policy.digest === active.policy.digest;
+      const earlier = isAgain ? earlierThanChecked(before.policy) : before;
+      confirmLabels({
+        ...{ active, bytes },
+        ...(earlier === undefined ? {} : { before: earlier }),
+        ...(onReturned === undefined ? {} : { onReturned }),
+      });
     }
     // Also if this activation is not new: a caller who repeats it does not know whether the first one settled.
     await activations.settle();
@@ -242,19 +287,18 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const { generation } = recorded;
         return putInForce(candidateOf(opened, { kind: 'store' }), { generation, reason, askedBy, bytes });
       }),
-    catchUp: (why, signal) =>
-      inTurn(async () => {
-        policies.startLease(STORED_LIMITS.silence[db.kind]);
-        const asked = performance.now();
-        const last = await activations.newest();
-        policies.renewLease(asked);
-        if (last === null) return null;
-        newest = Math.max(newest, last.generation);
+    ask: async () => {
+      await ask();
+    },
+    catchUp: async (why, signal) => {
+      const answer = await ask();
+      if (isInForce(answer.last)) return null;
+      return inTurn(async () => {
+        // What was activated here meanwhile may be newer than the answer.
+        const { last } = answer.during === policies.current() ? answer : await ask();
+        if (last === null) return LOST;
+        if (isInForce(last)) return null;
         const active = policies.current();
-        if (isActive(active, { digest: last.snapshot }, last.generation)) {
-          if (active.labels === 'unverified' && last.labels !== null) policies.noteLabels(last.generation, last.labels);
-          return null;
-        }
         // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.
         if (last.generation < active.generation && last.at <= active.since) return LOST;
         if (failed?.generation === last.generation && why !== 'now' && isRecent(failed.tick)) return failed.fault;
@@ -270,7 +314,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
         install(candidateOf(opened, { kind: 'store' }), last);
         void tables?.keep(opened.policy);
         return null;
-      }),
+      });
+    },
     confirmLabels,
     close: checks.close,
   };

@@ -9,7 +9,7 @@ import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
 import type { LookResult, Offer, Source, Why } from '../sources/source.js';
-import { anotherPolicy, type PublicationRule, verifyOffer } from '../open/verify-offer.js';
+import { anotherPolicy, type PublicationRule, releaseOffer, verifyOffer } from '../open/verify-offer.js';
 
 export interface FollowOptions {
   readonly source: Source;
@@ -93,7 +93,7 @@ export function followSource(options: FollowOptions): Poller {
     // else was first.
     const found = await ask(again || why !== 'poll' ? 'now' : 'poll', signal);
     if (signal.aborted) {
-      if (found.kind === 'offer') await found.offer.release?.();
+      if (found.kind === 'offer') await releaseOffer(found.offer, log);
       return;
     }
     if (why === 'now') outage = null;
@@ -132,7 +132,7 @@ async function takeOffer(
   const { content, from } = offer;
   try {
     const checkSuccession = successionCheck(options);
-    const verified = await verifyOffer(offer, { rule, clock, tables, checkSuccession }, signal);
+    const verified = await verifyOffer(offer, { rule, clock, log, tables, checkSuccession }, signal);
     // A policy that was compiled just now states what was computed just now.
     const labels = content.kind === 'folder' ? 'verified' : 'unverified';
     return { kind: await activator.offer({ verified, labels, from, after, onReturned }) };

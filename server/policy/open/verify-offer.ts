@@ -2,7 +2,7 @@
 // served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
 // signers.
 import type { Policy, PublicationStatement } from '../../../engine/index.js';
-import type { Clock } from '../../lib/ports.js';
+import type { Clock, Logger } from '../../lib/ports.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';
@@ -26,6 +26,8 @@ export interface OfferRule {
   readonly clock: Clock;
   /** Tables that may save deriving one. Defaults to null: none are kept. */
   readonly tables?: TableFinder | null;
+  /** Defaults to none. */
+  readonly log?: Pick<Logger, 'warn'>;
   /**
    * Throws `PolicyRefused` if the statement may not follow what is in force. Called before anything of the offer is
    * opened.
@@ -56,8 +58,13 @@ export async function verifyOffer(offer: Offer, judge: OfferRule, signal: AbortS
       throw refusal('statement.policy', 'the statement is about a policy with another name');
     return { policy, bytes, statement };
   } finally {
-    await offer.release?.();
+    await releaseOffer(offer, judge.log);
   }
+}
+
+/** A failure says nothing about the offer, whose copy stays on the disk. So the offer is neither refused nor lost for it. */
+export async function releaseOffer({ release }: Pick<Offer, 'release'>, log?: Pick<Logger, 'warn'>): Promise<void> {
+  await release?.().catch((error: unknown) => log?.warn({ error }, 'what an offer occupied could not be removed'));
 }
 
 export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {

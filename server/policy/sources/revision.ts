@@ -161,9 +161,10 @@ export async function headAround({ cwd, programs }: Standing): Promise<CheckoutH
 function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return url;
   const plain = new URL(url);
-  if (plain.password === '' && plain.protocol !== 'https:') return url;
+  const isHttp = ['http:', 'https:'].includes(plain.protocol);
+  if (plain.password === '' && !isHttp) return url;
   plain.password = '';
-  // With HTTPS, a token may stand in the place of the user.
-  if (plain.protocol === 'https:') plain.username = '';
+  // With HTTP, a token may stand in the place of the user.
+  if (isHttp) plain.username = '';
   return plain.href;
 }

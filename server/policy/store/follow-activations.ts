@@ -13,7 +13,7 @@ import { isLeaseExpired } from '../active/staleness.js';
 
 export interface FollowActivationsOptions {
   readonly db: Pick<Database, 'kind' | 'listen'>;
-  readonly activator: Pick<Activator, 'catchUp'>;
+  readonly activator: Pick<Activator, 'ask' | 'catchUp'>;
   readonly policies: Pick<ActivePolicy, 'beat' | 'confirm' | 'current' | 'fallBehind' | 'state'>;
   readonly log: Logger;
   /** What confirms that the policy in force is still current: the store, if there is no other source. */
@@ -35,21 +35,40 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
     }
     told = fault;
   };
+  const miss = (error: unknown): void => {
+    // Health checks already report that the store is away.
+    if (storeFailure(error) === null) log.error({ error }, 'checking for a new activation failed');
+    if (isLeaseExpired(policies.state())) policies.fallBehind(UNKNOWN);
+  };
+  let looksSince = Infinity;
   const watch = makePoller(STORED_LIMITS.poll, async (why, signal) => {
+    looksSince = performance.now();
     try {
       const fault = await activator.catchUp(why, signal);
       tell(fault);
       if (fault === null && confirmedBy === 'store') policies.confirm();
     } catch (error) {
-      if (signal.aborted) return;
-      // Health checks already report that the store is away.
-      if (storeFailure(error) === null) log.error({ error }, 'checking for a new activation failed');
-      if (isLeaseExpired(policies.state())) policies.fallBehind(UNKNOWN);
+      if (!signal.aborted) miss(error);
+    } finally {
+      looksSince = Infinity;
     }
   });
-  // Looks may take long, while a large policy is opened. So this has a timer of its own.
+  let asking: Promise<void> | null = null;
+  const ask = async (): Promise<void> => {
+    try {
+      await activator.ask();
+      if (policies.state().lag?.code === UNKNOWN.code) policies.fallBehind(told);
+    } catch (error) {
+      miss(error);
+    } finally {
+      asking = null;
+    }
+  };
+  // Looks may take long, while a large policy is opened. So this has a timer of its own, and the store is asked meanwhile.
   const beat = (): void => {
     policies.beat(STORED_LIMITS.silence[db.kind]);
+    // A look that has just begun asks for itself.
+    if (performance.now() - looksSince > STORED_LIMITS.poll / 2) asking ??= ask();
   };
   beat();
   const pulse = setInterval(beat, STORED_LIMITS.poll).unref();
@@ -63,6 +82,7 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
       clearInterval(pulse);
       await (await listening)?.close();
       await watch.stop();
+      await asking;
     },
   };
 }

@@ -3,15 +3,18 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Instant, instantOf } from '../../../engine/index.js';
+import { type Instant, instantOf, loadSnapshot } from '../../../engine/index.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { NEWEST_LOCK } from '../../../server/db/migrations/0005-newest.js';
+import { STORED_LIMITS } from '../../../server/limits/policy.js';
 import { type ActivePolicy, type Labels, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { type Activator, makeActivator } from '../../../server/policy/active/activator.js';
 import { followActivations } from '../../../server/policy/store/follow-activations.js';
+import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
 import { A, B, C, type Made } from '../../support/followed-policy.js';
+import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const clock = { now: (): Instant => instantOf(Date.now()) };
@@ -23,14 +26,20 @@ interface TestGateway {
   readonly follower: Poller;
   readonly lines: readonly string[];
   readonly kept: ReadonlySet<string>;
-  readonly offer: (made: Made, labels?: Labels) => ReturnType<Activator['offer']>;
+  readonly offer: (made: Made, labels?: Labels, after?: number) => ReturnType<Activator['offer']>;
   readonly digest: () => string;
+  /** How often it has asked which activation is the newest. */
+  readonly asked: () => number;
+  /** From now on nothing of this kind is answered, until what is returned is called. An error is then the only answer. */
+  readonly hold: (what: 'newest' | 'parts' | 'keep') => (error?: Error) => void;
 }
 
 describeOnStores('gateways', (store) => {
   const opened: { readonly db: Database; readonly gateway: TestGateway }[] = [];
+  const releases: (() => void)[] = [];
   let partsRead = 0;
   afterEach(async () => {
+    for (const release of releases.splice(0)) release();
     for (const { db, gateway } of opened.splice(0)) {
       await gateway.follower.stop();
       await db.close();
@@ -46,11 +55,32 @@ describeOnStores('gateways', (store) => {
   /** A process of its own to the store. */
   async function open(offered: Made | null = A, limits = {}): Promise<TestGateway> {
     const own = await openDatabase({ ...store.config, ...limits });
+    let asked = 0;
+    const held = { newest: Promise.resolve(), parts: Promise.resolve(), keep: Promise.resolve() };
+    const hold: TestGateway['hold'] = (what) => {
+      let release: (error?: Error) => void = () => undefined;
+      held[what] = new Promise((resolve, reject) => {
+        release = (error) => {
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+      });
+      releases.push(release);
+      return release;
+    };
     const db: Database = {
       ...own,
-      rows: (statement) => {
-        if (statement.text.includes('FROM snapshot_parts')) partsRead += 1;
+      rows: async (statement) => {
+        if (statement.text.includes('FROM snapshot_parts')) {
+          partsRead += 1;
+          await held.parts;
+        }
         return own.rows(statement);
+      },
+      vital: async (statement) => {
+        asked += 1;
+        await held.newest;
+        return own.vital(statement);
       },
     };
     const started = await start(db, offered);
@@ -60,14 +90,14 @@ describeOnStores('gateways', (store) => {
       void lines.push(`${typeof fields['code'] === 'string' ? fields['code'] : ''} ${message}`.trim());
     const log = { info: () => undefined, warn: line, error: line };
     const kept = new Set<string>();
-    const keep = (digest: string): Promise<void> => Promise.resolve(void kept.add(digest));
+    const keep = (digest: string): Promise<void> => held.keep.then(() => void kept.add(digest));
     const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
     const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
-    const offer: TestGateway['offer'] = (made, labels = 'verified') =>
+    const offer: TestGateway['offer'] = (made, labels = 'verified', after = activator.newest()) =>
       activator.offer({
         verified: { ...made, statement: null },
-        ...{ labels, from: FILE, after: activator.newest(), onReturned: () => undefined },
+        ...{ labels, from: FILE, after, onReturned: () => undefined },
       });
     const gateway = {
       policies,
@@ -77,6 +107,8 @@ describeOnStores('gateways', (store) => {
       kept,
       offer,
       digest: () => policies.current().policy.digest,
+      asked: () => asked,
+      hold,
     };
     opened.push({ db, gateway });
     return gateway;
@@ -199,6 +231,28 @@ describeOnStores('gateways', (store) => {
     expect([one.digest(), one.policies.state().lag]).toEqual([C.policy.digest, null]);
   });
 
+  it('say so where the store was restored from a copy without any activation', async () => {
+    const one = await open();
+    await store.db.knex('activations').del();
+    await one.follower.pollNow();
+    expect([one.digest(), one.policies.state().lag?.code]).toEqual([A.policy.digest, 'activation.lost']);
+  });
+
+  it('return to what was in force before a false label, even if the snapshot was activated again while it was checked', async () => {
+    const one = await open();
+    const bytes = mislabelled(B.bytes);
+    const loaded = loadSnapshot(bytes);
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    const bad = { bytes, policy: loaded.policy };
+    await one.activator.snapshots.put({ ...bad, labels: 'unverified', statement: null, at: clock.now() });
+    const choice = { kind: 'activated', snapshot: bad.policy.digest, reason: 'new', askedBy: 'ana' } as const;
+    const [chosen, offered] = await Promise.all([one.activator.choose(choice), one.offer(bad, 'unverified', 2)]);
+    expect([chosen.generation, offered]).toEqual([2, 'taken']);
+    await until(() => one.policies.current().generation > 3, 10_000);
+    expect(one.policies.current()).toMatchObject({ generation: 4, policy: { digest: A.policy.digest } });
+    expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
+  });
+
   // The embedded store has one transaction at a time, so an activation never waits there.
   it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
     if (store.name === 'embedded') return;
@@ -221,6 +275,56 @@ describeOnStores('gateways', (store) => {
       await until(() => one.policies.current().labels === 'verified');
       expect(one.digest()).toBe(made.policy.digest);
     }
+  });
+
+  const isSilent = ({ policies }: TestGateway): boolean => isLeaseExpired(policies.state());
+
+  it('decide nothing once the store is silent, even while they open what is the newest', async () => {
+    const [one, two] = [await open(), await open()];
+    const [before, read] = [partsRead, two.hold('parts')];
+    await one.offer(B);
+    await until(() => partsRead > before);
+    const answer = two.hold('newest');
+    await until(() => isSilent(two), 10_000);
+    answer(new Error('the connection is gone'));
+    await until(() => two.policies.state().lag?.code === 'activation.unknown', 10_000);
+    two.hold('newest')();
+    await until(() => !isSilent(two) && two.policies.state().lag === null, 10_000);
+    expect(two.digest()).toBe(A.policy.digest);
+    read();
+    await until(() => two.digest() === B.policy.digest);
+  });
+
+  it('learn what others activate while they take an offer, which then comes too late, or decide nothing', async () => {
+    const [one, two] = [await open(), await open()];
+    const keep = two.hold('keep');
+    const offered = two.offer(C);
+    await one.offer(B);
+    await until(() => two.activator.newest() === 2, 10_000);
+    const answer = two.hold('newest');
+    await until(() => isSilent(two), 10_000);
+    answer();
+    await until(() => !isSilent(two), 10_000);
+    keep();
+    expect(await offered).toBe('again');
+    await until(() => two.digest() === B.policy.digest);
+    expect([two.policies.current().generation, two.policies.state().lag]).toEqual([2, null]);
+  });
+
+  it('keep what they chose themselves where they asked before it was chosen, and ask once a look', async () => {
+    const one = await open();
+    await one.follower.pollNow();
+    const answer = one.hold('newest');
+    const [before, looked] = [one.asked(), one.follower.pollNow()];
+    await until(() => one.asked() > before);
+    await one.offer(B);
+    answer();
+    await looked;
+    expect([one.digest(), one.policies.state().lag]).toEqual([B.policy.digest, null]);
+    const [again, from] = [one.asked(), performance.now()];
+    await sleep(2_000);
+    const most = Math.ceil((performance.now() - from) / STORED_LIMITS.poll) + 1;
+    expect(one.asked() - again).toBeLessThanOrEqual(most);
   });
 
   it('begin with the newest activation where no policy is named, and with nothing where there is none', async () => {

@@ -83,6 +83,25 @@ describe('a snapshot file that is followed', () => {
     expect(policies.current().policy.digest).toBe(C.policy.digest);
   });
 
+  it('is taken even if what the offer occupied cannot be removed, which the log says', async () => {
+    const folder = await makeFolder();
+    const path = join(folder, 'snapshot.json');
+    const from = { kind: 'file', path } as const;
+    const statement = { shown: path, read: () => Promise.resolve(null) };
+    const release = (): Promise<void> => Promise.reject(new Error('busy'));
+    const offer = { content: from, statement, from, release };
+    const source = { facts: {}, look: () => Promise.resolve({ kind: 'offer', offer } as const) };
+    const { put, look, lines } = await follow({ folder, source });
+    put(B.bytes);
+    expect(await look()).toEqual([B.policy.digest, null]);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'what an offer occupied could not be removed',
+      'the policy was replaced',
+    ]);
+    put('{}');
+    expect((await look())[1]).toMatch(/^snapshot\./);
+  });
+
   it('is let go when the gateway ends: what is being opened then neither decides nor reaches the store', async () => {
     const { policies, put, watch, lines } = await follow();
     put(B.bytes);

@@ -2,7 +2,6 @@
 // was loaded on a thread decides like one that was loaded here.
 import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -14,22 +13,16 @@ import { loadInThread, openBeside, verifyInThread } from '../../../server/policy
 import type { Logger } from '../../../server/lib/ports.js';
 import { compile, FULL } from '../../engine/full-policy.js';
 import { pathOf } from '../../engine/oracle/worlds.js';
+import { mislabelled } from '../../support/mislabelled.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 const NOW = instantOf(0);
-const { bytes, text } = compile(FULL);
+const { bytes } = compile(FULL);
 const ignore = (): void => undefined;
 const ACTIVE = makeActivePolicy(
   { policy: open(loadSnapshot(bytes)), labels: 'unverified' },
   { clock: { now: () => NOW }, log: { info: ignore, warn: ignore, error: ignore } },
 ).current();
-
-function mislabelled(): Uint8Array {
-  const body = text.slice(text.indexOf('"snapshot":') + '"snapshot":'.length, -1);
-  const changed = body.replace(/"decisions":"sha256:[0-9a-f]{64}"/, `"decisions":"sha256:${'0'.repeat(64)}"`);
-  const digest = createHash('sha256').update(changed).digest('hex');
-  return new TextEncoder().encode(`{"seal":"sha256:${digest}","snapshot":${changed}}`);
-}
 
 function open(result: Awaited<ReturnType<typeof loadInThread>>): Policy {
   if (!result.ok) throw new Error(result.fault.message);
@@ -67,7 +60,7 @@ describe('the labels of a snapshot that is served', () => {
   });
 
   it('are an alarm where they are false, and the policy goes on deciding', async () => {
-    const { labels, lines } = await check(mislabelled());
+    const { labels, lines } = await check(mislabelled(bytes));
     expect(labels).toBe('false');
     expect(lines).toEqual([expect.stringContaining('false label')]);
   });
