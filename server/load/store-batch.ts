@@ -15,6 +15,7 @@ import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import type { Reference } from '../records/content.js';
 import { giveUpNames, MARK } from './exchange-names.js';
+import { HELD, holdStored } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
@@ -130,8 +131,12 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 const UNIQUE_VIOLATION = '23505';
 
 /** What was deleted stays deleted, even where a dataset still has it. */
-async function refuseDeleted({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
+async function refuseDeleted(
+  { trx, rows, options, outcomes }: Batch,
+  wave: readonly number[],
+): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
+  if (options.trial === null) await holdStored(trx, ids, options.onConflict === 'replace');
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
@@ -197,9 +202,6 @@ async function refuseInvalid(
   }
   return [...found.keys()];
 }
-
-/** Nobody moves these records until the batch is stored: a move locks its record against this lock. */
-const HELD = sql`FOR KEY SHARE`;
 
 function referenceNotFound({ pointer, family }: Reference): RecordRefusal {
   const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;

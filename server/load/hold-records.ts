@@ -1,0 +1,16 @@
+// The locks of a batch on stored records, until it is stored. Each statement takes them in the order of ids.
+import type { Knex } from 'knex';
+import { rowsOf, sql } from '../db/sql.js';
+
+/** Nobody moves or deletes these records: both lock their record against this lock. */
+export const HELD = sql`FOR KEY SHARE`;
+
+/**
+ * Nobody deletes the records with these ids. Whoever is deleting one is waited for, so that its tombstone is there for
+ * the next statement. `willReplace` takes at once the lock that an update needs: a deletion that has locked its record
+ * would wait for a weaker one, and the update for the deletion.
+ */
+export async function holdStored(trx: Knex, ids: readonly string[], willReplace: boolean): Promise<void> {
+  const lock = willReplace ? sql`FOR NO KEY UPDATE` : HELD;
+  await rowsOf(trx, sql`SELECT FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${lock}`);
+}
