@@ -1,6 +1,7 @@
 // The locks of a batch on stored records, until it is stored. Each statement takes them in the order of ids.
 import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
+import { STAGE } from './stage.js';
 
 /** Nobody moves or deletes these records: both lock their record against this lock. */
 export const HELD = sql`FOR KEY SHARE`;
@@ -13,4 +14,13 @@ export const HELD = sql`FOR KEY SHARE`;
 export async function holdStored(trx: Knex, ids: readonly string[], willReplace: boolean): Promise<void> {
   const lock = willReplace ? sql`FOR NO KEY UPDATE` : HELD;
   await rowsOf(trx, sql`SELECT FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${lock}`);
+}
+
+/** Nobody begins to refer to the records that the lines at these places put into other namespaces. */
+export async function holdMoved(trx: Knex, places: readonly number[]): Promise<void> {
+  await rowsOf(
+    trx,
+    sql`SELECT FROM records AS r JOIN ${STAGE} ON r.id = i.id AND r.family = i.family AND r.path <> i.path
+      WHERE i.n = ANY(${places}::int[]) ORDER BY r.id FOR UPDATE OF r`,
+  );
 }

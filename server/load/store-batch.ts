@@ -15,7 +15,7 @@ import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import type { Reference } from '../records/content.js';
 import { giveUpNames, MARK } from './exchange-names.js';
-import { HELD, holdStored } from './hold-records.js';
+import { HELD, holdMoved, holdStored } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
@@ -257,6 +257,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
+  if (options.onConflict === 'replace' && options.trial === null) await holdMoved(trx, different);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'

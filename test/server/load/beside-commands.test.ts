@@ -1,6 +1,8 @@
 // Loads beside commands on the same records: whoever comes first wins.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { LoadReport } from '../../../server/load/load-dataset.js';
+import { instantOf } from '../../../engine/index.js';
+import { loadDataset, type LoadReport } from '../../../server/load/load-dataset.js';
+import type { DatasetText } from '../../../server/load/record-line.js';
 import type { OnConflict } from '../../../server/load/store-batch.js';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { deadlocksOf } from '../../support/deadlocks.js';
@@ -53,4 +55,36 @@ describeOnStores('a load beside commands', (store) => {
     expect(await loading).toMatchObject({ loaded: 0, bad: 1, faults: [{ line: 1, code: 'record.deleted' }] });
     expect((await doors.send('ada', `GET /api/v1/resources/${id}`)).status).toBe(404);
   });
+
+  it('lets nothing begin to refer to a record that it puts elsewhere', async () => {
+    const body = { namespace: '/', name: 't', version: '1', schema: {} };
+    const { json } = await doors.send('ada', 'POST /api/v1/resource-templates', { body });
+    const template = String(json['id']);
+    const ends: unknown[] = [];
+    let creating = Promise.resolve();
+    const report = await loadDataset(
+      store.db,
+      oneLine({ family: 'resource-template', ...body, namespace: '/b', id: template }),
+      {
+        onConflict: 'replace',
+        now: instantOf(0),
+        // Called within the transaction that stores the line.
+        record: async () => {
+          const sending = { body: { namespace: '/a', name: 'n', template } };
+          creating = doors.send('ada', 'POST /api/v1/resources', sending).then((created) => {
+            ends.push([created.status, created.json['code']]);
+          });
+          if (store.name === 'postgres') await until(async () => ends.length > 0 || (await isWaiting()));
+        },
+      },
+    );
+    await creating;
+    expect(report).toMatchObject({ replaced: 1, bad: 0 });
+    expect(ends).toEqual([[422, 'reference.not_found']]);
+  });
 });
+
+async function* oneLine(line: object): AsyncGenerator<readonly DatasetText[]> {
+  yield [{ number: 1, bytes: Buffer.from(JSON.stringify(line)) }];
+  await Promise.resolve();
+}
