@@ -170,7 +170,8 @@ async function refuseDangling(
     const tried = targets.has(id) ? null : (options.trial?.find(id) ?? null);
     if (tried !== null) targets.set(id, { id, family: familyCode(tried.family), path: storedPath(tried.namespace) });
   }
-  const fresh = new Map([...outcomes].filter(([, how]) => how === 'loaded').map(([{ id, line }]) => [id, line]));
+  const made = [...outcomes].filter(([{ id }, how]) => how === 'loaded' && !options.trial?.find(id));
+  const fresh = new Map(made.map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
     const dangling = row?.references.find(({ id, family }) => {
