@@ -8,11 +8,11 @@ export const HELD = sql`FOR KEY SHARE`;
 
 /**
  * Nobody deletes the records with these ids. Whoever is deleting one is waited for, so that its tombstone is there for
- * the next statement. `willReplace` takes at once the lock that an update needs: a deletion that has locked its record
+ * the next statement. `replace` takes at once the lock that an update needs: a deletion that has locked its record
  * would wait for a weaker one, and the update for the deletion.
  */
-export async function holdStored(trx: Knex, ids: readonly string[], willReplace: boolean): Promise<void> {
-  const lock = willReplace ? sql`FOR NO KEY UPDATE` : HELD;
+export async function holdStored(trx: Knex, ids: readonly string[], onConflict: 'report' | 'replace'): Promise<void> {
+  const lock = onConflict === 'replace' ? sql`FOR NO KEY UPDATE` : HELD;
   await rowsOf(trx, sql`SELECT FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${lock}`);
 }
 

@@ -136,7 +136,7 @@ async function refuseDeleted(
   wave: readonly number[],
 ): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
-  if (options.trial === null) await holdStored(trx, ids, options.onConflict === 'replace');
+  if (options.trial === null) await holdStored(trx, ids, options.onConflict);
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
