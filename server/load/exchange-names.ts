@@ -12,7 +12,7 @@ export async function giveUpNames(trx: Knex, places: readonly number[]): Promise
       FROM ${STAGE} JOIN load_rows AS j ON j.family = i.family AND j.n = ANY(${places}::int[])
       WHERE i.n = ANY(${places}::int[]) AND r.id = i.id AND r.family = i.family AND r.family IN (2, 4) AND r.unique_name
         AND r.archived_at IS NULL AND j.id <> r.id AND j.path = r.path AND j.name = r.name
-        AND (i.path, i.name) IS DISTINCT FROM (r.path, r.name)`,
+        AND ((i.path, i.name) IS DISTINCT FROM (r.path, r.name) OR i.archived_at IS NOT NULL OR NOT ${MARK})`,
   );
 }
 

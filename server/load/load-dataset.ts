@@ -222,15 +222,15 @@ async function tryBatch(
   rows: readonly LoadRow[],
   context: StoreContext & { readonly trial: Trial },
 ): Promise<StoredBatch> {
-  const { trial, onConflict } = context;
+  const { trial, onConflict, templates } = context;
   const settled = trial.settled(rows, onConflict);
   const others = rows.filter((row) => !settled.has(row));
+  for (const { id } of others) if (trial.find(id) !== null) templates?.delete(id);
   const { outcomes, marked, ...rest } = await takenBack(db, async (trx) => {
     const stored = await storeBatch(trx, others, context);
     return { ...stored, marked: await markedOf(trx, stored.outcomes) };
   });
-  const all = new Map([...settled, ...outcomes]);
-  return { ...rest, outcomes: trial.remember(all, marked) };
+  return { ...rest, outcomes: new Map([...settled, ...trial.remember(outcomes, marked)]) };
 }
 
 /** The ids of records that have been stored under a unique name. */

@@ -15,6 +15,7 @@ import { familyCode, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import type { Reference } from '../records/content.js';
 import { giveUpNames, MARK } from './exchange-names.js';
+import { HELD, holdMoved, holdStored } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
@@ -130,8 +131,12 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 const UNIQUE_VIOLATION = '23505';
 
 /** What was deleted stays deleted, even where a dataset still has it. */
-async function refuseDeleted({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
+async function refuseDeleted(
+  { trx, rows, options, outcomes }: Batch,
+  wave: readonly number[],
+): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
+  if (options.trial === null) await holdStored(trx, ids, options.onConflict);
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
@@ -165,7 +170,8 @@ async function refuseDangling(
     const tried = targets.has(id) ? null : (options.trial?.find(id) ?? null);
     if (tried !== null) targets.set(id, { id, family: familyCode(tried.family), path: storedPath(tried.namespace) });
   }
-  const fresh = new Map([...outcomes].filter(([, how]) => how === 'loaded').map(([{ id, line }]) => [id, line]));
+  const made = [...outcomes].filter(([{ id }, how]) => how === 'loaded' && !options.trial?.find(id));
+  const fresh = new Map(made.map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
     const dangling = row?.references.find(({ id, family }) => {
@@ -197,9 +203,6 @@ async function refuseInvalid(
   }
   return [...found.keys()];
 }
-
-/** Nobody moves these records until the batch is stored: a move locks its record against this lock. */
-const HELD = sql`FOR KEY SHARE`;
 
 function referenceNotFound({ pointer, family }: Reference): RecordRefusal {
   const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;
@@ -255,6 +258,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
+  if (options.onConflict === 'replace' && options.trial === null) await holdMoved(trx, different);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'

@@ -14,11 +14,14 @@ interface Tried {
 }
 
 export interface Trial {
-  /** Rows about records of earlier batches, with their outcomes. The store judges the other rows. */
+  /**
+   * Rows that repeat or contradict what earlier batches have brought, with their outcomes. The store judges the other
+   * rows, also those that replace something from an earlier batch.
+   */
   readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, LineOutcome>;
   /**
-   * `marked` are the ids that the store has marked for a unique name. Returns the outcomes, with those that fail for a name
-   * which an earlier batch has taken.
+   * `outcomes` are those of the store, and `marked` the ids that it has marked for a unique name. Returns the outcomes as
+   * they would be if the store had earlier batches, with those that fail for a name which one of these has taken.
    */
   readonly remember: (
     outcomes: ReadonlyMap<LoadRow, LineOutcome>,
@@ -38,7 +41,8 @@ export function makeTrial(): Trial {
     const before = tried.get(keyOf(row));
     if (before === undefined) return null;
     if (before.content === contentOf(row)) return 'unchanged';
-    if (onConflict === 'replace' && before.family === row.family) return 'replaced';
+    const isMarked = templates.get(row.id)?.uniqueName ?? row.uniqueName;
+    if (onConflict === 'replace' && before.family === row.family && isMarked === row.uniqueName) return null;
     const message = 'an earlier line has other content for the same record';
     return { code: 'record.conflict', pointer: row.given ? '/id' : '', message };
   };
@@ -53,10 +57,12 @@ export function makeTrial(): Trial {
     remember: (outcomes, marked) => {
       const right = new Map(outcomes);
       for (const [row, outcome] of outcomes) {
-        if (outcome !== 'loaded' && outcome !== 'replaced') continue;
+        if (typeof outcome !== 'string') continue;
         const { family, namespace, template, schema, slots, uniqueName } = row;
         // The store knows neither a template that an earlier batch has brought, nor its records.
         const before = tried.get(keyOf(row));
+        if (before !== undefined) right.set(row, 'replaced');
+        else if (outcome === 'unchanged') continue;
         const stays = before !== undefined && before.template === template && names.has(row.id);
         const isUnique = stays || marked.has(row.id) || templates.get(template ?? '')?.uniqueName === true;
         if (!names.take(row, isUnique)) {

@@ -170,4 +170,42 @@ describeOnStores('a dataset with templates', (store) => {
       }
     }
   });
+
+  it('tries lines that replace what earlier lines bring as the load does', async () => {
+    const asking = { family: 'resource-template', namespace: '/labs', name: 'asks', id: id(40), uniqueName: true };
+    const x = { ...made({ rank: 1 }), id: id(41) };
+    const values = [
+      lens,
+      asking,
+      { ...asking, uniqueName: false },
+      x,
+      { ...x, properties: { rank: 'no' } },
+      { ...x, template: id(99) },
+      { ...x, name: 'y' },
+      // What refers to a record may stand between two lines about it, and a later one judges by the newer.
+      { family: 'process-run', namespace: '/labs', name: 'uses', resources: { in: id(41) } },
+      { ...x, description: 'again' },
+      { ...lens, schema: {} },
+      { ...made({ rank: 'no' }), name: 'z' },
+      { ...lens, namespace: '/labs', schema: {} },
+      { ...made({}), namespace: '/other' },
+    ];
+    for (const lines of [1, 2, 500]) {
+      const batch = { lines, bytes: 1e6 };
+      const trial = await load(values, { onConflict: 'replace', effect: 'tried', batch });
+      const real = await load(values, { onConflict: 'replace', batch });
+      expect(told(trial)).toEqual(told(real));
+      expect(told(real)).toMatchObject({
+        loaded: 5,
+        replaced: 4,
+        faults: [
+          '3 record.conflict /id',
+          '5 record.invalid /properties/rank',
+          '6 reference.not_found /template',
+          '13 reference.not_found /template',
+        ],
+      });
+      await empty();
+    }
+  });
 });

@@ -87,4 +87,26 @@ describeOnStores('unique names in a dataset', (store) => {
     expect(late).toMatchObject({ replaced: 1, loaded: 0, bad: 1, faults: [{ line: 1, code: 'record.name_taken' }] });
     expect(await names()).toEqual(marked(['s', 'new', 'free']));
   });
+
+  it.each([
+    ['archives its record', { archivedAt: '2030-01-01T00:00:00Z' }, ASKING],
+    ['gives it a template that does not ask for unique names', {}, PLAIN],
+  ])('are passed on by a line that keeps the name and %s', async (_, more, template) => {
+    const line = (n: number, name: string, given: object = {}): string =>
+      JSON.stringify({
+        family: 'resource',
+        id: `0190c0de-0000-7000-8000-00000000002${String(n)}`,
+        namespace: '/a',
+        name,
+        template: ASKING,
+        createdAt: '2029-01-01T00:00:00Z',
+        ...given,
+      });
+    await loadLines(store.db, [line(1, 'p'), line(2, 'x'), line(3, 'y'), line(4, 'q')]);
+    // In whatever order they are stored, a record gets a name before the other has passed it on.
+    const [x, y] = [line(2, 'x', { template, ...more }), line(3, 'y', { template, ...more })];
+    const report = await replaceLines(store.db, [line(1, 'x'), x, y, line(4, 'y')]);
+    expect(report).toMatchObject({ replaced: 4, bad: 0 });
+    for (const name of ['x', 'y']) expect(await create(name)).toEqual([409, 'record.name_taken']);
+  });
 });
