@@ -153,18 +153,29 @@ export async function signingKeyOf(
   io: CliIo,
   flags: SettingFlags & { readonly key?: string },
 ): Promise<SigningKey | null> {
-  const path = flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
+  const path = await signingKeyPath(io, flags);
   return path === null ? null : asFailure(readSigningKey({ path, shown: flags.key ?? path }));
+}
+
+/** Where that key is: the file that is named, or the one of the settings. */
+export async function signingKeyPath(
+  io: CliIo,
+  flags: SettingFlags & { readonly key?: string },
+): Promise<string | null> {
+  return flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
 }
 
 async function give(
   io: CliIo,
-  { output, format, key, archive }: CheckpointFlags,
+  flags: ProveFlags,
   { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
 ): Promise<void> {
-  const inputs = pathsOf(io, [folder, key, archive]);
-  if (output !== undefined)
+  const { output, format, archive, checkpoint } = flags;
+  if (output !== undefined) {
+    const key = (await signingKeyPath(io, flags)) ?? undefined;
+    const inputs = pathsOf(io, [folder, key, archive, checkpoint]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs, mode: 0o600 });
+  }
   if (format === 'json') await writeJson(io, facts);
   else if (output === undefined) await write(io.stdout, text);
 }

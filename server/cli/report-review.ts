@@ -77,7 +77,7 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   }
   const signed = signOnce(key, payload, existing?.envelope ?? null);
   if (signed === null) throw usage('the report already has as many signatures as one may have', 'no more are allowed');
-  const inputs = pathsOf(io, [flags.key, file, ...(flags.decisions ?? [sheetOf(file)])]);
+  const inputs = pathsOf(io, [flags.key, file, path, ...(flags.decisions ?? [sheetOf(file)])]);
   await writeWhole(pathOf(io, output), Buffer.from(`${encodeEnvelope(signed.envelope)}\n`), {
     shown: output,
     inputs,

@@ -8,7 +8,7 @@ import type { SettingFlags } from '../../config/index.js';
 import type { Exported } from '../../export/exported.js';
 import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
-import { type CliIo, isClosed, write } from '../io.js';
+import { type CliIo, isClosed, pathsOf, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openNamedStore, storeFailure } from '../open-store.js';
 import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
@@ -108,9 +108,10 @@ async function exportPolicy(
   const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
   const { policy } = await openPolicy(io, path);
   const { files, unsaid } = exporter(policyRows(policy), policy);
+  const inputs = pathsOf(io, [path]);
   for (const [name, pieces] of files) {
     const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
-    await writeInto(io, { folder: output, path: name }, bytes);
+    await writeInto(io, { folder: output, path: name, inputs }, bytes);
     await write(io.stdout, `wrote ${join(output, name)}\n`);
   }
   await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
