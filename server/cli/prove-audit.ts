@@ -13,7 +13,7 @@ import { writeWhole } from './files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
 import { configOf, type Format } from './options.js';
 import { folderOf } from './audit-log.js';
-import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
+import { integrity, type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
@@ -52,7 +52,8 @@ export async function proveCommand(
 ): Promise<void> {
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
   const chosen = await logOf(io, given, flags);
-  const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)] }, flags);
+  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
+  const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)], kept }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
   await give(io, flags, {
     text: proof,
@@ -69,13 +70,18 @@ interface Proofs {
   readonly proofs: ReadonlyMap<number, string>;
 }
 
-/** In the checkpoint that was named, or in one of now. Throws `CliFailure` as `proveCommand`. */
+interface Asked extends Chosen {
+  readonly seqs: readonly number[];
+  /** Null to sign one of now. */
+  readonly kept: KeptNote | null;
+}
+
+/** In the checkpoint that was kept, or in one of now. Throws `CliFailure` as `proveCommand`. */
 export async function proofsOf(
   io: CliIo,
-  { folder, log, archive, seqs }: Chosen & { readonly seqs: readonly number[] },
-  flags: ProveFlags,
+  { folder, log, archive, seqs, kept }: Asked,
+  flags: CheckpointFlags,
 ): Promise<Proofs> {
-  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   if (kept !== null && kept.checkpoint.log !== log) {
     throw usage(`the checkpoint is about the log \`${kept.checkpoint.log}\``, 'name that log with `--log`');
   }
@@ -103,7 +109,7 @@ export async function proofsOf(
 export async function checkProofCommand(io: CliIo, file: string, flags: CheckProofFlags): Promise<void> {
   const proof = parseProof(await readText(io, file));
   if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
-  const checkpoint = await trusted(io, proof.checkpoint, flags.publicKey);
+  const checkpoint = trusted(proof.checkpoint, await readKey(io, flags.publicKey));
   const { index, line, path } = proof;
   const { log, size, root } = checkpoint;
   const found = rootOfPath(leafHash(line), { index, size }, path);

@@ -52,6 +52,8 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const { output = flags.add, format, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
+  if (add !== undefined && flags.at !== undefined)
+    throw usage('`--at` has no place beside `--add`', 'a report is signed again at its own instant: leave out `--at`');
   const key = await asFailure(readSigningKey(namedFile(io, flags.key)));
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
