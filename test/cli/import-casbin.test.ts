@@ -111,8 +111,8 @@ it('follows a model whose effect does not count denials', () => {
 
 it('follows a role with more members than a call has arguments', () => {
   const many = lines(200_000, (i) => `g, u${i}, r`);
-  const made = importCasbin([{ path: 'policy.csv', text: `p, s, x, read\ng, r, s\n${many}g, s, r\n` }]);
-  expect(made.unsaid.map(({ rule }) => rule)).toEqual(['g, s, r']);
+  const made = importCasbin([{ path: 'policy.csv', text: `p, t, x, read\n${many}g, r, t\n` }]);
+  expect(made.unsaid).toEqual([]);
 });
 
 it('decides as casbin does, on generated lines', () => {
