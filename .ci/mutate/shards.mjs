@@ -21,13 +21,8 @@ export const SHARDS = {
       ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
         (name) => `engine/table/${name}`,
       ),
-      ...[
-        'engine/table-file',
-        'engine/conformance',
-        'engine/delegation',
-        'engine/credential-scopes',
-        'engine/first-instant',
-      ],
+      ...['engine/table-file', 'engine/first-instant'],
+      ...DECISIONS,
     ],
   },
   'server/auth': {

@@ -3,13 +3,14 @@
 // goes on.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Instant, parseInstant } from '../../engine/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
+import { codeOf } from '../db/failures.js';
 import { syncFolder } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
@@ -26,12 +27,18 @@ export class ArchiveConflict extends Error {
   override readonly name = 'ArchiveConflict';
 }
 
+/** The archive is the log itself under another name, so that what is removed from the one is lost in the other. */
+export class ArchiveIsLog extends Error {
+  override readonly name = 'ArchiveIsLog';
+}
+
 /**
  * Moves files from the beginning of each log up to the first one that is too young. The last file of a log stays, since
  * the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
  */
 export async function archiveFiles(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
+  await refuseSame(folder, to);
   let kept = 0;
   for (const files of (await listLogs(folder)).values()) {
     let moved = 0;
@@ -47,6 +54,7 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
 }
 
 async function move({ path, log, first }: LogFile, folder: string, to: string): Promise<ArchivedFile> {
+  await refuseSame(path, join(to, basename(path)));
   const digest = createHash('sha256');
   await pipeline(createReadStream(path), digest);
   const file: ArchivedFile = { log, first, name: basename(path), sha256: digest.digest('hex') };
@@ -56,6 +64,23 @@ async function move({ path, log, first }: LogFile, folder: string, to: string): 
   await rm(path, { force: true });
   await syncFolder(folder);
   return file;
+}
+
+/** Links and mounts give one place several names, so the names are not compared. */
+async function refuseSame(source: string, target: string): Promise<void> {
+  const [from, to] = await Promise.all([source, target].map(placeOf));
+  if (from !== null && from === to) throw new ArchiveIsLog(target);
+}
+
+/** Null if there is nothing of this name. */
+async function placeOf(path: string): Promise<string | null> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${String(dev)}:${String(ino)}`;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 async function copy(path: string, to: string, file: ArchivedFile): Promise<void> {

@@ -3,13 +3,11 @@ import type { StoredEvent } from '../audit/event-schema.js';
 import { type Search, searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
-import { readPublicKey } from '../signing/key-file.js';
-import { type CliIo, namedFile, pathOf } from './io.js';
+import { type CliIo, pathOf } from './io.js';
 import type { Format } from './options.js';
 import { proofsOf, signingKeyOf } from './prove-audit.js';
 import { malformedLines } from './audit-log.js';
-import { readNote, trusted } from './read-checkpoint.js';
-import { asFailure } from './statement-flags.js';
+import { readKey, readNote, trusted } from './read-checkpoint.js';
 
 export type EvidenceFlags = SettingFlags & {
   readonly output: string;
@@ -90,26 +88,29 @@ export async function proveActivations(
   }
   bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
   const key = (await signingKeyOf(io, flags))?.publicKey ?? null;
-  const kept = flags.checkpoint === undefined ? null : (await readNote(io, flags.checkpoint)).checkpoint;
+  // Each file is read once, so that what was trusted is what goes into the file.
+  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
+  const keptKey = kept === null || flags.publicKey === undefined ? null : await readKey(io, flags.publicKey);
   for (const log of new Set(events.map((event) => event.log))) {
     const seqs = events.filter((event) => event.log === log).map(({ seq }) => seq);
-    const covers = kept?.log === log;
-    const publicKey = covers ? await keptKey(io, flags) : key;
+    const covering = kept?.checkpoint.log === log ? kept : null;
+    const publicKey = covering === null ? key : keptKey;
     if (publicKey === null) {
-      const how = covers
-        ? 'name the key of the checkpoint with --public-key'
-        : 'sign one with --key, or name one that was kept with --checkpoint';
+      const how =
+        covering === null
+          ? 'sign one with --key, or name one that was kept with --checkpoint'
+          : 'name the key of the checkpoint with --public-key';
       bundle.missing(`a checkpoint of the log ${log}, and the proofs of its events: ${how}`);
       continue;
     }
-    const within = covers ? seqs.filter((seq) => seq <= kept.size) : seqs;
+    const size = covering === null ? Infinity : trusted(covering.text, publicKey).size;
+    const within = seqs.filter((seq) => seq <= size);
     const late = seqs.length - within.length;
     if (late > 0)
       bundle.missing(`proofs of ${String(late)} of its events in ${log}: they are later than the checkpoint`);
     if (within.length === 0) continue;
-    const { checkpoint: _, ...withoutKept } = flags;
     const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
-    const proved = await proofsOf(io, { folder, log, archive, seqs: within }, covers ? flags : withoutKept);
+    const proved = await proofsOf(io, { folder, log, archive, seqs: within, kept: covering }, flags);
     bundle.add(`log/${log}.checkpoint`, proved.checkpoint);
     bundle.add(
       `log/${log}.pem`,
@@ -117,11 +118,4 @@ export async function proveActivations(
     );
     for (const [seq, text] of proved.proofs) bundle.add(`log/${log}-${String(seq)}.tlog-proof`, text);
   }
-}
-
-/** The key of the checkpoint that was kept, which must have signed it; null if it is not named. */
-async function keptKey(io: CliIo, { checkpoint, publicKey }: EvidenceFlags): Promise<Uint8Array | null> {
-  if (checkpoint === undefined || publicKey === undefined) return null;
-  await trusted(io, (await readNote(io, checkpoint)).text, publicKey);
-  return asFailure(readPublicKey(namedFile(io, publicKey)));
 }

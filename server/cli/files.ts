@@ -133,7 +133,7 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
 /** Writes one file of a folder that is made if it does not exist. Both are as the user named them. Throws `CliFailure`. */
 export async function writeInto(
   io: CliIo,
-  { folder, path }: { readonly folder: string; readonly path: string },
+  { folder, path, inputs }: { readonly folder: string; readonly path: string } & Pick<WriteTarget, 'inputs'>,
   bytes: Uint8Array,
 ): Promise<void> {
   const at = join(pathOf(io, folder), path);
@@ -143,7 +143,7 @@ export async function writeInto(
     const message = `the folder \`${folder}\` cannot be made (${code})`;
     throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { cause });
   });
-  await writeWhole(at, bytes, { shown: join(folder, path), inputs: [] });
+  await writeWhole(at, bytes, { shown: join(folder, path), inputs });
 }
 
 const READ_IN_FOLDERS = /\.(?:yaml|jsonl)$/;

@@ -8,7 +8,7 @@ import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import { writeInto } from './files.js';
-import { type CliIo, pathOf, write, writeLargeJson } from './io.js';
+import { type CliIo, pathOf, pathsOf, write, writeLargeJson } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import {
@@ -47,8 +47,8 @@ export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags)
   const folder = { set, policy, sources };
   const report = await findIn(io, { folder, log, period, keep: flags.keep ?? [] });
   if (flags.output !== undefined)
-    for (const [path, text] of report.smaller.files)
-      await writeInto(io, { folder: flags.output, path }, Buffer.from(text));
+    for (const [name, text] of report.smaller.files)
+      await writeInto(io, { folder: flags.output, path: name, inputs: pathsOf(io, [path]) }, Buffer.from(text));
   const { smaller } = report.unused;
   const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
   if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);

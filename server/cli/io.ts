@@ -43,6 +43,27 @@ export function isClosed(stream: Writable): boolean {
   return stream.destroyed || stream.errored !== null;
 }
 
+/** That nobody reads the results any more. */
+class ReaderGone extends Error {
+  override readonly name = 'ReaderGone';
+}
+
+/** Like `write`, but throws where nobody reads, so that the work of `untilReaderGone` ends there. */
+export async function writeToReader(stream: Writable, chunk: string | Uint8Array): Promise<void> {
+  await write(stream, chunk);
+  if (isClosed(stream)) throw new ReaderGone('nobody reads the results');
+}
+
+/** Null if the reader went away meanwhile. */
+export async function untilReaderGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ReaderGone) return null;
+    throw error;
+  }
+}
+
 /** One JSON text and a line end on stdout; characters that a terminal could obey are escaped. */
 export async function writeJson(io: CliIo, value: unknown): Promise<void> {
   await write(io.stdout, `${escapeJson(JSON.stringify(value))}\n`);

@@ -13,7 +13,7 @@ import { writeWhole } from './files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
 import { configOf, type Format } from './options.js';
 import { folderOf } from './audit-log.js';
-import { integrity, readNote, readText, trusted } from './read-checkpoint.js';
+import { integrity, type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
@@ -52,7 +52,8 @@ export async function proveCommand(
 ): Promise<void> {
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
   const chosen = await logOf(io, given, flags);
-  const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)] }, flags);
+  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
+  const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)], kept }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
   await give(io, flags, {
     text: proof,
@@ -69,13 +70,18 @@ interface Proofs {
   readonly proofs: ReadonlyMap<number, string>;
 }
 
-/** In the checkpoint that was named, or in one of now. Throws `CliFailure` as `proveCommand`. */
+interface Asked extends Chosen {
+  readonly seqs: readonly number[];
+  /** Null to sign one of now. */
+  readonly kept: KeptNote | null;
+}
+
+/** In the checkpoint that was kept, or in one of now. Throws `CliFailure` as `proveCommand`. */
 export async function proofsOf(
   io: CliIo,
-  { folder, log, archive, seqs }: Chosen & { readonly seqs: readonly number[] },
-  flags: ProveFlags,
+  { folder, log, archive, seqs, kept }: Asked,
+  flags: CheckpointFlags,
 ): Promise<Proofs> {
-  const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   if (kept !== null && kept.checkpoint.log !== log) {
     throw usage(`the checkpoint is about the log \`${kept.checkpoint.log}\``, 'name that log with `--log`');
   }
@@ -103,7 +109,7 @@ export async function proofsOf(
 export async function checkProofCommand(io: CliIo, file: string, flags: CheckProofFlags): Promise<void> {
   const proof = parseProof(await readText(io, file));
   if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
-  const checkpoint = await trusted(io, proof.checkpoint, flags.publicKey);
+  const checkpoint = trusted(proof.checkpoint, await readKey(io, flags.publicKey));
   const { index, line, path } = proof;
   const { log, size, root } = checkpoint;
   const found = rootOfPath(leafHash(line), { index, size }, path);
@@ -153,18 +159,29 @@ export async function signingKeyOf(
   io: CliIo,
   flags: SettingFlags & { readonly key?: string },
 ): Promise<SigningKey | null> {
-  const path = flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
+  const path = await signingKeyPath(io, flags);
   return path === null ? null : asFailure(readSigningKey({ path, shown: flags.key ?? path }));
+}
+
+/** Where that key is: the file that is named, or the one of the settings. */
+export async function signingKeyPath(
+  io: CliIo,
+  flags: SettingFlags & { readonly key?: string },
+): Promise<string | null> {
+  return flags.key === undefined ? (await configOf(io, flags)).audit.signingKey : pathOf(io, flags.key);
 }
 
 async function give(
   io: CliIo,
-  { output, format, key, archive }: CheckpointFlags,
+  flags: ProveFlags,
   { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
 ): Promise<void> {
-  const inputs = pathsOf(io, [folder, key, archive]);
-  if (output !== undefined)
+  const { output, format, archive, checkpoint } = flags;
+  if (output !== undefined) {
+    const key = (await signingKeyPath(io, flags)) ?? undefined;
+    const inputs = pathsOf(io, [folder, key, archive, checkpoint]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs, mode: 0o600 });
+  }
   if (format === 'json') await writeJson(io, facts);
   else if (output === undefined) await write(io.stdout, text);
 }

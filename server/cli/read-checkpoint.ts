@@ -12,26 +12,33 @@ import { asFailure } from './statement-flags.js';
 /** A checkpoint that was kept. Without a key its signature is not looked at. Throws `CliFailure` (2 or 8). */
 export async function readCheckpoint(io: CliIo, file: string, publicKey: string | undefined): Promise<Checkpoint> {
   const { text, checkpoint } = await readNote(io, file);
-  return publicKey === undefined ? checkpoint : trusted(io, text, publicKey);
+  return publicKey === undefined ? checkpoint : trusted(text, await readKey(io, publicKey));
 }
 
-/** The checkpoint of a note that this key has signed. Throws `CliFailure` (2 or 8). */
-export async function trusted(io: CliIo, text: string, publicKeyFile: string): Promise<Checkpoint> {
+/** A public key of the command line. Throws `CliFailure` 2. */
+export function readKey(io: CliIo, file: string): Promise<Uint8Array> {
+  return asFailure(readPublicKey(namedFile(io, file)));
+}
+
+/** The checkpoint of a note that this key has signed. Throws `CliFailure` 8. */
+export function trusted(text: string, publicKey: Uint8Array): Checkpoint {
   const note = parseNote(text);
   const checkpoint = note === null ? null : parseCheckpoint(note.text);
   if (note === null || checkpoint === null) throw integrity('audit.checkpoint', 'it holds no checkpoint of a log');
-  const publicKey = await asFailure(readPublicKey(namedFile(io, publicKeyFile)));
   const signed = note.isSignedBy({ name: originOf(checkpoint.log), publicKey });
   if (signed === true) return checkpoint;
   const how = signed === null ? 'is not signed by this key' : 'was changed after it was signed';
   throw integrity('audit.checkpoint', `the checkpoint ${how}`);
 }
 
-/** A checkpoint as it was kept. Throws `CliFailure` 2. */
-export async function readNote(
-  io: CliIo,
-  file: string,
-): Promise<{ readonly text: string; readonly checkpoint: Checkpoint }> {
+/** A checkpoint as it was kept. */
+export interface KeptNote {
+  readonly text: string;
+  readonly checkpoint: Checkpoint;
+}
+
+/** Throws `CliFailure` 2. */
+export async function readNote(io: CliIo, file: string): Promise<KeptNote> {
   const text = await readText(io, file);
   const checkpoint = parseCheckpoint(parseNote(text)?.text ?? '');
   if (checkpoint === null) throw usage(`\`${file}\` is not a checkpoint of a log`);

@@ -52,6 +52,8 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const { output = flags.add, format, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
+  if (add !== undefined && flags.at !== undefined)
+    throw usage('`--at` has no place beside `--add`', 'a report is signed again at its own instant: leave out `--at`');
   const key = await asFailure(readSigningKey(namedFile(io, flags.key)));
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
@@ -77,7 +79,7 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   }
   const signed = signOnce(key, payload, existing?.envelope ?? null);
   if (signed === null) throw usage('the report already has as many signatures as one may have', 'no more are allowed');
-  const inputs = pathsOf(io, [flags.key, file, ...(flags.decisions ?? [sheetOf(file)])]);
+  const inputs = pathsOf(io, [flags.key, file, path, ...(flags.decisions ?? [sheetOf(file)])]);
   await writeWhole(pathOf(io, output), Buffer.from(`${encodeEnvelope(signed.envelope)}\n`), {
     shown: output,
     inputs,

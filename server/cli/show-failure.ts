@@ -77,6 +77,7 @@ const FIELDS: ReadonlyMap<string, object> = new Map<string, object>([
   ['test', { passed: 0, failed: 0, failures: [], results: [] }],
   ['verify', { ok: false, signatures: [] }],
   ['load', { ok: false }],
+  ['import', { ok: false }],
   ['config check', { ok: false, file: null, settings: [], faults: [] }],
 ]);
 

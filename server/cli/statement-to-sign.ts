@@ -110,8 +110,8 @@ function shownFields(statement: PublicationStatement): readonly (readonly [keyof
 }
 
 function listed(differences: readonly Difference[]): { readonly text: string; readonly report: object } {
-  const lines = differences.map(({ field, there, asked }) => `${field}: there ${there}, now ${asked}`);
-  return { text: escapeText(lines.join('\n')), report: { differences } };
+  const lines = differences.map(({ field, there, asked }) => escapeText(`${field}: there ${there}, now ${asked}`));
+  return { text: lines.join('\n'), report: { differences } };
 }
 
 /** The existing statement, to sign it again or to replace it. A file with anything else is left alone. */

@@ -39,7 +39,7 @@ export function makeMembers(
       if (at === name) return true;
       if (seen.has(at)) continue;
       seen.add(at);
-      open.push(...(lists.get(at)?.keys() ?? []));
+      for (const member of lists.get(at)?.keys() ?? []) open.push(member);
     }
     return false;
   };

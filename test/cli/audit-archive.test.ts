@@ -1,5 +1,5 @@
 // `audit archive`: old files are verified, copied, listed and only then removed, and a run that was interrupted goes on.
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { logFiles, readLines, writeLog } from '../support/audit-log.js';
@@ -85,5 +85,25 @@ describe('audit archive', () => {
   it('does not take the folder of the log for the archive', async () => {
     const { folder } = await writeLog(3);
     expect((await archive(folder, `${folder}/`)).status).toBe(2);
+  });
+
+  it('loses nothing where the archive is the log under another name', async () => {
+    const { folder } = await writeLog(9);
+    const before = namesIn(folder);
+    const link = join(await makeFolder(), 'other');
+    symlinkSync(folder, link);
+    const run = await archive(folder, link);
+    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('is in the log itself, under another name')]);
+    expect(namesIn(folder)).toEqual(before);
+  });
+
+  it('loses nothing where a file of the archive is that of the log', async () => {
+    const { folder } = await writeLog(9);
+    const before = namesIn(folder);
+    const [oldest = ''] = logFiles(folder);
+    const to = await makeFolder();
+    symlinkSync(oldest, join(to, basename(oldest)));
+    expect((await archive(folder, to)).status).toBe(2);
+    expect(namesIn(folder)).toEqual(before);
   });
 });

@@ -3,8 +3,10 @@ import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { type Instant, parseInstant, type Reach, type ScopeName } from '../../engine/index.js';
 import { ANONYMOUS, askedOf, eventActor, type EventParts, queryAsked } from '../../server/audit/event.js';
 import { actorOf } from '../../server/auth/request-actor.js';
+import { main } from '../../server/cli/main.js';
 import { eventOf, logOf, readLines, writerOf } from '../support/audit-log.js';
 import { pathOf } from '../support/gateway.js';
+import { makeIo } from '../support/cli-io.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -153,4 +155,10 @@ it('marks a line that was edited, and one that does not follow the line before i
   const json = await runCli(['audit', 'query', '--format', 'json', tampered]);
   expect(json.stdout.split('\n')[3]).toBe(changed[3]);
   expect(json.stderr).toContain('warning: [testlog 4] DOES NOT VERIFY');
+});
+
+test('ends where nobody reads any more', async () => {
+  const { io, stderr } = makeIo();
+  io.stdout.destroy();
+  expect([await main(['audit', 'query', folder], io), stderr()]).toEqual([0, '']);
 });

@@ -141,3 +141,25 @@ describe('inspect', () => {
     for (const entry of namespaces) expect(text.stdout).toContain(`${entry.digest} ${entry.namespace}\n`);
   });
 });
+
+test('names of the command line steer no terminal, in texts and in SARIF', async () => {
+  const cwd = await makeFolder({
+    'policy/policy.yaml': 'bailiwick: 1\nname: p\nproviders: { orcid: {} }\n',
+    'wrong/policy.yaml': 'bailiwick: 1\nname: p\nproviders: { "x\u202e": {} }\n',
+  });
+  const name = 'a\u202eb\u009b';
+  for (const args of [
+    ['compile', 'policy', '-o', name],
+    ['init', name.repeat(2)],
+    ['export', 'rego', 'policy', '-o', name.repeat(3)],
+    ['export', 'cedar', 'policy', '-o', name.repeat(3)],
+    ['check', 'wrong', '--format', 'sarif'],
+  ]) {
+    const { stdout, stderr } = await runCli(args, { cwd });
+    expect([args, `${stdout}${stderr}`.replaceAll('\n', '')]).toEqual([
+      args,
+      expect.not.stringMatching(/[\u202e\p{Cc}]/u),
+    ]);
+    expect([args, `${stdout}${stderr}`]).toEqual([args, expect.stringContaining('202e')]);
+  }
+});

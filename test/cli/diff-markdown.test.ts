@@ -34,7 +34,11 @@ function rowsOf(count: number, width: number): readonly DiffRow[] {
   }));
 }
 
-function commentOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): string {
+function commentOf(
+  gained: readonly DiffRow[],
+  lost: readonly DiffRow[],
+  compared: Parameters<typeof renderMarkdown>[1] = COMPARED,
+): string {
   const cells = { compared: 100n, equal: 60n, gained: 20n, lost: 20n };
   const report: DiffReport = {
     equal: false,
@@ -45,7 +49,7 @@ function commentOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): string
     cells,
     visited: { groups: 0, nodes: 0 },
   };
-  return renderMarkdown(report, COMPARED);
+  return renderMarkdown(report, compared);
 }
 
 const lines = (text: string, start: string): number => text.split('\n').filter((line) => line.startsWith(start)).length;
@@ -110,4 +114,40 @@ test('rows that differ only in identities and exceptions are one row, which coun
   );
   expect(comment).toContain('`orcid:p00`, `orcid:p01`, `orcid:p02`, `orcid:p03`, `orcid:p04` and 7 more');
   expect(lines(commentOf(alike.slice(0, 8), []), '| +')).toBe(8);
+});
+
+const weakened = (text: string): Parameters<typeof renderMarkdown>[1] => ({
+  ...COMPARED,
+  merge: {
+    ...{ reviewed: [], rows: [], cells: 0n },
+    checks: [{ kind: 'guardrails', change: 'weaker', name: 'closed', text }],
+  },
+});
+
+test('what only a merge weakens is neither a mention, nor HTML, nor a line of its own', () => {
+  const comment = commentOf([], [], weakened('reason: @everyone <img src=x>\n# Approved'));
+  expect(comment).toContain(
+    '- **the merge alone**: guardrail `closed` is weaker: `reason: @everyone <img src=x>\\n# Approved`\n',
+  );
+});
+
+test('changes of guardrails have their share of a comment, and the others are counted', () => {
+  const guardrails = Array.from({ length: 400 }, (_, i) => ({
+    id: `g-${String(i)}`,
+    weaker: true,
+    ...{ changes: ['x'.repeat(500)], before: '{}', after: '{}', weakenings: [] },
+  }));
+  const none = { removed: [], changed: [], added: [] };
+  const comment = commentOf(rowsOf(3000, 40), [], {
+    ...COMPARED,
+    checks: {
+      ...{ kind: 'listed', guardrails, delegation: [], accepted: [] },
+      checks: { delegation: none, exclusive: none, guardrails: none, people: none, tests: none },
+    },
+  });
+  expect(comment.length).toBeLessThan(65_536);
+  const shown = lines(comment, '- `g-');
+  expect(shown).toBeGreaterThan(10);
+  expect(comment).toContain(`${String(400 - shown)} more changes of checks not shown: \`bailiwick diff\` lists all.\n`);
+  expect(lines(comment, '| +')).toBeGreaterThan(20);
 });

@@ -373,6 +373,9 @@ describe('the page for auditors in docs/audit.md', () => {
 
 it('overwrites nothing that a command reads', async () => {
   const log = ['--log', audit];
+  const settings = ['--config', 'log.gateway.yaml'];
+  writeFileSync(file('log.gateway.yaml'), `audit:\n  signingKey: ${file('log.key')}\n`);
+  await ok('audit', 'checkpoint', audit, '--key', 'log.key', '-o', 'first.checkpoint');
   const commands: readonly (readonly string[])[] = [
     ['evidence', 'new.json', ...log, '-o', 'new.json'],
     ['evidence', 'new.json', ...log, '-o', 'new.json.dsse.json'],
@@ -386,6 +389,10 @@ it('overwrites nothing that a command reads', async () => {
     ],
     ['playground', 'new', '-o', 'new/more.yaml'],
     ['compile', 'new', '-o', 'new/more.yaml'],
+    // The key and the checkpoint that no option names, or that only signs.
+    ['evidence', 'new.json', ...log, ...settings, '-o', 'log.key'],
+    ['audit', 'checkpoint', audit, ...settings, '-o', 'log.key'],
+    ['audit', 'prove', '1', audit, '--checkpoint', 'first.checkpoint', '-o', 'first.checkpoint'],
   ];
   for (const command of commands) {
     const before = readFileSync(file(command.at(-1) ?? ''));

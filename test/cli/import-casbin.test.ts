@@ -99,6 +99,22 @@ describe('the sample', () => {
   });
 });
 
+it('follows a model whose effect does not count denials', () => {
+  const policy = { path: 'policy.csv', text: 'p, ana, x, read\np, ana, x, read, deny\n' };
+  const counted = MODEL.replace('(p.eft == allow))', '(p.eft == allow)) && !some(where (p.eft == deny))');
+  const made = (model: string): ReturnType<typeof importCasbin> =>
+    importCasbin([policy, { path: 'model.conf', text: model }]);
+  expect(comparedOf(made(MODEL)).disagreements).toBe(0);
+  expect(made(MODEL).unsaid).toMatchObject([{ line: 2, why: expect.stringContaining('so it denies nothing') }]);
+  expect(comparedOf(made(counted)).disagreements).toBe(1);
+});
+
+it('follows a role with more members than a call has arguments', () => {
+  const many = lines(200_000, (i) => `g, u${i}, r`);
+  const made = importCasbin([{ path: 'policy.csv', text: `p, t, x, read\n${many}g, r, t\n` }]);
+  expect(made.unsaid).toEqual([]);
+});
+
 it('decides as casbin does, on generated lines', () => {
   const subject = fc.constantFrom('ana', 'Bob', 'role:a', 'b c');
   const role = fc.constantFrom('role:a', 'R2', 'r2');

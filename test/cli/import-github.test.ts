@@ -93,6 +93,57 @@ it('refuses two CODEOWNERS of one repository', () => {
   expect(() => importGithub(files)).toThrow('is of the repository shop, and so is shop/CODEOWNERS');
 });
 
+it.each([
+  ['shop/.github/CODEOWNERS', 'shop'],
+  ['acme/docs/CODEOWNERS', 'acme'],
+  ['acme/docs/docs/CODEOWNERS', 'docs'],
+  ['./docs/CODEOWNERS', 'docs'],
+  ['.github/.github/CODEOWNERS', '.github'],
+])('takes %s for the file of the repository %s', (path, repository) => {
+  const { grants } = importGithub([{ path, text: '* @ana' }]);
+  expect(grants.map(({ namespace }) => namespace)).toEqual([`/${repository}`]);
+});
+
+it('skips a line for `/`, which matches no file', () => {
+  const made = importGithub([{ path: 'shop/CODEOWNERS', text: '/docs/ @ben\n/ @ana\n' }]);
+  expect(made.grants.map(({ namespace }) => namespace)).toEqual(['/shop/docs']);
+  expect(made.unsaid).toEqual([
+    { file: 'shop/CODEOWNERS', line: 2, rule: '/ @ana', why: '`/` matches no file: write `*` for all of them' },
+  ]);
+});
+
+it('leaves out what is too long for a namespace, with its place, and imports the rest', () => {
+  const long = 'x'.repeat(400);
+  const edges = ['shop', long].map((name) => ({ permission: 'READ', node: { name } }));
+  const nodes = [{ slug: 'staff', parentTeam: null, members: { nodes: [{ login: 'ana' }] }, repositories: { edges } }];
+  const made = importGithub([
+    { path: 'teams.json', text: JSON.stringify({ organization: { login: 'acme', teams: { nodes } } }) },
+    { path: 'shop/CODEOWNERS', text: `/docs/ @ben\n/${long}/ @ana\n` },
+  ]);
+  expect(made.unsaid.map(({ file, line }) => `${file}:${String(line)}`)).toEqual(['teams.json:1', 'shop/CODEOWNERS:2']);
+  expect(made.grants.map(({ namespace }) => namespace)).toEqual(['/shop', '/shop/docs']);
+  const { disagreements, questions } = comparedOf(made);
+  expect([disagreements, questions]).toEqual([0, made.questionCount]);
+});
+
+it('misses no page of a list whose last page is there, also in another document of the file', () => {
+  const page = (hasNextPage: boolean, login: string): string => {
+    const members = { nodes: [{ login }], pageInfo: { hasNextPage } };
+    const nodes = [{ slug: 'staff', parentTeam: null, members, repositories: { edges: [] } }];
+    return JSON.stringify({ organization: { login: 'acme', teams: { nodes, pageInfo: { hasNextPage: false } } } });
+  };
+  const made = (...texts: readonly string[]): ReturnType<typeof importGithub> =>
+    importGithub(texts.map((text, i) => ({ path: `${String(i)}.yaml`, text })));
+  expect(made(page(true, 'ana')).unsaid.map(({ rule }) => rule)).toEqual(['members of staff']);
+  for (const whole of [
+    made(page(true, 'ana'), page(false, 'ben')),
+    made(`${page(true, 'ana')}\n---\n${page(false, 'ben')}\n`),
+  ]) {
+    expect(whole.unsaid).toEqual([]);
+    expect(whole.roles.map(({ members }) => members.length)).toEqual([2]);
+  }
+});
+
 it('joins the pages of one organization, and refuses a second one, whose repositories have the same names', () => {
   const page = (login: string, slug: string, parent: string | null, member: string): object => ({
     organization: {

@@ -62,6 +62,36 @@ describe('the sample', () => {
   });
 });
 
+const tuplesOf = (...tuples: readonly (readonly [user: string, relation: string, object: string])[]): string =>
+  JSON.stringify(tuples.map(([user, relation, object]) => ({ user, relation, object })));
+
+it('leaves out an object that is too long for a namespace, with its place, and imports the rest', () => {
+  const long = `document:${'x'.repeat(400)}`;
+  const text = tuplesOf(['user:ana', 'viewer', 'document:plan'], ['user:ana', 'viewer', long]);
+  const made = importOpenFga([{ path: 'tuples.json', text }]);
+  expect(made.unsaid).toEqual([
+    {
+      file: 'tuples.json',
+      line: 1,
+      rule: `user:ana viewer ${long}`,
+      why: `\`${long}\` is too long for a namespace`,
+    },
+  ]);
+  expect(made.grants.map(({ namespace }) => namespace)).toEqual(['/document/plan']);
+  const { disagreements, questions } = comparedOf(made);
+  expect([disagreements, questions]).toEqual([0, made.questionCount]);
+});
+
+it('takes for an object also what only a tuple that is not imported names as one', () => {
+  const text = tuplesOf(['user:*', 'viewer', 'folder:a'], ['folder:a', 'parent', 'document:plan']);
+  const made = importOpenFga([{ path: 'tuples.json', text }]);
+  expect(made.unsaid.map(({ why }) => why)).toEqual([
+    'it applies to everybody, but a grant applies to an identity or a role',
+    '`folder:a` is an object itself, so what follows from this is in the model',
+  ]);
+  expect(made.grants).toEqual([]);
+});
+
 it('answers as the tuples do, on generated ones', () => {
   // A team is below those with a larger number, so that there are no circles.
   const team = fc.tuple(fc.nat(3), fc.nat(3)).map(([a, b]) => ({

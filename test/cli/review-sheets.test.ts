@@ -63,7 +63,7 @@ describe('review start', () => {
       rows: 4,
       reviewed: '/labs/optics/x and below; everybody; *:write',
     },
-    { flags: ['--person', 'ann'], rows: 4, reviewed: 'every namespace; ann' },
+    { flags: ['--person', 'ann'], rows: 4, reviewed: 'every namespace; ann, with ad:s1, orcid:ann' },
     {
       flags: ['--identity', 'orcid:ben', '--scope', 'resource:write'],
       rows: 1,

@@ -209,6 +209,19 @@ describe('review report and verify', () => {
     ]);
   });
 
+  it('refuse an instant beside the report that is signed again, which has its own', async () => {
+    const made = await report('--key', 'audit.key', '--add', 'none.json', ...AT);
+    expect([made.status, made.stderr]).toEqual([2, expect.stringContaining('`--at` has no place beside `--add`')]);
+  });
+
+  it('do not replace the policy that they read', async () => {
+    write('q4.csv', saved(decided(REVOKED)));
+    const before = textOf('old.json');
+    const made = await run('review', 'report', 'q4.json', 'old.json', '--key', 'ciso.key', '-o', 'old.json', ...AT);
+    expect([made.status, made.stderr]).toEqual([2, expect.stringContaining('would be overwritten')]);
+    expect(textOf('old.json')).toBe(before);
+  });
+
   it('find a report that somebody with a trusted key made up', async () => {
     write('q4.csv', saved(decided(REVOKED)));
     expect((await report('--key', 'ciso.key', '-o', 'true.json', ...AT)).status).toBe(0);

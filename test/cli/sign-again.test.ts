@@ -67,6 +67,11 @@ it('leaves the signatures of others alone: says what differs and the two ways ou
   expect(await readFile(at('next.dsse.json'), 'utf8')).toBe(before);
 });
 
+it('says each value that differs in a line of its own', async () => {
+  const { stderr } = await again('next.dsse.json', ...later, '--issued', '2990-01-01T00:00:00Z');
+  expect(stderr).toMatch(/\nissued: there .*\nexpires: there .*\n {2}help: /);
+});
+
 it('replaces it with `--replace`, and says so', async () => {
   const ran = await again('next.dsse.json', ...later, '--replace', '--format', 'json');
   expect(ran.json()).toMatchObject({ change: 'replaced', statement: { expires: '2999-07-01T00:00:00.000Z' } });

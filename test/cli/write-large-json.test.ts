@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 // Before `main` imports it from several places at once, which the module loader of the tests does not take.
 import '../../engine/compiler.js';
 import { main } from '../../server/cli/main.js';
-import { writeLargeJson } from '../../server/cli/io.js';
+import { untilReaderGone, writeLargeJson, writeToReader } from '../../server/cli/io.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -47,6 +47,23 @@ describe('writeLargeJson', () => {
     await writeLargeJson(io, [['list', Array.from({ length: 1_000 }, () => ({ toJSON: text }))]]);
     expect(written).toBeGreaterThan(0);
     expect(written).toBeLessThan(100);
+  });
+
+  test('work that writes in parts ends where nobody reads any more, and other failures stay failures', async () => {
+    const { io, stdout } = makeIo();
+    const parts = async (): Promise<number> => {
+      let written = 0;
+      for (; written < 100; written += 1) {
+        if (written === 3) io.stdout.destroy();
+        await writeToReader(io.stdout, `${String(written)}\n`);
+      }
+      return written;
+    };
+    const work = parts();
+    expect(await untilReaderGone(work)).toBe(null);
+    await expect(work).rejects.toThrow('nobody reads the results');
+    expect(stdout()).toBe('0\n1\n2\n');
+    await expect(untilReaderGone(Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   });
 });
 

@@ -15,7 +15,7 @@ import {
   unverifiedLines,
   withSearch,
 } from '../audit-log.js';
-import { type CliIo, write } from '../io.js';
+import { type CliIo, untilReaderGone, write, writeToReader } from '../io.js';
 import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
@@ -51,16 +51,14 @@ async function query(io: CliIo, given: string | undefined, flags: QueryFlags): P
   const search = await searchOf(flags);
   const folder = await folderOf(io, given, { flags });
   const show = flags.format === 'json' ? jsonLine : eventText;
-  const {
-    malformed,
-    unrecorded,
-    unverified,
-    found: total,
-    events,
-  } = await searchLogs(folder, search, async (found) => {
-    await write(io.stdout, found.map((one) => `${show(one)}\n`).join(''));
-    if (flags.format === 'json') await write(io.stderr, found.map(warningOf).join(''));
-  });
+  const report = await untilReaderGone(
+    searchLogs(folder, search, async (found) => {
+      await writeToReader(io.stdout, found.map((one) => `${show(one)}\n`).join(''));
+      if (flags.format === 'json') await write(io.stderr, found.map(warningOf).join(''));
+    }),
+  );
+  if (report === null) return;
+  const { malformed, unrecorded, unverified, found: total, events } = report;
   // Without this, a name that was mistyped looks like somebody who did nothing.
   if (flags.format === 'text' || total === 0) {
     await write(io.stderr, `${groupDigits(total)} of ${count(events, 'event')}\n`);

@@ -70,7 +70,7 @@ function defineArchive(audit: Command, io: CliIo): void {
 
 /** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
 async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {
-  const [{ archiveFiles, ArchiveConflict }, { verifyLogs }] = await Promise.all([
+  const [{ archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
     import('../../audit/archive.js'),
     import('../../audit/verify.js'),
   ]);
@@ -103,6 +103,7 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
         `${count(moved.length, 'file')} moved to ${escapeText(to)}, ${count(kept, 'file')} kept\n`,
       );
   } catch (error) {
+    if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
     if (!(error instanceof ArchiveConflict)) throw error;
     const message = `\`${error.message}\` is there already, with other content`;
     const help =

@@ -61,6 +61,7 @@ async function calendar(io: CliIo, path: string, { from, until, format }: Calend
     case 'ics': {
       const { renderICalendar } = await import('../render/icalendar.js');
       await write(io.stdout, renderICalendar(found, { policy: policy.name, stamp: Date.now() }));
+      await write(io.stderr, render.unprovedLines(found, paintFor(io, 'stderr')).join(''));
       if (found.cutAt !== undefined) await write(io.stderr, render.cutText(found));
       return;
     }

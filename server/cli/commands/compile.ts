@@ -15,6 +15,7 @@ import {
   withExamples,
   withLint,
 } from '../options.js';
+import { escapeText } from '../render/escape.js';
 import { renderCounts } from '../render/text.js';
 
 interface CompileOptions extends LintFlags {
@@ -84,10 +85,11 @@ async function print(
 ): Promise<void> {
   const { printReport } = await import('../render/report.js');
   const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
+  const shown = escapeText(output);
   const facts =
     snapshot === null
-      ? `nothing written to ${output}\n`
-      : `wrote     ${output}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
+      ? `nothing written to ${shown}\n`
+      : `wrote     ${shown}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
   await printReport(io, report, {
     dir,
     format,

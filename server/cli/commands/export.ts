@@ -8,10 +8,11 @@ import type { SettingFlags } from '../../config/index.js';
 import type { Exported } from '../../export/exported.js';
 import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
-import { type CliIo, isClosed, write } from '../io.js';
+import { type CliIo, isClosed, pathsOf, untilReaderGone, write, writeToReader } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openNamedStore, storeFailure } from '../open-store.js';
 import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
+import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 
 export function defineExport(command: Command, io: CliIo): void {
@@ -33,15 +34,16 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
   try {
-    const { tooLong } = await exportDataset(
-      db,
-      async (text) => {
-        if (!isClosed(io.stdout)) await write(io.stdout, text);
-      },
-      (records) => {
-        progress.update(`${groupDigits(records)} records`);
-      },
+    const report = await untilReaderGone(
+      exportDataset(
+        db,
+        (text) => writeToReader(io.stdout, text),
+        (records) => {
+          progress.update(`${groupDigits(records)} records`);
+        },
+      ),
     );
+    const tooLong = report?.tooLong ?? [];
     const [first] = tooLong;
     if (first === undefined) return;
     const more = tooLong.length === 1 ? '' : ` and ${groupDigits(tooLong.length - 1)} more`;
@@ -108,12 +110,13 @@ async function exportPolicy(
   const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
   const { policy } = await openPolicy(io, path);
   const { files, unsaid } = exporter(policyRows(policy), policy);
+  const inputs = pathsOf(io, [path]);
   for (const [name, pieces] of files) {
     const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
-    await writeInto(io, { folder: output, path: name }, bytes);
-    await write(io.stdout, `wrote ${join(output, name)}\n`);
+    await writeInto(io, { folder: output, path: name, inputs }, bytes);
+    await write(io.stdout, `wrote ${escapeText(join(output, name))}\n`);
   }
-  await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${line}\n`).join('')}`);
+  await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${escapeText(line)}\n`).join('')}`);
 }
 
 interface ExportRlsOptions {
@@ -150,6 +153,11 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Export
     import('../../export/rls-script.js'),
     import('../../../engine/compiler.js'),
   ]);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema))
+    throw usage(
+      `\`${schema}\` is not the name of a schema`,
+      'it has letters, digits and `_`, and begins with no digit',
+    );
   const { policy } = await openPolicy(io, path);
   const families = vocabularyOf(policy).familyNames;
   const tables = table.map((text) => {
@@ -171,6 +179,8 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Export
       );
     return { table: name, column, family };
   });
+  const twice = tables.find(({ table }, i) => tables.slice(0, i).some((other) => other.table === table));
+  if (twice !== undefined) throw usage(`the table \`${twice.table}\` is named twice`, 'its rows are of one family');
   const about = `Row-level security of the policy ${policy.name}, ${policy.digest}. Made by \`bailiwick export rls\`; run it again for another policy.`;
   for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
     if (!isClosed(io.stdout)) await write(io.stdout, text);

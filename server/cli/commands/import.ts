@@ -17,7 +17,7 @@ import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeInto } from '../files.js';
-import { type CliIo, namedFile, pathOf, write, writeLargeJson } from '../io.js';
+import { type CliIo, namedFile, pathOf, pathsOf, write, writeLargeJson } from '../io.js';
 import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Paint, paintFor } from '../render/terminal.js';
@@ -97,7 +97,8 @@ async function importPolicy(
     });
   }
   if (proof.disagreements > 0) throw disagreement(imported, proof);
-  for (const [path, text] of written) await writeInto(io, { folder: flags.output, path }, Buffer.from(text));
+  const inputs = pathsOf(io, files);
+  for (const [path, text] of written) await writeInto(io, { folder: flags.output, path, inputs }, Buffer.from(text));
   if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
   if (flags.format === 'text') {
     await write(io.stdout, renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')));

@@ -9,6 +9,7 @@ import { isName } from '../../../engine/index.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type Format, formatOption, withExamples } from '../options.js';
+import { escapeText } from '../render/escape.js';
 import { schemaFiles, schemaLine } from './schema.js';
 
 export function defineInit(command: Command, io: CliIo): void {
@@ -51,7 +52,7 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
   const paths = [...files.keys()];
   if (format === 'json') await writeJson(io, { folder: dir, files: paths });
   else await write(io.stdout, `${paths.join('\n')}\n`);
-  if (format === 'text') await write(io.stderr, `next: bailiwick check ${dir}\n`);
+  if (format === 'text') await write(io.stderr, `next: bailiwick check ${escapeText(dir)}\n`);
 }
 
 /** The texts by path. `name` is the name of the folder. */

@@ -100,7 +100,10 @@ function defineReport(review: Command, io: CliIo): void {
     .option('-o, --output <file>', 'file for the report (default: the file of --add)')
     .option('--add <report>', 'add a signature to this report, if these files still have the same content')
     .option('--decisions <sheet>', SHEETS, collect)
-    .option('--at <instant>', 'look at what is held then or later, as RFC 3339 (default: now, or the instant of --add)')
+    .option(
+      '--at <instant>',
+      'look at what is held then or later, as RFC 3339 (default: now); with --add, the instant of that report counts',
+    )
     .addOption(formatOption())
     .action(async (file: string, policy: string, options: ReportFlags) => {
       await (await import('../report-review.js')).reportReview(io, { file, path: policy }, options);

@@ -22,10 +22,14 @@ export function renderCalendar(calendar: Calendar, paint: Paint): string {
     ...calendar.changes.map(
       (change) => `${paint('strong', formatInstant(change.at))}\n${changeLines(change, paint).join('')}`,
     ),
-    ...calendar.unproved.map((id) => `guardrail ${escapeText(id)}: ${paint('error', 'could not be proved')}\n`),
+    ...unprovedLines(calendar, paint),
     calendar.cutAt === undefined ? '' : paint('error', cutText(calendar)),
     `${summaryOf(calendar)}\n`,
   ].join('');
+}
+
+export function unprovedLines({ unproved }: Calendar, paint: Paint): readonly string[] {
+  return unproved.map((id) => `guardrail ${escapeText(id)}: ${paint('error', 'could not be proved')}\n`);
 }
 
 /** Who gains and loses what, and which guardrails break and come to hold. */

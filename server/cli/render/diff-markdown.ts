@@ -28,6 +28,8 @@ import { patternsOf, shortList, stretchText } from './words.js';
 const OPEN_ROWS = 20;
 /** Entries shown of each list in a row; the others are counted. */
 const SHOWN = 5;
+/** Characters for how guardrails and folders changed, of those of a comment. */
+const CHANGES = CLI_LIMITS.commentCharacters / 4;
 /** Of a reason or a description. */
 const SHOWN_CHARACTERS = 120;
 
@@ -39,7 +41,9 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
     ...shownRows(gained).map((row): SignedRow => ({ sign: '+', text: markdownRow(row, '+') })),
     ...shownRows(lost).map((row): SignedRow => ({ sign: '−', text: markdownRow(row, '−') })),
   ];
-  const { kept: fitting, left } = share(rows, { room: CLI_LIMITS.commentCharacters, size: ({ text }) => text.length });
+  const { kept: changes, left: moreChanges } = changesOf(compared);
+  const room = CLI_LIMITS.commentCharacters - changes.join('').length;
+  const { kept: fitting, left } = share(rows, { room, size: ({ text }) => text.length });
   const { kept: open, left: folded } = share(fitting, { room: OPEN_ROWS, size: () => 1 });
   const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
   return [
@@ -54,13 +58,29 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
       ({ kind, change, names }) =>
         `**${kind} ${change}**${names.length === 0 ? '' : `: ${shortList(names.map(code), SHOWN_CHECKS)}`}\n`,
     ),
-    ...changeLines(compared.checks).map(
-      ({ name, text, weaker }) => `- ${code(name)}${weaker ? ' **weaker**' : ''}: ${code(text)}\n`,
-    ),
-    ...(merge?.checks ?? []).map((check) => `- **the merge alone**: ${emergentText(check, code)}\n`),
+    ...changes,
+    ...(moreChanges === 0
+      ? []
+      : [`${count(moreChanges, 'more change')} of checks not shown: \`bailiwick diff\` lists all.\n`]),
     `${certificate(report)}.\n`,
     digests,
   ].join('\n');
+}
+
+/** How checks changed, as many lines as there is room for. What only a merge weakens comes first. */
+function changesOf({ checks, merge }: ComparedPolicies): { readonly kept: readonly string[]; readonly left: number } {
+  const lines = [
+    ...(merge?.checks ?? []).map(({ text, ...check }) => {
+      const shown = text === undefined ? check : { ...check, text: code(text) };
+      return `- **the merge alone**: ${emergentText(shown, code)}\n`;
+    }),
+    ...changeLines(checks).map(
+      ({ name, text, weaker }) => `- ${code(name)}${weaker ? ' **weaker**' : ''}: ${code(text)}\n`,
+    ),
+  ];
+  let room = CHANGES;
+  const kept = lines.filter((line) => (room -= line.length) >= 0);
+  return { kept, left: lines.length - kept.length };
 }
 
 /** Rows marked `!` are among the gained ones, too. */

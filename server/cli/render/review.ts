@@ -11,13 +11,18 @@ import { count } from './text.js';
 const SHOWN = 100;
 
 export function selectionText({ under, persons, identities, scopes }: Selection): string {
-  const who = persons !== null ? [...persons] : (identities ?? []);
   const parts = [
     under === '/' ? 'every namespace' : `${under} and below`,
-    ...(identities === null ? ['everybody'] : [who.length === 0 ? 'nobody' : who.join(', ')]),
+    ...(identities === null ? ['everybody'] : [whoText(persons ?? [], identities)]),
     ...(scopes === null ? [] : [patternsOf(scopes).join(', ')]),
   ];
   return parts.join('; ');
+}
+
+/** `ann, with ad:s1, orcid:ann`: what was selected are the identities, and a name may mean others by now. */
+function whoText(persons: readonly string[], identities: readonly string[]): string {
+  const all = identities.length === 0 ? 'nobody' : identities.join(', ');
+  return persons.length === 0 ? all : `${persons.join(', ')}, with ${identities.length === 0 ? 'no identity' : all}`;
 }
 
 /** `132: 38 people and 2 groups, with 41 identities, by 27 grants` */

@@ -5,6 +5,7 @@ import { codePage, type ProblemCode, type Range, type Severity } from '../../../
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { programVersion } from '../../lib/version.js';
 import { EXIT_MEANINGS, type ExitStatus, statusOf } from '../exit.js';
+import { escapeJson } from './escape.js';
 import { count } from './text.js';
 import { type Locator, URI_BASES, type CheckProblem, problemsOf } from './problems.js';
 
@@ -58,7 +59,7 @@ function log({ problems, locator, status, notifications, sources }: Log): string
     results,
   };
   const whole = { $schema: 'https://json.schemastore.org/sarif-2.1.0.json', version: '2.1.0', runs: [run] };
-  return `${JSON.stringify(whole)}\n`;
+  return `${escapeJson(JSON.stringify(whole))}\n`;
 }
 
 /** With its page inside: a URI of it would have to be absolute, and there is no host that everybody can reach. */

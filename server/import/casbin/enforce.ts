@@ -1,22 +1,45 @@
-// How casbin decides by the lines of the RBAC model: some line allows it, and none denies it. Roles are followed as far as casbin follows them.
-import type { CasbinRules } from './read-casbin.js';
+// How casbin decides by the lines of the RBAC model: some line allows it, and none denies it where denials
+// count. Roles are followed as far as casbin follows them.
+import { valueIn } from '../value-in.js';
+import type { CasbinPermission, CasbinRules } from './read-casbin.js';
 
 const HIERARCHY = 10;
 
 /** Answers for one subject, whose roles are looked up once. */
 export function enforcerFor(
-  { permissions, links }: CasbinRules,
+  { linesOf, rolesOf, denials }: IndexedRules,
   subject: string,
 ): (object: string, action: string) => boolean {
   const reached = new Set([subject]);
   let level = [subject];
   for (let depth = 0; depth < HIERARCHY && level.length > 0; depth += 1) {
-    level = links.filter(({ member, role }) => level.includes(member) && !reached.has(role)).map(({ role }) => role);
+    level = level.flatMap((member) => rolesOf.get(member) ?? []).filter((role) => !reached.has(role));
     for (const role of level) reached.add(role);
   }
-  const own = permissions.filter((line) => reached.has(line.subject));
+  const effects = new Map<string, Set<CasbinPermission['effect']>>();
+  for (const role of reached)
+    for (const { object, action, effect } of linesOf.get(role) ?? [])
+      valueIn(effects, keyOf(object, action), () => new Set()).add(effect);
   return (object, action) => {
-    const matching = own.filter((line) => line.object === object && line.action === action);
-    return matching.some(({ effect }) => effect === 'allow') && !matching.some(({ effect }) => effect === 'deny');
+    const found = effects.get(keyOf(object, action));
+    return found?.has('allow') === true && !(denials === 'count' && found.has('deny'));
   };
+}
+
+interface IndexedRules extends Pick<CasbinRules, 'denials'> {
+  readonly linesOf: ReadonlyMap<string, readonly CasbinPermission[]>;
+  readonly rolesOf: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Made once for all subjects. */
+export function indexRules({ permissions, links, denials }: CasbinRules): IndexedRules {
+  const linesOf = new Map<string, CasbinPermission[]>();
+  for (const line of permissions) valueIn(linesOf, line.subject, () => []).push(line);
+  const rolesOf = new Map<string, string[]>();
+  for (const { member, role } of links) valueIn(rolesOf, member, () => []).push(role);
+  return { linesOf, rolesOf, denials };
+}
+
+function keyOf(object: string, action: string): string {
+  return JSON.stringify([object, action]);
 }

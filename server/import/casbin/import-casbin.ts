@@ -14,7 +14,7 @@ import { type Actions, makeActions, requireFewScopes } from '../make-actions.js'
 import { makeNames } from '../make-names.js';
 import { makePlaces, type NamespaceMaker } from '../make-places.js';
 import { makeMembers } from '../role-members.js';
-import { enforcerFor } from './enforce.js';
+import { enforcerFor, indexRules } from './enforce.js';
 import { type CasbinRules, readCasbin } from './read-casbin.js';
 
 const PROVIDER = 'casbin';
@@ -57,7 +57,10 @@ export function importCasbin(files: readonly ForeignFile[]): ImportedPolicy {
         file,
         line,
         rule,
-        why: 'grants only add rights, and nothing can take away what another line allows',
+        why:
+          rules.denials === 'count'
+            ? 'grants only add rights, and nothing can take away what another line allows'
+            : 'the effect of the model asks only for a line that allows, so it denies nothing',
       });
     else if (namespace === null) unsaid.push({ file, line, rule, why: places.whyNot(object) });
     else if (to === null) unsaid.push({ file, line, rule, why: `no identity can be called \`${subject}\`` });
@@ -132,8 +135,9 @@ function* questionsOf(
   { subjects, objects }: ProofDomain,
   { actions, places }: { readonly actions: Actions; readonly places: NamespaceMaker },
 ): Generator<ImportQuestion> {
+  const indexed = indexRules(rules);
   for (const subject of subjects) {
-    const allows = enforcerFor(rules, subject);
+    const allows = enforcerFor(indexed, subject);
     const made = makeIdentity(PROVIDER, subject);
     const identities = made.ok ? [made.identity] : [];
     for (const object of objects) {

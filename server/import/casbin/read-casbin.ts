@@ -18,6 +18,8 @@ export interface CasbinLink extends SourcePlace {
 export interface CasbinRules {
   readonly permissions: readonly CasbinPermission[];
   readonly links: readonly CasbinLink[];
+  /** Whether a line that denies counts, by the effect of the model; it does where no model is given. */
+  readonly denials: 'count' | 'ignored';
   /** Lines that are of another model. */
   readonly unsaid: readonly Unsaid[];
 }
@@ -27,9 +29,10 @@ export function readCasbin(files: readonly ForeignFile[]): CasbinRules {
   const permissions: CasbinPermission[] = [];
   const links: CasbinLink[] = [];
   const unsaid: Unsaid[] = [];
+  let denials: CasbinRules['denials'] = 'count';
   for (const { path: file, text } of files) {
     if (file.endsWith('.conf')) {
-      requireRbac(file, text);
+      denials = requireRbac(file, text);
       continue;
     }
     for (const [i, line] of text.split(/\r?\n/).entries()) {
@@ -50,7 +53,7 @@ export function readCasbin(files: readonly ForeignFile[]): CasbinRules {
       else unsaid.push({ ...place, rule: line.trim(), why: whyNot(kind, rest.length, place) });
     }
   }
-  return { permissions, links, unsaid };
+  return { permissions, links, denials, unsaid };
 }
 
 function whyNot(kind: string, length: number, place: SourcePlace): string {
@@ -76,10 +79,12 @@ function valuesOf(line: string, place: SourcePlace): readonly string[] | null {
 }
 
 const PARTS = ['g(r.sub,p.sub)', 'r.obj==p.obj', 'r.act==p.act'];
-const EFFECTS = ['some(where(p.eft==allow))', 'some(where(p.eft==allow))&&!some(where(p.eft==deny))'];
+const ALLOWING = 'some(where(p.eft==allow))';
+const EFFECTS = [ALLOWING, `${ALLOWING}&&!some(where(p.eft==deny))`];
 
-/** Refuses a model that means something else by the same lines. */
-function requireRbac(file: string, text: string): void {
+/** Refuses a model that means something else by the same lines. Returns whether its effect counts lines that deny. */
+function requireRbac(file: string, text: string): CasbinRules['denials'] {
+  let denials: CasbinRules['denials'] = 'count';
   for (const [i, line] of text.split(/\r?\n/).entries()) {
     const place = { file, line: i + 1 };
     const [, key = '', written = ''] = /^\s*(\w+)\s*=\s*(.*)$/.exec(line) ?? [];
@@ -98,5 +103,7 @@ function requireRbac(file: string, text: string): void {
                 : key === '';
     if (!isOurs)
       throw new ForeignFault(place, `\`${line.trim()}\` is not of the RBAC model, the only one that can be imported`);
+    if (key === 'e') denials = value === ALLOWING ? 'ignored' : 'count';
   }
+  return denials;
 }

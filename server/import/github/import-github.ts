@@ -1,6 +1,6 @@
 // Teams of GitHub and CODEOWNERS as a policy: a team is a role, a repository a namespace with its folders below, permissions are actions of the
 // family `repository`, and who owns code has `code:approve`.
-import { type Identity, makeIdentity } from '../../../engine/index.js';
+import { canonicalize, type Identity, makeIdentity } from '../../../engine/index.js';
 import {
   ForeignFault,
   type ForeignFile,
@@ -14,9 +14,9 @@ import {
 import { asSegment, makeNames, type NameMaker } from '../make-names.js';
 import { makeMembers, type MemberLink, type RoleMembers } from '../role-members.js';
 import { type Account, mayApprove, mayUse, teamsOf } from './judge.js';
-import { type OwnedFolder, ownedFolders } from './owned-folders.js';
+import { type OwnedFolder, type OwnedFolders, ownedFolders } from './owned-folders.js';
 import { type CodeOwners, isCodeOwners, readCodeOwners } from './read-code-owners.js';
-import { LEVELS, type Organization, readTeams } from './read-teams.js';
+import { LEVELS, missingPages, type Organization, readTeams, type TeamsPage } from './read-teams.js';
 
 const PROVIDER = 'github';
 const GROUPS = `${PROVIDER}-group`;
@@ -39,16 +39,18 @@ interface Source {
 
 /** Throws `ForeignFault`. */
 export function importGithub(files: readonly ForeignFile[]): ImportedPolicy {
-  const organizations = readOrganization(files.filter((file) => !isCodeOwners(file)));
+  const pages = readPages(files.filter((file) => !isCodeOwners(file)));
+  const organizations = organizationOf(pages);
   const read = files.filter(isCodeOwners).map(readCodeOwners);
   requireOneEach(read);
-  const owned = read.map((source) => ({ source, ...ownedFolders(source) }));
+  const owned = read.map((source) => ({ source, ...placedFolders(source) }));
   const links = organizations.flatMap(linksOf);
   const teams = organizations.flatMap(({ login, teams: all }) => all.map(({ slug }) => `${login}/${slug}`));
   const members = makeMembers(links, (login) => makeIdentity(PROVIDER, login), teams);
   const unsaid: Unsaid[] = [
-    ...organizations.flatMap((one) => one.unsaid),
+    ...missingPages(pages),
     ...organizations.flatMap(orphansOf),
+    ...organizations.flatMap(unplacedOf),
     ...members.unsaid,
     ...read.flatMap((one) => one.unsaid),
     ...owned.flatMap((one) => one.unsaid),
@@ -85,23 +87,20 @@ export function importGithub(files: readonly ForeignFile[]): ImportedPolicy {
  * Of several files, which are pages of one organization: none or one. A repository becomes a namespace by its name
  * alone, so those of a second organization could not be told from the first one's.
  */
-function readOrganization(files: readonly ForeignFile[]): readonly Organization[] {
-  const [first, ...others] = files.map((file) => ({ file, ...readTeams(file) }));
-  if (first === undefined) return [];
-  const other = others.find(({ login }) => login !== first.login);
-  if (other !== undefined)
+function readPages(files: readonly ForeignFile[]): readonly TeamsPage[] {
+  const pages = files.flatMap((file) => readTeams(file).map((page) => ({ file, page })));
+  const [first] = pages;
+  const other = pages.find(({ page }) => page.login !== first?.page.login);
+  if (first !== undefined && other !== undefined)
     throw new ForeignFault(
       { file: other.file.path, line: 1 },
-      `is of the organization ${other.login}, and ${first.file.path} is of ${first.login}: import one organization at a time`,
+      `is of the organization ${other.page.login}, and ${first.file.path} is of ${first.page.login}: import one organization at a time`,
     );
-  const pages = [first, ...others];
-  return [
-    {
-      login: first.login,
-      teams: pages.flatMap(({ teams }) => teams),
-      unsaid: pages.flatMap(({ unsaid }) => unsaid),
-    },
-  ];
+  return pages.map(({ page }) => page);
+}
+
+function organizationOf(pages: readonly TeamsPage[]): readonly Organization[] {
+  return pages.slice(0, 1).map(({ login }) => ({ login, teams: pages.flatMap(({ teams }) => teams) }));
 }
 
 /** GitHub reads one file of each repository. */
@@ -152,19 +151,59 @@ function orphansOf({ teams }: Organization): readonly Unsaid[] {
   );
 }
 
+/** Repositories whose names no namespace can have. */
+function unplacedOf({ teams }: Organization): readonly Unsaid[] {
+  return teams.flatMap(({ slug, repositories }) =>
+    repositories
+      .filter(({ name }) => !isPlace(repositoryPlace(name)))
+      .map(({ place, name, level }) => ({
+        ...place,
+        rule: `${slug} has ${level} on ${name}`,
+        why: `\`${name}\` is too long for a namespace`,
+      })),
+  );
+}
+
+/** The folders that can be namespaces; lines for others are reported. */
+function placedFolders(source: CodeOwners): OwnedFolders {
+  const { folders, unsaid } = ownedFolders(source);
+  const isPlaced = ({ folder }: OwnedFolder): boolean => isPlace(namespaceOf(source, folder));
+  const left = folders.filter((one) => !isPlaced(one));
+  return {
+    folders: folders.filter(isPlaced),
+    unsaid: [
+      ...unsaid,
+      ...left.map(({ line: { file, line, text } }) => ({
+        ...{ file, line, rule: text },
+        why: 'the repository or the folder is too long or too deep for a namespace',
+      })),
+    ],
+  };
+}
+
+function isPlace(namespace: string): boolean {
+  return canonicalize(namespace).ok;
+}
+
+function repositoryPlace(name: string): string {
+  return `/${asSegment(name)}`;
+}
+
 type Naming = (member: ImportedMember) => ImportedMember;
 
 function repositoryGrants({ organizations }: Source, ids: NameMaker, named: Naming): readonly ImportedGrant[] {
   return organizations.flatMap(({ login, teams }) =>
     teams.flatMap(({ slug, repositories }) =>
-      repositories.map(({ place, name, level }) => ({
-        id: ids.of(JSON.stringify(['permission', login, slug, name, level]), `${slug}.${name}.${level}`),
-        to: named({ role: `${login}/${slug}` }),
-        namespace: `/${asSegment(name)}`,
-        scopes: LEVELS.slice(0, LEVELS.indexOf(level) + 1).map((one) => `${REPOSITORY.name}:${one}`),
-        inherit: true,
-        reason: `${slug} has ${level} on ${name}, ${place.file}:${String(place.line)}`,
-      })),
+      repositories
+        .filter(({ name }) => isPlace(repositoryPlace(name)))
+        .map(({ place, name, level }) => ({
+          id: ids.of(JSON.stringify(['permission', login, slug, name, level]), `${slug}.${name}.${level}`),
+          to: named({ role: `${login}/${slug}` }),
+          namespace: repositoryPlace(name),
+          scopes: LEVELS.slice(0, LEVELS.indexOf(level) + 1).map((one) => `${REPOSITORY.name}:${one}`),
+          inherit: true,
+          reason: `${slug} has ${level} on ${name}, ${place.file}:${String(place.line)}`,
+        })),
     ),
   );
 }
@@ -218,7 +257,8 @@ function repositoriesOf({ organizations, owners }: Source): readonly string[] {
   const names = organizations.flatMap(({ teams }) =>
     teams.flatMap((team) => team.repositories.map(({ name }) => name)),
   );
-  return [...new Set([...names, ...owners.map(({ source }) => source.repository), ELSEWHERE])];
+  const all = new Set([...names, ...owners.map(({ source }) => source.repository), ELSEWHERE]);
+  return [...all].filter((name) => isPlace(repositoryPlace(name)));
 }
 
 function identitiesOf({ login, otherTeams }: Account): readonly Identity[] {
@@ -236,7 +276,7 @@ function* questionsOf(
     const who = account.otherTeams.length === 0 ? login : `a member of ${account.otherTeams.join(', ')}`;
     for (const repository of asked.repositories) {
       for (const level of LEVELS) {
-        const where = { scope: `${REPOSITORY.name}:${level}`, namespace: `/${asSegment(repository)}` };
+        const where = { scope: `${REPOSITORY.name}:${level}`, namespace: repositoryPlace(repository) };
         const allowed = mayUse(organizations, teams, { repository, level });
         yield { text: `${who}: ${level} on ${repository}`, identities, ...where, allowed };
       }

@@ -22,10 +22,13 @@ export function isCodeOwners({ path }: ForeignFile): boolean {
   return /(?:^|\/)CODEOWNERS$/.test(path);
 }
 
-/** The repository is the folder in which the file is, apart from `.github` and `docs`. Throws `ForeignFault`. */
+/** The repository is the folder in which the file is, or the one around it if that is `.github` or `docs`. Throws `ForeignFault`. */
 export function readCodeOwners({ path: file, text }: ForeignFile): CodeOwners {
-  const folders = file.split('/').slice(0, -1);
-  while (['.github', 'docs', '.'].includes(folders.at(-1) ?? '')) folders.pop();
+  const folders = file
+    .split('/')
+    .slice(0, -1)
+    .filter((name) => name !== '' && name !== '.');
+  if (folders.length > 1 && ['.github', 'docs'].includes(folders.at(-1) ?? '')) folders.pop();
   const repository = folders.at(-1) ?? '';
   if (repository === '' || repository === '..')
     throw new ForeignFault(
@@ -42,6 +45,10 @@ export function readCodeOwners({ path: file, text }: ForeignFile): CodeOwners {
       unsaid.push({ ...place, rule: line, why: 'GitHub does not take such a pattern, and skips the line' });
       return [];
     }
+    if (pattern === '/') {
+      unsaid.push({ ...place, rule: line, why: '`/` matches no file: write `*` for all of them' });
+      return [];
+    }
     const owners = names.filter((name) => name.startsWith('@'));
     for (const name of names)
       if (!name.startsWith('@'))
@@ -53,7 +60,7 @@ export function readCodeOwners({ path: file, text }: ForeignFile): CodeOwners {
 }
 
 function folderOf(pattern: string): string | null {
-  if (pattern === '*' || pattern === '**' || pattern === '/' || pattern === '/**') return '';
+  if (pattern === '*' || pattern === '**' || pattern === '/**') return '';
   const whole = pattern.replace(/\/\*\*$/, '/');
   const inner = whole.replace(/^\/|\/$/g, '');
   // Without a slash at the start or in the middle it is for every folder of that name.

@@ -1,6 +1,13 @@
 // Teams of a GitHub organization as its GraphQL API answers (docs/importing.md has the query).
 import { ForeignFault, type ForeignFile, type SourcePlace, type Unsaid } from '../imported-policy.js';
-import { type DocumentFields, isFields, listOf, readDocuments, textOf } from '../read-documents.js';
+import {
+  type DocumentFields,
+  type ForeignDocument,
+  isFields,
+  listOf,
+  readDocuments,
+  textOf,
+} from '../read-documents.js';
 
 /** The permissions of GitHub, each with all before it. */
 export const LEVELS = ['read', 'triage', 'write', 'maintain', 'admin'] as const;
@@ -18,30 +25,52 @@ export interface Team {
 export interface Organization {
   readonly login: string;
   readonly teams: readonly Team[];
-  readonly unsaid: readonly Unsaid[];
+}
+
+/** A list of which a page says whether there are more. */
+interface PagedList extends SourcePlace {
+  readonly rule: string;
+  readonly continues: boolean;
+}
+
+export interface TeamsPage extends Organization {
+  readonly lists: readonly PagedList[];
 }
 
 type Path = readonly (string | number)[];
 type PlaceOf = (path: Path) => SourcePlace;
 
-/** Throws `ForeignFault`. */
-export function readTeams(file: ForeignFile): Organization {
-  const [document] = readDocuments(file);
-  if (document === undefined) throw new ForeignFault({ file: file.path, line: 1 }, 'is empty');
-  const { value, placeOf } = document;
+/** Each document of the file is a page. Throws `ForeignFault`. */
+export function readTeams(file: ForeignFile): readonly TeamsPage[] {
+  const documents = readDocuments(file);
+  if (documents.length === 0) throw new ForeignFault({ file: file.path, line: 1 }, 'is empty');
+  return documents.map(readPage);
+}
+
+/** Lists that go on where no page has their end. */
+export function missingPages(pages: readonly TeamsPage[]): readonly Unsaid[] {
+  const lists = pages.flatMap((page) => page.lists);
+  const ended = new Set(lists.filter(({ continues }) => !continues).map(({ rule }) => rule));
+  return lists
+    .filter(({ rule, continues }) => continues && !ended.has(rule))
+    .map(({ file, line, rule }) => ({
+      file,
+      line,
+      rule,
+      why: 'the list continues on further pages, which no file has',
+    }));
+}
+
+function readPage({ value, placeOf }: ForeignDocument): TeamsPage {
   const top: Path = isFields(value) && isFields(value['data']) ? ['data', 'organization'] : ['organization'];
   const organization = top.reduce<unknown>((at, key) => (isFields(at) ? at[String(key)] : undefined), value);
   if (!isFields(organization)) throw new ForeignFault(placeOf([]), 'has no `organization`');
   const login = textOf(organization['login'], placeOf(top), '`login`').toLowerCase();
-  const unsaid: Unsaid[] = [];
-  const pages = (holder: unknown, path: Path, what: string): void => {
+  const lists: PagedList[] = [];
+  const pages = (holder: unknown, path: Path, rule: string): void => {
     const info = isFields(holder) ? holder['pageInfo'] : undefined;
-    if (isFields(info) && info['hasNextPage'] === true)
-      unsaid.push({
-        ...placeOf(path),
-        rule: what,
-        why: 'the list continues on further pages, which the file does not have',
-      });
+    const continues = isFields(info) ? info['hasNextPage'] : undefined;
+    if (typeof continues === 'boolean') lists.push({ ...placeOf(path), rule, continues });
   };
   const { teams } = organization;
   const path = [...top, 'teams'];
@@ -50,7 +79,7 @@ export function readTeams(file: ForeignFile): Organization {
   return {
     login,
     teams: nodes.map((node, i) => readTeam(node, [...path, 'nodes', i], { placeOf, pages })),
-    unsaid,
+    lists,
   };
 }
 

@@ -1,17 +1,20 @@
 // How OpenFGA answers a check by tuples alone, for relations that the model lets users have directly: the tuple is there, or one for a set of
 // users to which the user belongs.
+import { valueIn } from '../value-in.js';
 import type { RelationTuple } from './read-tuples.js';
 
-/** Answers for one user. */
-export function checkerFor(
-  tuples: readonly RelationTuple[],
-  user: string,
-): (relation: string, object: string) => boolean {
+/** By a set of users such as `team:eng#member`: who is in it by a tuple. */
+export type UsersByTarget = ReadonlyMap<string, readonly string[]>;
+
+/** Made once for all users. */
+export function usersByTarget(tuples: readonly RelationTuple[]): UsersByTarget {
   const byTarget = new Map<string, string[]>();
-  for (const { user: who, relation, object } of tuples) {
-    const target = `${object}#${relation}`;
-    byTarget.set(target, [...(byTarget.get(target) ?? []), who]);
-  }
+  for (const { user, relation, object } of tuples) valueIn(byTarget, `${object}#${relation}`, () => []).push(user);
+  return byTarget;
+}
+
+/** Answers for one user. */
+export function checkerFor(byTarget: UsersByTarget, user: string): (relation: string, object: string) => boolean {
   const has = (target: string, above: readonly string[]): boolean =>
     (byTarget.get(target) ?? []).some(
       (who) => who === user || (who.includes('#') && !above.includes(who) && has(who, [...above, who])),

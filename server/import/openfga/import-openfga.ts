@@ -1,11 +1,12 @@
 // Tuples of OpenFGA as a policy: an object is a namespace, its type a family, a relation an action. A relation that other tuples name as a set
 // of users is a role as well.
-import { type Identity, makeIdentity } from '../../../engine/index.js';
+import { canonicalize, type Identity, makeIdentity } from '../../../engine/index.js';
 import type { ForeignFile, ImportedMember, ImportedPolicy, ImportQuestion, Unsaid } from '../imported-policy.js';
 import { type Actions, makeActions, requireFewScopes } from '../make-actions.js';
 import { asSegment, makeNames } from '../make-names.js';
 import { makeMembers } from '../role-members.js';
-import { checkerFor } from './check.js';
+import { valueIn } from '../value-in.js';
+import { checkerFor, usersByTarget } from './check.js';
 import { readTuples, type RelationTuple } from './read-tuples.js';
 
 const RECORDS = ['namespace', 'resource-template', 'resource', 'process-template', 'process-run'];
@@ -51,6 +52,10 @@ export function importOpenFga(files: readonly ForeignFile[]): ImportedPolicy {
       unsaid.push({ file, line, rule: ruleOf(tuple), why: `no identity can be called \`${user}\`` });
       return [];
     }
+    if (!isPlace(object)) {
+      unsaid.push({ file, line, rule: ruleOf(tuple), why: `\`${object}\` is too long for a namespace` });
+      return [];
+    }
     const [id, namespace] = [ids.of(JSON.stringify([user, relation, object]), ruleOf(tuple)), namespaceOf(object)];
     const reason = `${ruleOf(tuple)}, ${file}:${String(line)}`;
     return [{ id, to, namespace, scopes: [words.scopeOf(relation, object)], inherit: false, reason }];
@@ -89,6 +94,10 @@ function namespaceOf(object: string): string {
   return `/${partsOf(object).map(asSegment).join('/')}`;
 }
 
+function isPlace(object: string): boolean {
+  return canonicalize(namespaceOf(object)).ok;
+}
+
 function providersOf(tuples: readonly RelationTuple[], nameOf: (type: string) => string): ImportedPolicy['providers'] {
   const types = new Set(tuples.filter(({ user }) => !user.includes('#')).map(({ user }) => partsOf(user)[0]));
   return [...types].map((type) => ({ name: nameOf(type), description: `Users of the type ${type} of OpenFGA` }));
@@ -103,7 +112,7 @@ function wordsOf(tuples: readonly RelationTuple[]): RelationNames {
   const relations = new Map<string, string[]>();
   for (const { object, relation } of tuples) {
     const [type] = partsOf(object);
-    relations.set(type, [...(relations.get(type) ?? []), relation]);
+    valueIn(relations, type, () => []).push(relation);
   }
   const names = makeNames(RECORDS);
   const byType = new Map<string, Actions>(
@@ -135,7 +144,7 @@ function askedOf(tuples: readonly RelationTuple[]): {
     types.set(type, of);
   }
   const targets = [...types.values()].flatMap(({ objects, relations }) =>
-    [...objects].flatMap((object) => [...relations].map((relation) => ({ relation, object }))),
+    [...objects].filter(isPlace).flatMap((object) => [...relations].map((relation) => ({ relation, object }))),
   );
   return { users: [...users], targets };
 }
@@ -148,8 +157,9 @@ function* questionsOf(
     readonly words: RelationNames;
   },
 ): Generator<ImportQuestion> {
+  const byTarget = usersByTarget(tuples);
   for (const { user, identity } of asked.users) {
-    const check = checkerFor(tuples, user);
+    const check = checkerFor(byTarget, user);
     for (const { relation, object } of asked.targets) {
       const scope = asked.words.scopeOf(relation, object);
       const where = { scope, namespace: namespaceOf(object), allowed: check(relation, object) };

@@ -18,6 +18,7 @@ export interface Tuples {
 /** Throws `ForeignFault`. */
 export function readTuples(files: readonly ForeignFile[]): Tuples {
   const tuples: RelationTuple[] = [];
+  const objects = new Set<string>();
   const unsaid: Unsaid[] = [];
   for (const { value, placeOf } of files.flatMap(readDocuments)) {
     const { list, path } = listIn(value, placeOf([]));
@@ -50,6 +51,7 @@ export function readTuples(files: readonly ForeignFile[]): Tuples {
           `\`${user} ${relation} ${object}\` is not a tuple: write \`user:ana\`, \`viewer\` and \`document:plan\``,
         );
       const rule = `${user} ${relation} ${object}`;
+      objects.add(object);
       if (tuple['condition'] !== undefined && tuple['condition'] !== null)
         unsaid.push({ ...place, rule, why: 'it holds under a condition, and grants only begin and end' });
       else if (/^[^:#]+:\*$/.test(user))
@@ -57,7 +59,7 @@ export function readTuples(files: readonly ForeignFile[]): Tuples {
       else tuples.push({ ...place, user, relation, object });
     }
   }
-  const { said, left } = withoutObjects(tuples);
+  const { said, left } = withoutObjects(tuples, objects);
   return { tuples: said, unsaid: [...unsaid, ...left] };
 }
 
@@ -70,12 +72,17 @@ function listIn(
   return { list: listOf(value['tuples'], place, '`tuples`'), path: ['tuples'] };
 }
 
-/** Without tuples between objects, such as a folder that is the parent of a document: only a model says what follows. */
-function withoutObjects(tuples: readonly RelationTuple[]): {
+/**
+ * Without tuples between objects, such as a folder that is the parent of a document: only a model says what follows.
+ * `objects` are those of all tuples, also of the ones that are not imported.
+ */
+function withoutObjects(
+  tuples: readonly RelationTuple[],
+  objects: ReadonlySet<string>,
+): {
   readonly said: readonly RelationTuple[];
   readonly left: readonly Unsaid[];
 } {
-  const objects = new Set(tuples.map(({ object }) => object));
   const said = tuples.filter(({ user }) => !objects.has(user));
   const left = tuples
     .filter(({ user }) => objects.has(user))

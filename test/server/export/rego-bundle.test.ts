@@ -51,6 +51,17 @@ it('decides as the engine does: thousands of decisions, on generated policies', 
   expect(allowed).toBeLessThan(asked / 2);
 });
 
+test('the policy itself is not replaced', async () => {
+  const cwd = await makeFolder(FILES);
+  const folder = await makeFolder();
+  const snapshot = join(folder, 'data.json');
+  expect((await runCli(['compile', '.', '-o', snapshot], { cwd })).status).toBe(0);
+  const before = await readFile(snapshot, 'utf8');
+  const { status, stderr } = await runCli(['export', 'rego', snapshot, '-o', folder], { cwd });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('would be overwritten')]);
+  expect(await readFile(snapshot, 'utf8')).toBe(before);
+});
+
 test('what is malformed or absent opens nothing', async () => {
   const cwd = await makeFolder(FILES);
   const { status, stdout } = await runCli(['export', 'rego', '.', '-o', 'out'], { cwd });

@@ -245,5 +245,10 @@ test('what cannot be exported is said', async () => {
   expect(await run('.', '--table', 'invoice=invoyce')).toContain('the policy knows no family `invoyce`');
   expect(await run('.', '--table', 'invoice')).toContain('`invoice` is not a table and a family');
   expect(await run('.', '--table', '.x=invoice')).toContain('`.x` does not name a table');
+  expect(await run('.', '--table', 'x=invoice', '--table', 'y=invoice', '--table', 'x:place=invoice')).toContain(
+    'the table `x` is named twice',
+  );
+  for (const schema of ['', 'a$$b', '1a', 'a.b', 'a b'])
+    expect(await run('.', '--schema', schema)).toContain(`\`${schema}\` is not the name of a schema`);
   expect(await run(fromRoot('policies/nowhere'))).toContain('nowhere');
 });
