@@ -75,7 +75,10 @@ export function refuse(service: Refusing, socket: Duplex, problem: ApiProblem): 
   service.onRefused({ requestId, address: connection.address, problem });
   if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
   // The answer under way belongs to an earlier request. It is the last one unless others wait.
-  else if (current.headersSent && connection.waiting === 0) current.once('finish', () => socket.destroySoon());
+  else if (current.headersSent && connection.waiting === 0)
+    current.once('finish', () => {
+      socket.destroySoon();
+    });
 }
 
 function writeRefusal(
