@@ -79,7 +79,7 @@ export const step = schema({
   title: 'Step',
   enum: [
     ...(['canonicalize', 'unknown_scope', 'restriction', 'no_matching_grant', 'credential_scope'] as const),
-    ...(['target_relationship', 'source_read', 'destination_write'] as const),
+    ...(['target_relationship', 'source_read', 'destination_write', 'exclusive'] as const),
   ],
 });
 
@@ -97,7 +97,18 @@ export const DECIDED_SCHEMA = schema({
           {
             type: 'object',
             required: ['decision', 'step'],
-            properties: { decision: { const: 'deny' }, step, cause: step },
+            properties: {
+              decision: { const: 'deny' },
+              step,
+              cause: step,
+              identities: {
+                description: 'Of `exclusive`: the two that nobody may have at once.',
+                type: 'array',
+                minItems: 2,
+                maxItems: 2,
+                items: text,
+              },
+            },
             additionalProperties: false,
           },
         ],

@@ -7,6 +7,7 @@ import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
 import { isObject } from '../json/strict-json.js';
 import { nearest } from '../../engine/index.js';
+import { QUERY_LIMITS } from '../limits/queries.js';
 
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
@@ -76,6 +77,8 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
     .filter((name) => !Object.hasOwn(body, name))
     .map((name) => ({ place: [name], message: 'is required' }));
   for (const [name, value] of Object.entries(body)) {
+    // No more are kept, and each name that is not known takes a search for what may have been meant.
+    if (faults.length >= QUERY_LIMITS.errors) break;
     const validate = parts.get(name)?.();
     if (validate !== undefined) {
       if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));

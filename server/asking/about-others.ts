@@ -10,6 +10,7 @@ import {
   decideAs,
   type Instant,
   isWithin,
+  lineageOf,
   type NamespacePath,
   type Policy,
   type RawRequest,
@@ -98,6 +99,9 @@ interface Region {
   readonly except?: readonly NamespacePath[];
 }
 
+/** By the restrictions of an asker, because one answer has many regions: those that are not below others. */
+const outermost = new WeakMap<readonly NamespacePath[], readonly NamespacePath[]>();
+
 /** The parts of a region that the asker may ask about. None of them overlap. */
 export function partsWithin<Held extends Region>(
   { namespaceRestrictions }: AskerBounds,
@@ -105,7 +109,9 @@ export function partsWithin<Held extends Region>(
 ): readonly Held[] {
   if (namespaceRestrictions === null) return [region];
   const { namespace, extent, except = [] } = region;
-  return tops(namespaceRestrictions).flatMap((top): readonly Held[] => {
+  let own = outermost.get(namespaceRestrictions);
+  if (own === undefined) outermost.set(namespaceRestrictions, (own = tops(namespaceRestrictions)));
+  return own.flatMap((top): readonly Held[] => {
     if (isWithin(namespace, top)) return [region];
     if (extent === 'exact' || !isWithin(top, namespace) || except.some((out) => isWithin(top, out))) return [];
     return [{ ...region, namespace: top, extent: 'subtree', except: except.filter((out) => isWithin(out, top)) }];
@@ -114,14 +120,17 @@ export function partsWithin<Held extends Region>(
 
 /** Every path that is at or below one of each list. */
 function meet(a: readonly NamespacePath[], b: readonly NamespacePath[]): readonly NamespacePath[] {
-  const both = a.flatMap((one) =>
-    b.flatMap((other) => (isWithin(one, other) ? [one] : isWithin(other, one) ? [other] : [])),
-  );
-  return tops(both);
+  const [ofA, ofB] = [new Set(a), new Set(b)];
+  return tops([...a.filter((path) => isBelowAny(path, ofB)), ...b.filter((path) => isBelowAny(path, ofA))]);
 }
 
 /** Without those that are below others, each once. */
-function tops(paths: readonly NamespacePath[]): readonly NamespacePath[] {
-  const distinct = [...new Set(paths)];
-  return distinct.filter((path) => !distinct.some((other) => other !== path && isWithin(path, other)));
+export function tops(paths: readonly NamespacePath[]): readonly NamespacePath[] {
+  const distinct = new Set(paths);
+  return [...distinct].filter((path) => !lineageOf(path).some((above) => above !== path && distinct.has(above)));
+}
+
+/** Whether the path is one of these or below one. */
+export function isBelowAny(path: NamespacePath, places: ReadonlySet<NamespacePath>): boolean {
+  return lineageOf(path).some((above) => places.has(above));
 }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { SOURCE_LIMITS } from '../limits/policy.js';
-import { makeParts } from '../lib/parts.js';
+import { makeParts, type Parts } from '../lib/parts.js';
 import { ApiProblem } from '../problem.js';
 import { type Connection, connectionOf } from './connection.js';
 import { type Incoming, type Outgoing, type Outlet, type Peer, type Pour, RequestAborted } from './message.js';
@@ -24,10 +24,19 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
 
   readBody(most: number): Promise<Uint8Array> {
     this.giveLeave();
-    const chunks: Buffer[] = [];
-    return readChunks(this, most, (chunk) => chunks.push(chunk)).then((length) =>
-      chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length),
-    );
+    let only: Buffer | null = null;
+    let parts: Parts | null = null;
+    return readChunks(this, most, (chunk) => {
+      if (only === null && parts === null) {
+        only = chunk;
+        return;
+      }
+      // Copied, because a chunk of one byte takes hundreds as a buffer of its own.
+      parts ??= makeParts(HTTP_LIMITS.pieceBytes);
+      if (only !== null) parts.add(only);
+      only = null;
+      parts.add(chunk);
+    }).then(() => parts?.whole() ?? only ?? new Uint8Array());
   }
 
   readParts(most: number, onBytes: (bytes: number) => void): Promise<readonly Uint8Array<ArrayBuffer>[]> {

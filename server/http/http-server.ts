@@ -256,6 +256,9 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
     });
   });
   server.on('connect', (_, socket) => {
+    // Node leaves such a socket to whoever hears of it, but answers to earlier requests may still be under way.
+    socket.on('error', () => undefined);
+    socket.on('drain', () => responseOn(socket)?.emit('drain'));
     refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error, socket) => {

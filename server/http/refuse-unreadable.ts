@@ -57,9 +57,10 @@ function isLongTarget(packet: Buffer): boolean {
  * another request.
  */
 export function refuse(service: Refusing, socket: Duplex, problem: ApiProblem): void {
-  const connection = socket instanceof Socket ? connectionOf(socket) : null;
+  if (!(socket instanceof Socket)) return;
+  const connection = connectionOf(socket);
   // A connection ends only once, with one answer.
-  if (connection === null || connection.fault !== null) return;
+  if (connection.fault !== null) return;
   const current = responseOn(socket);
   // A client whose connection has broken cannot be answered. The handler that waits for it learns of that from the socket.
   if (socket.destroyed || !socket.writable) {
@@ -74,7 +75,10 @@ export function refuse(service: Refusing, socket: Duplex, problem: ApiProblem): 
   service.onRefused({ requestId, address: connection.address, problem });
   if (current === null) writeRefusal(socket, problem, { requestId, snapshot: service.currentDigest() });
   // The answer under way belongs to an earlier request. It is the last one unless others wait.
-  else if (current.headersSent && connection.waiting === 0) socket.end();
+  else if (current.headersSent && connection.waiting === 0)
+    current.once('finish', () => {
+      socket.destroySoon();
+    });
 }
 
 function writeRefusal(

@@ -5,7 +5,6 @@ import {
   decideAs,
   decideRaw,
   type Identity,
-  isWithin,
   lineageOf,
   type NamespacePath,
   ROOT,
@@ -13,7 +12,7 @@ import {
   type Visible,
   visibilityDigest,
 } from '../../../engine/index.js';
-import { boundsOf, decideWithin, mayAskOf, partsWithin } from '../../asking/about-others.js';
+import { boundsOf, decideWithin, isBelowAny, mayAskOf, partsWithin, tops } from '../../asking/about-others.js';
 import type { ReportedAnswer } from '../../audit/cite.js';
 import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';
@@ -174,23 +173,16 @@ async function placesOf(
   }
   const regions = await prover.whatCan(call.pin().policy.digest, { identity, at });
   const held = regions.filter(({ scopes }) => scopes.includes(scope));
-  const isBelow = (path: NamespacePath, tops: readonly NamespacePath[]): boolean =>
-    tops.some((top) => isWithin(path, top));
   // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
   const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);
-  const roots = deep.filter(
-    (path) =>
-      !isBelow(
-        path,
-        deep.filter((other) => other !== path),
-      ),
-  );
+  const roots = tops(deep);
+  const rooted = new Set(roots);
   const nodes = held.filter(({ extent }) => extent === 'exact').map(({ namespace }) => namespace);
   const within = (namespace: NamespacePath, extent: 'exact' | 'subtree'): readonly NamespacePath[] =>
     partsWithin(call.actor, { namespace, extent }).map((part) => part.namespace);
   return {
     roots: [...new Set(roots.flatMap((path) => within(path, 'subtree')))],
-    nodes: [...new Set(nodes.filter((path) => !isBelow(path, roots)).flatMap((path) => within(path, 'exact')))],
+    nodes: [...new Set(nodes.filter((path) => !isBelowAny(path, rooted)).flatMap((path) => within(path, 'exact')))],
   };
 }
 
