@@ -44,7 +44,7 @@ describe('audit archive', () => {
   });
 
   it('writes the list whole each time, and never a part of a line', async () => {
-    const { folder } = await writeLog(9);
+    const { folder } = await writeLog(18);
     const list = join(folder, 'archived.sha256');
     writeFileSync(list, '');
     linkSync(list, `${list}.before`);
