@@ -3,15 +3,15 @@
 // goes on.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Instant, parseInstant } from '../../engine/index.js';
+import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
-import { codeOf } from '../db/failures.js';
-import { syncFolder } from '../lib/whole-file.js';
+import { syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface ArchiveOptions {
@@ -33,8 +33,8 @@ export class ArchiveIsLog extends Error {
 }
 
 /**
- * Moves files from the beginning of each log up to the first one that is too young. The last file of a log stays, since
- * the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
+ * Moves files from the beginning of each log up to the first one that is too young. The last file with an event stays,
+ * since the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
  */
 export async function archiveFiles(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -42,8 +42,10 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
   let kept = 0;
   for (const files of (await listLogs(folder)).values()) {
     let moved = 0;
-    for (const file of files.slice(0, -1)) {
-      const last = await lastInstant(file);
+    const instants = await Promise.all(files.map(lastInstant));
+    const end = instants.findLastIndex((last) => last !== null);
+    for (const [index, file] of files.slice(0, Math.max(end, 0)).entries()) {
+      const last = instants[index] ?? null;
       if (last === null || last >= before) break;
       onMoved(await move(file, folder, to));
       moved += 1;
@@ -93,15 +95,14 @@ async function copy(path: string, to: string, file: ArchivedFile): Promise<void>
   await syncFolder(to);
 }
 
+/** Whole or not at all: a disk that is full takes a part of an appended line without an error. */
 async function note(folder: string, { name, sha256 }: ArchivedFile): Promise<void> {
-  const list = await open(join(folder, ARCHIVE_LIST), 'a', 0o600);
-  try {
-    await list.write(`${sha256}  ${name}\n`);
-    await list.sync();
-  } finally {
-    await list.close();
-  }
-  await syncFolder(folder);
+  const path = join(folder, ARCHIVE_LIST);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+  await writeWholeFile(path, Buffer.from(`${text}${sha256}  ${name}\n`), 0o600);
 }
 
 /** The instant of the last event in a file; null if its last line is no event. */

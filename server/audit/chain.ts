@@ -48,7 +48,7 @@ export interface ChainLine {
 export function readLine(line: string): ChainLine | null {
   const value = parse(line);
   // JSON has only one accepted spelling: no white space, no duplicate keys, no other escapes, members in order.
-  if (!isObject(value) || JSON.stringify(value) !== line || !isInOrder(value)) return null;
+  if (!isObject(value) || !isSpelled(value, line)) return null;
   const [seq, log, previous, digest] = ['seq', 'log', 'previous', 'hash'].map((name): unknown =>
     Reflect.get(value, name),
   );
@@ -70,6 +70,16 @@ function parse(line: string): unknown {
     return JSON.parse(line);
   } catch {
     return null;
+  }
+}
+
+/** Also false for a value that is nested too deep to be written again, as no event is. */
+function isSpelled(value: object, line: string): boolean {
+  try {
+    return JSON.stringify(value) === line && isInOrder(value);
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
   }
 }
 

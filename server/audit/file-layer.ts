@@ -29,9 +29,14 @@ const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
 
 export const systemFiles: FileLayer = Object.freeze({
   create: async (path: string) => {
-    const file = appendFile(await open(path, APPEND | constants.O_CREAT | constants.O_EXCL, 0o600), path);
-    await syncFolder(dirname(path));
-    return file;
+    const handle = await open(path, APPEND | constants.O_CREAT | constants.O_EXCL, 0o600);
+    try {
+      await syncFolder(dirname(path));
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return appendFile(handle, path);
   },
   open: async (path: string) => appendFile(await open(path, APPEND), path),
   remove: (path: string) => rm(path, { force: true }),

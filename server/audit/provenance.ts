@@ -83,7 +83,10 @@ function saysOf({
   return { ...said, source: { commit, ...(repository === null ? {} : { repository: plain(repository) }) } };
 }
 
-/** The name and the password of an address stay out, and a text is cut where a log would suffer from it. */
+/** The name and the password of an address stay out, and a text is cut where a log would suffer from it, between two characters. */
 function plain(text: string): string {
-  return text.replaceAll(/\/\/[^/@\s]*@/g, '//').slice(0, AUDIT_LIMITS.textLength);
+  return text
+    .replaceAll(/\/\/[^/@\s]*@/g, '//')
+    .slice(0, AUDIT_LIMITS.textLength)
+    .replace(/[\ud800-\udbff]$/, '');
 }

@@ -72,6 +72,19 @@ async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOpti
   }
 }
 
+function timeLimit(milliseconds: number): { readonly promise: Promise<void>; readonly end: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const promise = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  return {
+    promise,
+    end: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
 export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
@@ -234,12 +247,15 @@ export function makeWriter(options: WriterOptions): Writer {
     head: () => synced,
     failingSince: () => failing,
     close: async () => {
-      if (working !== null) await working;
-      await run();
+      const { promise: late, end } = timeLimit(patience);
+      await Promise.race([(working ?? Promise.resolve()).then(run), late]);
+      end();
       if (timer !== null) clearTimeout(timer);
       timer = null;
       const left = queue.length + unsynced.length;
       if (left > 0) logger.error({ log, events: left }, 'events of the audit log could not be written and are lost');
+      // A file that the disk still writes is closed by the end of the process.
+      if (working !== null) return;
       await current?.file.close();
       current = null;
     },

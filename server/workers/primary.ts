@@ -38,6 +38,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   let team: WorkerTeam | null = null;
   const isServed = (): boolean => team?.members().some(({ generation }) => generation !== null) === true;
   let opened: GatewayServices | null = null;
+  let stopNews = (): void => undefined;
   try {
     const gathering = gatherSeries(() => {
       team?.tell({ kind: 'series' });
@@ -77,7 +78,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     services.shadow.subscribe((toFollow) => {
       team?.tell({ kind: 'shadow', toFollow });
     });
-    const stopNews = tellNews(team, services.policies, trail);
+    stopNews = tellNews(team, services.policies, trail);
     const admins = await listenToAdmins(services, doors);
     const { tell, hurry, failed, close: closeTeam } = team;
     let closing: Promise<void> | null = null;
@@ -111,6 +112,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       close: (ending) => (closing ??= close(ending)),
     };
   } catch (error) {
+    stopNews();
     await team?.close({ notice: null, deadline: 0 });
     await opened?.close();
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);

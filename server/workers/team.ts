@@ -172,17 +172,27 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
   };
 
   const fork = (slot: Slot): void => {
-    const worker = cluster.fork();
-    closeUntaken(worker);
-    slot.worker = worker;
     slot.startedAt = performance.now();
-    slot.timer = setTimeout(() => worker.process.kill('SIGKILL'), WORKER_LIMITS.startTimeout);
-    worker.on('message', (message: ToPrimary) => {
-      if (slot.worker === worker) onSaid(slot, message);
-    });
+    let worker: Worker;
+    try {
+      worker = cluster.fork();
+    } catch (error) {
+      onExit(slot, error instanceof Error ? error.message : String(error));
+      return;
+    }
+    slot.worker = worker;
+    const isSpawned = worker.process.pid !== undefined;
     // Needed for every worker, because an unhandled error event would end the primary.
     worker.on('error', (error) => {
       log.error({ worker: slot.number, error }, 'a worker cannot be reached');
+      // No exit follows where there was no process.
+      if (!isSpawned && slot.worker === worker) onExit(slot, error.message);
+    });
+    if (!isSpawned) return;
+    closeUntaken(worker);
+    slot.timer = setTimeout(() => worker.process.kill('SIGKILL'), WORKER_LIMITS.startTimeout);
+    worker.on('message', (message: ToPrimary) => {
+      if (slot.worker === worker) onSaid(slot, message);
     });
     worker.once('exit', (code: number | null, signal: string | null) => {
       onExit(slot, signal === null || signal === '' ? `exit status ${String(code)}` : signal);
@@ -191,7 +201,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
 
   const close = async (ending: Ending): Promise<void> => {
     for (const { timer } of slots) clearTimeout(timer ?? undefined);
-    const workers = slots.flatMap(({ worker }) => (worker === null ? [] : [worker]));
+    const workers = slots.flatMap(({ worker }) => (worker?.process.pid === undefined ? [] : [worker]));
     const gone = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
     for (const worker of workers) say(worker, { kind: 'end', ending });
     const cut = setTimeout(

@@ -1,8 +1,18 @@
 // `audit archive`: old files are verified, copied, listed and only then removed, and a run that was interrupted goes on.
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { logFiles, readLines, writeLog } from '../support/audit-log.js';
+import { ownLog } from '../../server/audit/own-log.js';
+import { LOG, logFiles, readLines, writeLog } from '../support/audit-log.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -29,6 +39,27 @@ describe('audit archive', () => {
     expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('intact: 18 events of 1 log')]);
     const again = await archive(folder, to, '--format', 'json');
     expect(JSON.parse(again.stdout)).toEqual({ moved: [], kept: 1 });
+  });
+
+  it('keeps the last file with an event where one after it is empty', async () => {
+    const { folder, head } = await writeLog(9);
+    const [last, empty] = [namesIn(folder).at(-1), `${LOG}.000000000000010.jsonl`];
+    writeFileSync(join(folder, empty), '');
+    expect((await archive(folder, await makeFolder())).status).toBe(0);
+    expect(namesIn(folder)).toEqual([last, empty]);
+    const owned = await ownLog(folder);
+    owned.release();
+    expect(owned.head).toEqual(head);
+  });
+
+  it('writes the list whole each time, and never a part of a line', async () => {
+    const { folder } = await writeLog(18);
+    const list = join(folder, 'archived.sha256');
+    writeFileSync(list, '');
+    linkSync(list, `${list}.before`);
+    expect((await archive(folder, await makeFolder())).status).toBe(0);
+    expect(readFileSync(list, 'utf8')).toMatch(/^(?:[0-9a-f]{64}  .*\n){2,}$/);
+    expect(readFileSync(`${list}.before`, 'utf8')).toBe('');
   });
 
   it('leaves what is too young', async () => {

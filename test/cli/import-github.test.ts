@@ -97,7 +97,6 @@ it.each([
   ['shop/.github/CODEOWNERS', 'shop'],
   ['acme/docs/CODEOWNERS', 'acme'],
   ['acme/docs/docs/CODEOWNERS', 'docs'],
-  ['./docs/CODEOWNERS', 'docs'],
   ['.github/.github/CODEOWNERS', '.github'],
 ])('takes %s for the file of the repository %s', (path, repository) => {
   const { grants } = importGithub([{ path, text: '* @ana' }]);

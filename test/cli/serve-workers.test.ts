@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call, callAdmin } from '../support/gateway.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
-import { type Served, startServing } from '../support/serve-process.js';
+import { type Served, startServing, startServingWith } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { until } from '../support/until.js';
@@ -246,6 +246,38 @@ it('ends in order and at once while a worker is being replaced', async () => {
   expect(await served.ended).toBe(0);
   expect(performance.now() - from).toBeLessThan(10_000);
   expect(pidsOf(served)).toHaveLength(2);
+});
+
+it('tries again where the system gives it no process for a worker, and serves by the other meanwhile', async () => {
+  const hook = await makeFolder({
+    'cwd.mjs': `import cluster from 'node:cluster';
+      if (cluster.isPrimary) process.on('message', (cwd) => cluster.setupPrimary({ cwd }));\n`,
+  });
+  const flags = [`--import=${join(hook, 'cwd.mjs')}`];
+  const served = await startServingWith(
+    flags,
+    dataDir,
+    'serve',
+    '--workers',
+    '2',
+    '--policy',
+    await makeFolder(POLICY),
+  );
+  const key = await makeKey();
+  const ways = (): readonly string[] =>
+    said(served, 'a worker could not be started and will be tried again').map(({ how }) => String(how));
+  served.child.send('/none');
+  process.kill(pidsOf(served)[0] ?? 0, 'SIGKILL');
+  // It is told of the one by an event, and the other is thrown.
+  await until(() => ways().some((how) => how.includes('ENOENT')));
+  served.child.send('/dev/null');
+  await until(() => ways().some((how) => how.includes('ENOTDIR')));
+  expect((await ask(served, key)).map(({ status }) => status)).toEqual([200]);
+  served.child.send('/');
+  await until(() => pidsOf(served).length === 3);
+  served.child.disconnect();
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
 });
 
 it('does not start where a worker cannot, and says why', async () => {

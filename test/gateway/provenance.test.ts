@@ -127,6 +127,11 @@ it('what an actor was told about itself is recorded, nothing held too', async ()
   expect(second).toMatchObject({ kind: 'query', outcome: 'allowed', namespace: '/z', held: [], grants: [] });
 });
 
+it('a text is cut between two characters', () => {
+  const reason = `${'x'.repeat(499)}\u{1f600}`;
+  expect(eventPolicy({ reason })).toEqual({ reason: 'x'.repeat(499) });
+});
+
 it('an offer that was refused is named with its place and what is wrong with it', () => {
   const source = { kind: 'url', url: 'https://ana:pw@example.org/p' } as const;
   const policy = eventPolicy({ source, fault: 'signature.missing', reason: 'x'.repeat(9_000) });

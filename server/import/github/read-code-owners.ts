@@ -28,7 +28,8 @@ export function readCodeOwners({ path: file, text }: ForeignFile): CodeOwners {
     .split('/')
     .slice(0, -1)
     .filter((name) => name !== '' && name !== '.');
-  if (folders.length > 1 && ['.github', 'docs'].includes(folders.at(-1) ?? '')) folders.pop();
+  // Of one folder called `docs` nobody knows whether it is a repository or is in one.
+  if (['.github', 'docs'].includes(folders.at(-1) ?? '')) folders.pop();
   const repository = folders.at(-1) ?? '';
   if (repository === '' || repository === '..')
     throw new ForeignFault(

@@ -182,6 +182,13 @@ describe('a log', () => {
     expect(JSON.parse(line)).toMatchObject({ actor: { id: name } });
   });
 
+  it('L11 has a fault, and no more, where a line is nested too deep to be written again', async () => {
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    expect(readLine(deep)).toBeNull();
+    const report = await verifyLines([...(await linesOfLog()).slice(0, 2), deep]);
+    expect([report.ok, report.faults.length]).toEqual([false, 1]);
+  });
+
   it('L12 has no place for objects of other kinds: members are chosen by name, and made again', () => {
     const actor = { ...ANONYMOUS, toJSON: () => 'forged', ['__proto__x']: 1 };
     const parts = { actor, secret: 'hunter2' } as Parameters<typeof eventOf>[1];

@@ -228,6 +228,25 @@ describe('the writer', () => {
     await writer.close();
   });
 
+  it('ends all the same where the disk neither takes nor refuses, and says what is lost', async () => {
+    const lines: LogLine[] = [];
+    let isStuck = true;
+    const files: FileLayer = {
+      ...systemFiles,
+      create: async (path) => {
+        const file = await systemFiles.create(path);
+        return { ...file, sync: () => until(() => !isStuck).then(file.sync) };
+      },
+    };
+    const writer = writerOf(await makeFolder(), { files, patience: 20, logger: keptLog(lines) });
+    writer.add(eventOf(1));
+    await until(() => writer.failingSince() !== null);
+    await writer.close();
+    expect(lines.at(-1)).toMatchObject({ level: 'error', events: 1, log: LOG });
+    isStuck = false;
+    await until(() => writer.head().seq === 1);
+  });
+
   it('says how many events are lost where it ends while it fails', async () => {
     const lines: LogLine[] = [];
     const writer = writerOf(await makeFolder(), {
