@@ -42,10 +42,9 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
   let kept = 0;
   for (const files of (await listLogs(folder)).values()) {
     let moved = 0;
-    const instants = await Promise.all(files.map(lastInstant));
-    const end = instants.findLastIndex((last) => last !== null);
-    for (const [index, file] of files.slice(0, Math.max(end, 0)).entries()) {
-      const last = instants[index] ?? null;
+    const end = await lastWithEvent(files);
+    for (const file of files.slice(0, end)) {
+      const last = await lastInstant(file);
       if (last === null || last >= before) break;
       onMoved(await move(file, folder, to));
       moved += 1;
@@ -53,6 +52,12 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
     kept += files.length - moved;
   }
   return kept;
+}
+
+/** The place of the last file that has an event; 0 if none has. */
+async function lastWithEvent(files: readonly LogFile[]): Promise<number> {
+  for (const [place, file] of [...files.entries()].reverse()) if ((await lastInstant(file)) !== null) return place;
+  return 0;
 }
 
 async function move({ path, log, first }: LogFile, folder: string, to: string): Promise<ArchivedFile> {

@@ -30,7 +30,7 @@ describe('audit archive', () => {
     const run = await archive(folder, to);
     expect([run.status, run.stderr]).toEqual([0, '']);
     expect(run.stdout).toMatch(
-      new RegExp(`^(?:[0-9a-f]{64}  .*\n)+${String(before.length - 1)} files moved to .*, 1 file kept\n$`),
+      new RegExp(`^(?:[0-9a-f]{64} {2}.*\n)+${String(before.length - 1)} files moved to .*, 1 file kept\n$`),
     );
     expect([namesIn(to), namesIn(folder)]).toEqual([before.slice(0, -1), before.slice(-1)]);
     expect([...readLines(to), ...readLines(folder)]).toEqual(lines);
@@ -58,7 +58,7 @@ describe('audit archive', () => {
     writeFileSync(list, '');
     linkSync(list, `${list}.before`);
     expect((await archive(folder, await makeFolder())).status).toBe(0);
-    expect(readFileSync(list, 'utf8')).toMatch(/^(?:[0-9a-f]{64}  .*\n){2,}$/);
+    expect(readFileSync(list, 'utf8')).toMatch(/^(?:[0-9a-f]{64} {2}.*\n){2,}$/);
     expect(readFileSync(`${list}.before`, 'utf8')).toBe('');
   });
 
