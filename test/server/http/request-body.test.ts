@@ -44,6 +44,14 @@ describe('a body', () => {
     expect(await codeOf(gzipSync(JSON_QUERY), { 'content-encoding': 'gzip' })).toBe('request.encoding');
   });
 
+  it('is the same in chunks of one byte each', async () => {
+    const chunks = Array.from(Buffer.from(JSON_QUERY), (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`);
+    const head = ['POST /api/v1/query HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${key}`];
+    const more = ['Content-Type: application/json', 'Transfer-Encoding: chunked', 'Connection: close'];
+    const answer = await raw(open.port, `${[...head, ...more].join('\r\n')}\r\n\r\n${chunks.join('')}0\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test.each([
     ['application/json', 200],
     ['Application/JSON', 200],
