@@ -121,6 +121,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
   const [inTurn, inOrder] = [makeQueue(), makeQueue()];
   const checks = makeLabelChecks({ policies, log });
   let newest = policies.current().generation;
+  /** Whether the store had an activation. */
+  let isSeen = false;
   /** The last check that began and has not ended. */
   let checked: Checked | null = null;
   let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
@@ -134,6 +136,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
       const last = await activations.newest();
       policies.renewLease(asked);
       newest = Math.max(newest, last?.generation ?? 0);
+      isSeen ||= last !== null;
       return { last, during };
     });
 
@@ -296,7 +299,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
       return inTurn(async () => {
         // What was activated here meanwhile may be newer than the answer.
         const { last } = answer.during === policies.current() ? answer : await ask();
-        if (last === null) return LOST;
+        // A gateway may have been started with a policy that nobody activated.
+        if (last === null) return isSeen ? LOST : null;
         if (isInForce(last)) return null;
         const active = policies.current();
         // A store that was restored from a copy does not by itself take the gateway back to an earlier policy.

@@ -233,6 +233,7 @@ describeOnStores('gateways', (store) => {
 
   it('say so where the store was restored from a copy without any activation', async () => {
     const one = await open();
+    await one.follower.pollNow();
     await store.db.knex('activations').del();
     await one.follower.pollNow();
     expect([one.digest(), one.policies.state().lag?.code]).toEqual([A.policy.digest, 'activation.lost']);
