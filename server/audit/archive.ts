@@ -107,7 +107,9 @@ async function note(folder: string, { name, sha256 }: ArchivedFile): Promise<voi
     if (codeOf(error) === 'ENOENT') return '';
     throw error;
   });
-  await writeWholeFile(path, Buffer.from(`${text}${sha256}  ${name}\n`), 0o600);
+  // A line that somebody wrote may have no end.
+  const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), 0o600);
 }
 
 /** The instant of the last event in a file; null if its last line is no event. */

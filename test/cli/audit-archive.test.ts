@@ -62,6 +62,20 @@ describe('audit archive', () => {
     expect(readFileSync(`${list}.before`, 'utf8')).toBe('');
   });
 
+  it('begins a line of its own after one that somebody wrote without an end', async () => {
+    const { folder } = await writeLog(18);
+    const list = join(folder, 'archived.sha256');
+    const to = await makeFolder();
+    expect((await archive(folder, to)).status).toBe(0);
+    const [first = '', ...others] = readFileSync(list, 'utf8').trimEnd().split('\n');
+    expect(others.length).toBeGreaterThan(0);
+    // Only the first file was moved, by hand.
+    writeFileSync(list, first);
+    for (const line of others) copyFileSync(join(to, line.slice(66)), join(folder, line.slice(66)));
+    expect((await archive(folder, to)).status).toBe(0);
+    expect(readFileSync(list, 'utf8').trimEnd().split('\n')).toEqual([first, ...others]);
+  });
+
   it('leaves what is too young', async () => {
     const { folder } = await writeLog(9);
     const before = namesIn(folder);
