@@ -38,7 +38,7 @@ export async function releaseFolder(
     }
     return released;
   } finally {
-    for (const lock of locks) lock?.release();
+    await Promise.all(locks.map((lock) => lock?.release()));
   }
 }
 

@@ -48,7 +48,7 @@ describe('audit archive', () => {
     expect((await archive(folder, await makeFolder())).status).toBe(0);
     expect(namesIn(folder)).toEqual([last, empty]);
     const owned = await ownLog(folder);
-    owned.release();
+    await owned.release();
     expect(owned.head).toEqual(head);
   });
 
