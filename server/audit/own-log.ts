@@ -70,7 +70,7 @@ async function takeLog(folder: string): Promise<TakenLog> {
   return { log, lock };
 }
 
-/** Null if a process holds it. */
+/** Null if a process holds it. No log has a dot in its name, so that other things of the folder are locked like one. */
 export function lockLog(folder: string, log: string): HeldLock | null {
   const path = join(folder, `${log}.lock`);
   createLockFolder(path);

@@ -38,7 +38,7 @@ export async function releaseFolder(
     }
     return released;
   } finally {
-    await Promise.all(locks.map((lock) => lock?.release()));
+    for (const lock of locks) await lock?.release();
   }
 }
 

@@ -78,8 +78,8 @@ export interface AuditTrail extends Recorder {
   readonly state: () => TrailState;
   /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
-  /** Call this once no request is answered any more. */
-  readonly close: () => Promise<void>;
+  /** Call this once no request is answered any more. False if something waits for a disk that does not answer. */
+  readonly close: () => Promise<boolean>;
 }
 
 export type NewEvent = Omit<AnswerParts, 'id'>;
@@ -192,8 +192,9 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
         if (!isWritten && endCheckpoints !== null) logger.error({ log }, UNDONE.sign);
         const isSigned = isWritten && (endCheckpoints === null || (await ended(endCheckpoints(), UNDONE.sign)));
         // What has not ended may still write, so nobody else may have the log before this process is gone.
-        if (isDrained && isSigned) await ended(owned.release(), UNDONE.release);
-        else logger.error({ log }, UNDONE.keep);
+        if (isDrained && isSigned) return ended(owned.release(), UNDONE.release);
+        logger.error({ log }, UNDONE.keep);
+        return false;
       },
     };
   } catch (error) {

@@ -15,6 +15,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { access, open, readdir, readFile } from 'node:fs/promises';
@@ -48,11 +49,11 @@ export interface HeldLock {
    * Tells processes that cannot see the owner's process that it lives. While the disk has not taken one touch, there is
    * no other: an owner that is silent for too long has lost the lock, and `isHeld` says so. Never rejects.
    */
-  touch(): Promise<void>;
+  readonly touch: () => Promise<void>;
   /** Whether nobody has taken the lock over. */
-  isHeld(): Promise<boolean>;
+  readonly isHeld: () => Promise<boolean>;
   /** Releases the folder. False if the release could not be written now and must be repeated. Never rejects. */
-  release(): Promise<boolean>;
+  readonly release: () => Promise<boolean>;
 }
 
 /** The unknown writer of a lock that cannot be read. */
@@ -233,7 +234,11 @@ function ageOf(folder: string, file: string): number {
   const probe = join(folder, `draft-${randomUUID()}`);
   try {
     writeFileSync(probe, '', { mode: 0o600 });
-    return statSync(probe).mtimeMs - statSync(file).mtimeMs;
+    const [now, touched] = [statSync(probe).mtimeMs, statSync(file).mtimeMs];
+    if (touched <= now) return now - touched;
+    // The clock went back. Its age counts from here, or a dead owner would keep it for as long as the clock went back.
+    utimesSync(file, now / 1000, now / 1000);
+    return 0;
   } catch (error) {
     if (systemCodeOf(error) === 'ENOENT') return 0; // gone meanwhile: whoever did that is alive
     throw error;

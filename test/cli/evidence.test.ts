@@ -275,7 +275,8 @@ describe('evidence', () => {
     const first = ['--statement', 'old.json.dsse.json', '--attestation', 'first.svr.json'];
     await ok('attest', 'old', '--key', 'ci.key', '-o', 'first.svr.json');
     await ok('evidence', `sha256:${sha256('old.json')}`, ...all(), ...first, '-o', 'first.zip');
-    const said = 'missing: what it changed: diff.json and before.json (there are none if nothing was in force before)\n';
+    const said =
+      'missing: what it changed: diff.json and before.json (there are none if nothing was in force before)\n';
     expect(python(await unpacked('first.zip'))).toEqual([6, expect.stringContaining(said)]);
   });
 

@@ -11,7 +11,7 @@ export interface StuckFile {
 }
 
 /** Seconds after which another process frees it: a wait of this whole process then fails, and does not hang. */
-const LONGEST = 10;
+const LONGEST = 30;
 
 /** Takes the place of the file. */
 export function stickFile(path: string): StuckFile {

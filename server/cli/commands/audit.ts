@@ -70,7 +70,7 @@ function defineArchive(audit: Command, io: CliIo): void {
 
 /** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
 async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {
-  const [{ archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
+  const [{ ArchiveBusy, archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
     import('../../audit/archive.js'),
     import('../../audit/verify.js'),
   ]);
@@ -104,6 +104,13 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
       );
   } catch (error) {
     if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
+    if (error instanceof ArchiveBusy) {
+      const message = `another process moves files of \`${escapeText(folder)}\``;
+      throw new CliFailure(EXIT.precondition, 'audit.archive', message, {
+        help: 'wait until it has ended',
+        cause: error,
+      });
+    }
     if (!(error instanceof ArchiveConflict)) throw error;
     const message = `\`${error.message}\` is there already, with other content`;
     const help =

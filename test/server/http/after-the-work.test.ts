@@ -117,7 +117,12 @@ it('is recorded if it was refused, although the client has left meanwhile; what 
   };
   const route = { ...told, access: 'command' } as const;
   const denied: ActorRoute = { ...route, path: '/denied', run: end(new ApiProblem('authz.denied')) };
-  const failed: ActorRoute = { ...route, path: '/failed', operationId: 'other', run: end(new ApiProblem('db.timeout')) };
+  const failed: ActorRoute = {
+    ...route,
+    path: '/failed',
+    operationId: 'other',
+    run: end(new ApiProblem('db.timeout')),
+  };
   const audit = makeRequestAudit(trail, keptLog(lines));
   const at = await bindTcp({ host: '127.0.0.1', port: 0 });
   const listener = await listen({ ...services, audit }, { routes: [denied, failed], manner: { guard: anyHost }, at });

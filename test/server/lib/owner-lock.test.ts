@@ -151,6 +151,16 @@ describe('a lock that was left behind', () => {
     expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
   });
 
+  it('by an owner whose clock was ahead is judged by its heartbeat from when it is seen, not when the clock has come there', () => {
+    const far = { pid: 1, space: 'another-boot/pid:[1]' };
+    plant(far, -3_600_000);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    const { mtimeMs } = statSync(join(folder, '1'));
+    expect(mtimeMs).toBeLessThan(Date.now() + 5_000);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    expect(statSync(join(folder, '1')).mtimeMs).toBe(mtimeMs);
+  });
+
   it('by copying the folder of a living owner is free at once, and its socket left alone', () => {
     plant({ path: '/elsewhere', inode: 1 });
     expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
