@@ -111,6 +111,16 @@ describe('audit archive', () => {
     expect(owned.log).toBe(LOG);
   });
 
+  it('says what the system says of a folder that cannot be used, and moves nothing', async () => {
+    const { folder } = await writeLog(9);
+    const before = namesIn(folder);
+    const file = join(await makeFolder({ file: '' }), 'file', 'archive');
+    const run = await archive(folder, file);
+    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining(`to \`${file}\` (ENOTDIR)`)]);
+    expect(run.stderr).toContain('nothing is lost');
+    expect(namesIn(folder)).toEqual(before);
+  });
+
   it('moves nothing of a log that is not intact', async () => {
     const { folder } = await writeLog(9);
     const [oldest = ''] = logFiles(folder);

@@ -6,6 +6,7 @@ import { instantOf } from '../../../engine/index.js';
 import type { ArchivedFile } from '../../audit/archived-files.js';
 import type { RecordRelease } from '../../audit/release.js';
 import { parseDuration, type SettingFlags } from '../../config/index.js';
+import { codeOf } from '../../db/failures.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
@@ -111,6 +112,15 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
         cause: error,
       });
     }
+    const code = codeOf(error);
+    if (code !== null && SYSTEM_CODE.test(code)) {
+      const message = `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`;
+      const help =
+        code === 'ENOSPC'
+          ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
+          : 'nothing is lost: each file is in at least one of both folders, and the next run goes on';
+      throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    }
     if (!(error instanceof ArchiveConflict)) throw error;
     const message = `\`${error.message}\` is there already, with other content`;
     const help =
@@ -118,6 +128,9 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
     throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
   }
 }
+
+/** Such as `ENOSPC`; what Node says of a wrong argument begins with `ERR_`. */
+const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 
 type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
 
