@@ -121,8 +121,12 @@ export function makeWriter(options: WriterOptions): Writer {
     return current;
   };
 
-  const writeGroup = async (): Promise<void> => {
+  const checkOwner = async (): Promise<void> => {
     if (!(await isOwner())) throw new Error('another process has taken over the log');
+  };
+
+  const writeGroup = async (): Promise<void> => {
+    await checkOwner();
     const open = await openFile();
     if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
     const bytes = Buffer.concat(unsynced);
@@ -132,6 +136,8 @@ export function makeWriter(options: WriterOptions): Writer {
       at += appended;
     }
     await open.file.sync();
+    // A disk may take what it is given so late that somebody else has the log by then.
+    await checkOwner();
     open.bytes += bytes.length;
     written += unsynced.length;
     unsynced = [];

@@ -200,6 +200,20 @@ describe('the writer', () => {
     expect(logFiles(folder)).toEqual([]);
   });
 
+  it('counts nothing as written that the disk took after another process had taken over the log', async () => {
+    let isOwner = true;
+    const files = faultyFiles((operation) => {
+      if (operation === 'sync') isOwner = false;
+      return null;
+    });
+    const writer = writerOf(await makeFolder(), { files, isOwner: () => Promise.resolve(isOwner) });
+    writer.add(eventOf(1));
+    await expect(writer.sync()).rejects.toThrow('taken over the log');
+    // The head would be noted in the store, against that of the new owner.
+    expect([writer.head().seq, writer.failingSince() === null]).toEqual([0, false]);
+    await writer.close();
+  });
+
   it('fails while the disk neither takes nor refuses what it is given, and goes on once it does', async () => {
     const folder = await makeFolder();
     const lines: LogLine[] = [];
@@ -229,13 +243,13 @@ describe('the writer', () => {
   });
 
   it('fails while the disk does not even say whose the log is', async () => {
-    let answer: (isOwner: boolean) => void = () => undefined;
-    const isOwner = (): Promise<boolean> => new Promise((resolve) => (answer = resolve));
+    let isStuck = true;
+    const isOwner = (): Promise<boolean> => until(() => !isStuck).then(() => true);
     const folder = await makeFolder();
     const writer = writerOf(folder, { isOwner, patience: 20 });
     writer.add(eventOf(1));
     await until(() => writer.failingSince() !== null);
-    answer(true);
+    isStuck = false;
     await until(() => writer.head().seq === 1);
     expect(writer.failingSince()).toBeNull();
     await writer.close();
