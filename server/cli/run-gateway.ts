@@ -56,6 +56,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
   const reload = onReload(log);
+  let isOver = true;
   const tracing = await openTracing(io.env, log);
   try {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
@@ -153,7 +154,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       tables?.close();
-      await opened.audit?.trail.close();
+      isOver = (await opened.audit?.trail.close()) ?? true;
       await db.close();
     }
   } finally {
@@ -161,6 +162,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     await tracing?.close();
     await log.flush();
     termination.stop();
+    // A disk that does not answer would keep the process for as long, and its lock with it. No other end leaves without
+    // the threads that wait.
+    if (!isOver) process.kill(process.pid, 'SIGKILL');
   }
 }
 

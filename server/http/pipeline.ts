@@ -139,12 +139,14 @@ function withCors({ cors, services }: Door, { headers }: Exchange, reply: Reply)
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { observer, audit } = door.services;
   const problem = toProblem(error);
-  const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
+  const isAborted = error instanceof RequestAborted;
+  const isGone = isAborted || exchange.incoming.gone.aborted;
   // A fault of ours is reported whether or not somebody waits for the answer.
-  if (isGone && problem.code !== 'internal') observer.abandoned(exchange);
-  else {
-    observer.answered(exchange, problem.status, problem);
-    audit.refused(exchange, problem);
-  }
+  const isHeard = !isGone || problem.code === 'internal';
+  if (isHeard) observer.answered(exchange, problem.status, problem);
+  else observer.abandoned(exchange);
+  // So is a refusal recorded: who tries keys must not leave no trace by hanging up first. What the store fails at
+  // because its statement was cancelled is no refusal.
+  if (isHeard || (!isAborted && problem.status < 500)) audit.refused(exchange, problem);
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
 }
