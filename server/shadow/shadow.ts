@@ -2,9 +2,11 @@
 // lasts as long as the gateway, or until somebody ends it or puts it in force. When another policy comes into force,
 // both comparisons start again.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instant, Policy } from '../../engine/index.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import { storeFailure } from '../db/failures.js';
+import { SHADOW_LIMITS } from '../limits/policy.js';
 import type { Active, ActivePolicy, Labels } from '../policy/active/active-policy.js';
 import { openStored } from '../policy/open/open-stored.js';
 import type { ComparedSnapshot } from '../policy/open/compare-snapshots.js';
@@ -103,6 +105,25 @@ export function makeShadow(options: ShadowOptions): Shadow {
     const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, tables, signal });
     if (opened.labels === 'false') throw refusal('snapshot.label', 'it carries a false label');
     return opened;
+  };
+  /** Tried again while the store is away. Null if it is not wanted any more, or cannot be used. */
+  const openJoined = async (snapshot: string, isWanted: () => boolean): Promise<Policy | null> => {
+    for (let times = 0; isWanted() && !stopped.signal.aborted; times += 1) {
+      try {
+        return (await open(snapshot, stopped.signal)).policy;
+      } catch (error) {
+        if (stopped.signal.aborted || !isWanted()) return null;
+        if (error instanceof PolicyRefused) {
+          log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
+          return null;
+        }
+        if (times === 0) log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+        if (storeFailure(error) === null) return null;
+      }
+      const pause = Math.min(SHADOW_LIMITS.pause * 2 ** times, SHADOW_LIMITS.longestPause);
+      await sleep(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+    }
+    return null;
   };
   const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
     await snapshots.noteLabels(snapshot, labels).catch((error: unknown) => {
@@ -242,17 +263,9 @@ export function makeShadow(options: ShadowOptions): Shadow {
       joined = mine;
       follow();
       if (toFollow === null) return;
-      const { snapshot } = toFollow;
-      const opened = await open(snapshot, stopped.signal).catch((error: unknown) => {
-        if (error instanceof PolicyRefused) {
-          if (joined === mine)
-            log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
-        } else if (!stopped.signal.aborted)
-          log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
-        return null;
-      });
-      if (opened === null || joined !== mine) return;
-      joined = { era: toFollow.era, policy: opened.policy };
+      const policy = await openJoined(toFollow.snapshot, () => joined === mine);
+      if (policy === null || joined !== mine) return;
+      joined = { era: toFollow.era, policy };
       follow();
     },
     close: () => {
