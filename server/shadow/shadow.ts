@@ -90,6 +90,12 @@ interface Candidate extends Pick<ShadowState, 'since' | 'askedBy'> {
   fault: PolicyFault | null;
 }
 
+interface Patience {
+  readonly isWanted: () => boolean;
+  /** Told of the first failure. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 export function makeShadow(options: ShadowOptions): Shadow {
   const { policies, snapshots, tables, rule, clock, log } = options;
   const live = makeLiveComparison(options);
@@ -106,24 +112,18 @@ export function makeShadow(options: ShadowOptions): Shadow {
     if (opened.labels === 'false') throw refusal('snapshot.label', 'it carries a false label');
     return opened;
   };
-  /** Tried again while the store is away. Null if it is not wanted any more, or cannot be used. */
-  const openJoined = async (snapshot: string, isWanted: () => boolean): Promise<Policy | null> => {
-    for (let times = 0; isWanted() && !stopped.signal.aborted; times += 1) {
+  /** Repeats an attempt that the store failed, for as long as its result is wanted. */
+  const untilAnswered = async <T>(attempt: () => Promise<T>, { isWanted, onFailure }: Patience): Promise<T> => {
+    for (let times = 0; ; times += 1) {
       try {
-        return (await open(snapshot, stopped.signal)).policy;
+        return await attempt();
       } catch (error) {
-        if (stopped.signal.aborted || !isWanted()) return null;
-        if (error instanceof PolicyRefused) {
-          log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
-          return null;
-        }
-        if (times === 0) log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
-        if (storeFailure(error) === null) return null;
+        if (storeFailure(error) === null || !isWanted()) throw error;
+        if (times === 0) onFailure(error);
       }
       const pause = Math.min(SHADOW_LIMITS.pause * 2 ** times, SHADOW_LIMITS.longestPause);
-      await sleep(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+      await sleep(pause, undefined, { signal: stopped.signal, ref: false });
     }
-    return null;
   };
   const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
     await snapshots.noteLabels(snapshot, labels).catch((error: unknown) => {
@@ -149,19 +149,23 @@ export function makeShadow(options: ShadowOptions): Shadow {
     throw snapshotRefused(compared.fault, compared.digest);
   };
   const differAgain = async (one: Candidate, active: Active): Promise<void> => {
-    const isStill = (): boolean => candidate === one && one.against.snapshot === active.policy.digest;
+    const isWanted = (): boolean =>
+      !stopped.signal.aborted && candidate === one && one.against.snapshot === active.policy.digest;
+    const onFailure = (error: unknown): void => {
+      log.warn({ error }, 'a candidate cannot be compared with the policy in force yet');
+    };
     try {
-      const difference = await differ(active, one, stopped.signal);
-      if (isStill()) one.difference = difference;
+      const compare = (): Promise<Difference> => differ(active, one, stopped.signal);
+      const difference = await untilAnswered(compare, { isWanted, onFailure });
+      if (isWanted()) one.difference = difference;
     } catch (error) {
-      if (stopped.signal.aborted || !isStill()) return;
+      if (!isWanted()) return;
       if (error instanceof PolicyRefused) {
         one.fault = error.fault;
         return;
       }
       one.fault = oneLine('shadow.difference', 'what differs could not be worked out: begin the shadow again');
-      if (storeFailure(error) === null)
-        log.error({ error }, 'a candidate could not be compared with the policy in force');
+      log.error({ error }, 'a candidate could not be compared with the policy in force');
     }
   };
   const follow = (): void => {
@@ -263,9 +267,20 @@ export function makeShadow(options: ShadowOptions): Shadow {
       joined = mine;
       follow();
       if (toFollow === null) return;
-      const policy = await openJoined(toFollow.snapshot, () => joined === mine);
-      if (policy === null || joined !== mine) return;
-      joined = { era: toFollow.era, policy };
+      const { era, snapshot } = toFollow;
+      const isWanted = (): boolean => !stopped.signal.aborted && joined === mine;
+      const onFailure = (error: unknown): void => {
+        log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+      };
+      const attempt = (): ReturnType<typeof open> => open(snapshot, stopped.signal);
+      const opened = await untilAnswered(attempt, { isWanted, onFailure }).catch((error: unknown) => {
+        if (!isWanted()) return null;
+        if (!(error instanceof PolicyRefused)) onFailure(error);
+        else log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
+        return null;
+      });
+      if (opened === null || !isWanted()) return;
+      joined = { era, policy: opened.policy };
       follow();
     },
     close: () => {
