@@ -75,12 +75,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       },
       log,
     });
+    // Begun before a worker is told the state of the log, so that none misses a change of it.
+    stopNews = tellNews(team, services.policies, trail);
     await team.ready;
     const at = team.address() ?? asked;
     services.shadow.subscribe((toFollow) => {
       team?.tell({ kind: 'shadow', toFollow });
     });
-    stopNews = tellNews(team, services.policies, trail);
     const admins = await listenToAdmins(services, doors);
     const { tell, hurry, failed, close: closeTeam } = team;
     let closing: Promise<void> | null = null;
