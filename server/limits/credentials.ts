@@ -13,8 +13,6 @@ export const KEY_LIMITS = Object.freeze({
    */
   lease: 1_000,
   leaseMargin: 50,
-  /** How long a gateway that could not listen for revocations waits before it tries again. */
-  listenRetry: 10_000,
   /** Characters of all keys that are believed so. */
   leased: 4 * 1024 * 1024,
   /** Credentials with remembered fingerprints, because the same credentials come with many requests. */

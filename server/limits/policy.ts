@@ -139,6 +139,9 @@ export const SHADOW_LIMITS = Object.freeze({
    */
   turn: 1,
   share: 0.1,
+  /** The pause before a candidate that the store did not give is asked for again. It doubles each time. */
+  pause: 100,
+  longestPause: 10_000,
   /** Questions with different answers that are kept as examples, and namespaces that one of them names on each side. */
   examples: 20,
   places: 5,
