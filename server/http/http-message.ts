@@ -67,8 +67,7 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     this.writeHead(status, closes ? [...headers, 'Connection', 'close'] : [...headers]);
     if (pour !== undefined) {
       taken();
-      if (req.method === 'HEAD') this.end();
-      else void this.#pourFrom(pour, connection);
+      void this.#pourFrom(pour, connection);
       return;
     }
     if (bytes > HTTP_LIMITS.pieceBytes && req.method !== 'HEAD') {

@@ -46,8 +46,10 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
     if ('pour' in made) {
       observer.answered(exchange, made.status);
       audit.answered(exchange, { status: made.status, json: '', shown: { items: 0 } });
-      const head = 'bytes' in made ? toFile(exchange, made, digestOf(door)) : toStream(exchange, made, digestOf(door));
-      return finish(door, exchange, withCors(door, exchange, { ...head, pour: reported(door, exchange, made.pour) }));
+      const poured = { ...made, pour: reported(door, exchange, made.pour) };
+      const reply =
+        'bytes' in poured ? toFile(exchange, poured, digestOf(door)) : toStream(exchange, poured, digestOf(door));
+      return finish(door, exchange, withCors(door, exchange, reply));
     }
     const answer = unlessKnown(exchange, made);
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
