@@ -1,7 +1,7 @@
 // Work that is done one after the other, in the order in which it comes, with a bounded number in progress or waiting.
 import { untilAborted } from './until-aborted.js';
 
-export type InTurn = <Done>(work: () => Promise<Done>, signal?: AbortSignal) => Promise<Done>;
+type InTurn = <Done>(work: () => Promise<Done>, signal?: AbortSignal) => Promise<Done>;
 
 /**
  * Throws what `full` returns if `most` are in progress or waiting. A failure ends only the work that failed. What is

@@ -19,7 +19,7 @@ export interface NewSnapshot {
   readonly at: Instant;
 }
 
-export interface StoredSnapshot {
+interface StoredSnapshot {
   readonly snapshot: string;
   readonly policy: string;
   readonly decisions: string;
