@@ -190,7 +190,11 @@ export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(
   }),
 );
 
-const scopes = schema({ type: 'array', maxItems: 100, items: { type: 'string', pattern: SCOPE_PATTERN } });
+const scopes = schema({
+  type: 'array',
+  maxItems: KEY_LIMITS.scopes,
+  items: { type: 'string', pattern: SCOPE_PATTERN },
+});
 
 const KEY_BODY = schema({
   title: 'NewKey',

@@ -2,6 +2,7 @@
 
 export const KEY_LIMITS = Object.freeze({
   identities: 32,
+  scopes: 100,
   restrictions: 1_000,
   /** How often `last_used_at` of one key is written at most, in milliseconds. */
   lastUsedInterval: 60_000,
