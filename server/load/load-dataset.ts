@@ -6,7 +6,7 @@ import type { Database } from '../db/database.js';
 import { isBlank } from '../json/strict-json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { violates } from '../db/failures.js';
-import { rowsOf, sql } from '../db/sql.js';
+import { rowsOf } from '../db/sql.js';
 import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
@@ -217,33 +217,13 @@ async function storeRecorded(
 }
 
 /** Stores the batch, notes the outcome, and rolls it back. */
-async function tryBatch(
+function tryBatch(
   db: Database,
   rows: readonly LoadRow[],
   context: StoreContext & { readonly trial: Trial },
 ): Promise<StoredBatch> {
-  const { trial, onConflict, templates } = context;
-  const settled = trial.settled(rows, onConflict);
-  const others = rows.filter((row) => !settled.has(row));
-  for (const { id } of others) if (trial.find(id) !== null) templates?.delete(id);
-  const { outcomes, marked, ...rest } = await takenBack(db, async (trx) => {
-    const stored = await storeBatch(trx, others, context);
-    return { ...stored, marked: await markedOf(trx, stored.outcomes) };
-  });
-  return { ...rest, outcomes: new Map([...settled, ...trial.remember(outcomes, marked)]) };
-}
-
-/** The ids of records that have been stored under a unique name. */
-async function markedOf(trx: Knex.Transaction, outcomes: StoredBatch['outcomes']): Promise<ReadonlySet<string>> {
-  const ids = [...outcomes].flatMap(([{ id, template }, outcome]) =>
-    template !== null && typeof outcome === 'string' ? [id] : [],
-  );
-  if (ids.length === 0) return new Set();
-  const found = await rowsOf<{ readonly id: string }>(
-    trx,
-    sql`SELECT id FROM records WHERE id = ANY(${ids}::uuid[]) AND unique_name`,
-  );
-  return new Set(found.map(({ id }) => id));
+  const { trial, known } = context;
+  return takenBack(db, (trx) => trial.attempt(trx, rows, { known, store: () => storeBatch(trx, rows, context) }));
 }
 
 /** The result of work in a transaction that is rolled back. */
@@ -251,10 +231,13 @@ async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promi
   const results: T[] = [];
   const rollBack = new Error('nothing is stored');
   try {
-    await db.transaction(async (trx) => {
-      results.push(await work(trx));
-      throw rollBack;
-    });
+    await db.transaction(
+      async (trx) => {
+        results.push(await work(trx));
+        throw rollBack;
+      },
+      { retry: LOAD_LIMITS.retries },
+    );
   } catch (error) {
     if (error !== rollBack) throw error;
   }

@@ -19,7 +19,6 @@ import { HELD, holdMoved, holdStored } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
-import type { Trial } from './trial.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
 
 /** What happens if a record is stored with other content. */
@@ -40,8 +39,6 @@ export interface StoreOptions {
   readonly known: ReadonlySet<string>;
   /** The templates that judge the records made from them; null if none are consulted. */
   readonly templates: KnownTemplates | null;
-  /** For a load that stores nothing: what earlier batches would have stored. */
-  readonly trial: Trial | null;
 }
 
 export interface RecordRefusal {
@@ -136,7 +133,7 @@ async function refuseDeleted(
   wave: readonly number[],
 ): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
-  if (options.trial === null) await holdStored(trx, ids, options.onConflict);
+  await holdStored(trx, ids, options.onConflict);
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
@@ -155,22 +152,15 @@ async function refuseDeleted(
  * Refuses rows with dangling references. A reference must point to a record of the right family, at or above the row's
  * namespace, that is in the store or on an earlier line.
  */
-async function refuseDangling(
-  { trx, rows, options, outcomes }: Batch,
-  wave: readonly number[],
-): Promise<readonly number[]> {
+async function refuseDangling({ trx, rows, outcomes }: Batch, wave: readonly number[]): Promise<readonly number[]> {
   const ids = [...new Set(wave.flatMap((n) => rows[n]?.references.map(({ id }) => id) ?? []))];
   if (ids.length === 0) return [];
   const found = await rowsOf<{ readonly id: string; readonly family: number; readonly path: string }>(
     trx,
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${options.trial === null ? HELD : sql``}`,
+    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${HELD}`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
-  for (const id of ids) {
-    const tried = targets.has(id) ? null : (options.trial?.find(id) ?? null);
-    if (tried !== null) targets.set(id, { id, family: familyCode(tried.family), path: storedPath(tried.namespace) });
-  }
-  const made = [...outcomes].filter(([{ id }, how]) => how === 'loaded' && !options.trial?.find(id));
+  const made = [...outcomes].filter(([, how]) => how === 'loaded');
   const fresh = new Map(made.map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
@@ -196,7 +186,7 @@ async function refuseInvalid(
     if (row !== undefined && row.template !== null) made.set(n, row);
   }
   if (made.size === 0) return [];
-  const found = await violations(trx, made, { known: options.templates, trial: options.trial });
+  const found = await violations(trx, made, options.templates);
   for (const [n, violation] of found) {
     const row = rows[n];
     if (row !== undefined) outcomes.set(row, violation);
@@ -258,7 +248,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
-  if (options.onConflict === 'replace' && options.trial === null) await holdMoved(trx, different);
+  if (options.onConflict === 'replace') await holdMoved(trx, different);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'
