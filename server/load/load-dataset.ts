@@ -57,8 +57,8 @@ export interface LoadOptions {
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
   /**
-   * Whether schemas of templates, and the records made from them, are checked as the API checks them. Defaults to
-   * `checked`.
+   * Whether schemas of templates, the records made from them, and where a record is that another refers to, are checked
+   * as the API checks them. Defaults to `checked`.
    */
   readonly schemas?: 'checked' | 'unchecked';
   /** `tried`: everything is checked and nothing is stored. */
@@ -89,6 +89,7 @@ export async function loadDataset(
   const tally = makeTally(options);
   const size = options.batch ?? LOAD_LIMITS.batches[db.kind];
   const known = new Set<string>();
+  const buried = new Set<string>();
   const { schemas = 'checked', effect = 'stored' } = options;
   const templates: KnownTemplates | null = schemas === 'checked' ? new Map() : null;
   const trial = effect === 'tried' ? makeTrial() : null;
@@ -102,7 +103,7 @@ export async function loadDataset(
     const full = batch;
     batch = makeBatch();
     await storing;
-    storing = store(db, full.rows, { ...options, known, templates, trial, way }).then((stored) => {
+    storing = store(db, full.rows, { ...options, known, buried, templates, trial, way }).then((stored) => {
       way = stored.way;
       tally.add(full, stored);
     });
@@ -169,6 +170,7 @@ function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
+  readonly buried: Set<string>;
   readonly templates: KnownTemplates | null;
   readonly trial: Trial | null;
   readonly way: Way;
@@ -186,6 +188,9 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
       ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: LOAD_LIMITS.retries })
       : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
+    for (const [{ id, deletedAt }, how] of stored.outcomes) {
+      if (deletedAt !== null && typeof how === 'string') context.buried.add(id);
+    }
     return stored;
   } catch (error) {
     const state = refusedState(error);

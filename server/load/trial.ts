@@ -6,7 +6,7 @@ import { rowsOf, sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
-import type { StoredBatch } from './store-batch.js';
+import { bury, type StoredBatch } from './store-batch.js';
 
 export interface Trial {
   /** Stores the rows by `store`, as if earlier batches were there. The caller rolls the transaction back. */
@@ -25,6 +25,7 @@ export function makeTrial(): Trial {
   const tie = (one: string, other: string): void => {
     ties.set(one, (ties.get(one) ?? new Set()).add(other));
   };
+  const buried = new Map<string, LoadRow>();
   const learn = (found: readonly Occupant[]): void => {
     for (const { id, place } of found) {
       if (place === null) continue;
@@ -38,9 +39,16 @@ export function makeTrial(): Trial {
       // A set is walked to its end, also to what is added meanwhile.
       for (const one of met) for (const next of ties.get(one) ?? []) met.add(next);
       await putBack(trx, new Map([...met].flatMap((id) => [[id, left.get(id)] as const])));
+      await bury(
+        trx,
+        [...met].flatMap((id) => buried.get(id) ?? []),
+      );
       const before = await occupantsAt(trx, rows);
       const stored = await store();
       const after = await leftBy(trx, stored);
+      for (const [row, how] of stored.outcomes) {
+        if (how === 'loaded' && row.deletedAt !== null) buried.set(row.id, row);
+      }
       learn([...before, ...after]);
       const places = new Set(after.map(({ place }) => place));
       for (const { id, place } of before) if (place?.startsWith('/') === true && places.has(place)) left.set(id, null);
