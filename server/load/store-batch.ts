@@ -217,7 +217,9 @@ async function refuseDangling(
   const gone = ids.filter((id) => !targets.has(id));
   for (const target of gone.length === 0 ? [] : await deletedOf(trx, gone)) targets.set(target.id, target);
   const unchecked = options.templates === null;
-  const here = [...outcomes].filter(([{ deletedAt }, how]) => how === 'loaded' || (how === 'unchanged' && deletedAt !== null));
+  const here = [...outcomes].filter(
+    ([{ deletedAt }, how]) => how === 'loaded' || (how === 'unchanged' && deletedAt !== null),
+  );
   const fresh = new Map(here.map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
