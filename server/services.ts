@@ -79,6 +79,8 @@ export type GatewayMode =
   | ({ readonly kind: 'serve' } & Candidate & {
         /** The number of the activation that it begins with. Defaults to 1. */
         readonly generation?: number;
+        /** How many milliseconds ago its source confirmed the policy. Defaults to 0. */
+        readonly age?: number;
       })
   | { readonly kind: 'local' };
 
@@ -187,7 +189,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     metrics,
     mode.kind === 'local'
       ? makeActivePolicy({ policy: unrestrictedPolicy() }, { clock, log })
-      : makeActivePolicy(mode, { clock, log, generation: mode.generation ?? 1 }),
+      : makeActivePolicy(mode, { clock, log, generation: mode.generation ?? 1, age: mode.age ?? 0 }),
   );
   const { rule = null, confirmedBy = 'source', keep, tables = null } = options;
   const activator = makeActivator({ db, policies, rule, clock, log, tables, ...(keep === undefined ? {} : { keep }) });

@@ -179,7 +179,11 @@ export type RollbackBody = TypeOf<typeof ROLLBACK>;
 export const ACTIVATE_SHAPE = bodyShape<ActivateBody>(ACTIVATION);
 export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(ROLLBACK);
 
-const scopes = schema({ type: 'array', maxItems: 100, items: { type: 'string', pattern: SCOPE_PATTERN } });
+const scopes = schema({
+  type: 'array',
+  maxItems: KEY_LIMITS.scopes,
+  items: { type: 'string', pattern: SCOPE_PATTERN },
+});
 
 const KEY_BODY = schema({
   title: 'NewKey',

@@ -5,14 +5,19 @@ import {
   ALL_SCOPES,
   canonicalize,
   isScopeName,
+  type NamespacePath,
+  nearest,
   pathFaultText,
   type Policy,
   type RawActor,
+  type RawRequest,
+  type ScopeName,
   scopeSetOf,
 } from '../../engine/index.js';
 import { decodeActor, type Question, QuestionFault, fields, readQuestion } from '../asking/decide-question.js';
 import { isObject } from '../json/strict-json.js';
 import { pointerTo } from '../json/strict-json.js';
+import { KEY_LIMITS, TOKEN_LIMITS } from '../limits/credentials.js';
 import { ASK_LIMITS } from '../limits/http.js';
 import { ApiProblem, type InputFault } from '../problem.js';
 import { digest, identity, scope } from './answer-schemas.js';
@@ -22,6 +27,13 @@ import { schema, type TypeOf, whole } from './schema.js';
 
 const text = schema({ type: 'string' });
 
+/** Entries of each list of a subject: as many as a credential may have, the identities with those of its groups. */
+const MOST = Object.freeze({
+  identities: KEY_LIMITS.identities + TOKEN_LIMITS.groups,
+  credentialScopes: KEY_LIMITS.scopes,
+  namespaceRestrictions: KEY_LIMITS.restrictions,
+});
+
 export const SUBJECT = schema({
   title: 'Subject',
   description:
@@ -29,12 +41,9 @@ export const SUBJECT = schema({
   type: 'object',
   required: ['identities'],
   properties: {
-    identities: {
-      type: 'array',
-      items: { anyOf: [text, identity] },
-    },
-    credentialScopes: { type: 'array', items: scope },
-    namespaceRestrictions: { type: ['array', 'null'], items: text },
+    identities: { type: 'array', maxItems: MOST.identities, items: { anyOf: [text, identity] } },
+    credentialScopes: { type: 'array', maxItems: MOST.credentialScopes, items: scope },
+    namespaceRestrictions: { type: ['array', 'null'], maxItems: MOST.namespaceRestrictions, items: text },
   },
   additionalProperties: false,
 });
@@ -120,7 +129,7 @@ export const DECIDED_SCHEMA = schema({
 /** Throws a problem with the fault of an actor at `/actor`. */
 export function readSubject(actor: unknown, { scopes }: Pick<Policy, 'scopes'>): Actor {
   try {
-    if (actor === 'local') throw new QuestionFault('/actor', NO_LOCAL);
+    checkActor(actor);
     return canonicalActor(decodeActor(actor, scopes));
   } catch (error) {
     if (!(error instanceof QuestionFault)) throw error;
@@ -129,34 +138,66 @@ export function readSubject(actor: unknown, { scopes }: Pick<Policy, 'scopes'>):
   }
 }
 
+/** What holds for services that ask, beside what holds for every question. */
+function checkActor(actor: unknown): void {
+  if (actor === 'local') throw new QuestionFault('/actor', NO_LOCAL);
+  if (!isObject(actor)) return;
+  for (const [name, most] of Object.entries(MOST)) {
+    const list = actor[name];
+    if (Array.isArray(list) && list.length > most)
+      throw new QuestionFault(pointerTo('/actor', name), `must have at most ${String(most)} elements`);
+  }
+}
+
 function canonicalActor(actor: RawActor): Actor {
   if (actor.kind === 'local') throw new QuestionFault('/actor', NO_LOCAL);
   const { identities, credentialScopes, namespaceRestrictions } = actor;
-  const paths = namespaceRestrictions?.map((text, index) => {
-    const read = canonicalize(text);
-    if (read.ok) return read.path;
-    throw new QuestionFault(
-      pointerTo('/actor/namespaceRestrictions', index),
-      `is not a namespace: ${pathFaultText(read.fault)}`,
-    );
-  });
+  const paths = namespaceRestrictions?.map((text, index) =>
+    namespaceAt(pointerTo('/actor/namespaceRestrictions', index), text),
+  );
   const scopes = credentialScopes === null ? ALL_SCOPES : scopeSetOf(credentialScopes.filter(isScopeName));
   return { kind: 'request', identities, credentialScopes: scopes, namespaceRestrictions: paths ?? null };
 }
 
-/** Throws a problem with the first fault of each question. With `only`, questions of other kinds are faults, too. */
-export function readQuestions(
+function namespaceAt(pointer: string, text: string): NamespacePath {
+  const read = canonicalize(text);
+  if (read.ok) return read.path;
+  throw new QuestionFault(pointer, `is not a namespace: ${pathFaultText(read.fault)}`);
+}
+
+/** Throws a problem with the first fault of each question. */
+export function readQuestions(items: readonly unknown[], { scopes }: Pick<Policy, 'scopes'>): readonly Question[] {
+  return readEach(items, (item) => readOne(item, scopes));
+}
+
+/** The same for accesses that are to be explained: each part has to be a scope of the policy or a namespace. */
+export function readAccessQuestions(
   items: readonly unknown[],
   { scopes }: Pick<Policy, 'scopes'>,
-  only?: 'access',
-): readonly Question[] {
+): readonly AccessQuestion[] {
+  return readEach(items, (item) => {
+    const { actor, request } = readOne(item, scopes);
+    if (request.kind !== 'access') throw new QuestionFault('/request/kind', ONLY_ACCESS);
+    if (actor.kind === 'local') throw new QuestionFault('/actor', NO_LOCAL);
+    if (!scopes.some((known) => known === request.scope))
+      throw new QuestionFault('/request/scope', meantText('is not a scope of the policy', request.scope, scopes));
+    namespaceAt('/request/target', request.target);
+    namespaceAt('/request/context', request.context ?? request.target);
+    canonicalActor(actor);
+    return { actor, request };
+  });
+}
+
+interface AccessQuestion {
+  readonly actor: Extract<RawActor, { readonly kind: 'request' }>;
+  readonly request: Extract<RawRequest, { readonly kind: 'access' }>;
+}
+
+function readEach<Read>(items: readonly unknown[], read: (item: unknown) => Read): readonly Read[] {
   const errors: InputFault[] = [];
-  const questions = items.flatMap((item, index): readonly Question[] => {
+  const questions = items.flatMap((item, index): readonly Read[] => {
     try {
-      if (isObject(item) && item['actor'] === 'local') throw new QuestionFault('/actor', NO_LOCAL);
-      const question = readQuestion(fields(item, '', ['actor', 'request']), scopes);
-      if (only !== undefined && question.request.kind !== only) throw new QuestionFault('/request/kind', ONLY_ACCESS);
-      return [question];
+      return [read(item)];
     } catch (error) {
       if (!(error instanceof QuestionFault)) throw error;
       const pointer = `${pointerTo('/items', index)}${error.pointer}`;
@@ -166,6 +207,18 @@ export function readQuestions(
   });
   if (errors.length > 0) throw new ApiProblem('request.schema', { errors });
   return questions;
+}
+
+function readOne(item: unknown, scopes: readonly ScopeName[]): Question {
+  const question = fields(item, '', ['actor', 'request']);
+  checkActor(question['actor']);
+  return readQuestion(question, scopes);
+}
+
+/** The message, with what may have been meant. */
+export function meantText(message: string, given: string, known: readonly string[]): string {
+  const meant = nearest(given, known);
+  return meant === null ? message : `${message}; did you mean \`${meant}\`?`;
 }
 
 const ONLY_ACCESS =

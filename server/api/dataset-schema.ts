@@ -36,6 +36,8 @@ export interface DatasetLine extends RecordFields {
   readonly id?: string;
   readonly createdAt?: string | null;
   readonly archivedAt?: string | null;
+  /** Only of a line that says nothing of its record but that it was deleted. */
+  readonly deletedAt?: string | null;
 }
 
 export const RUN_STATES = Object.freeze(['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const);
@@ -131,19 +133,37 @@ function lineSchema(family: Family): LineSchema {
   };
 }
 
+/** A line about a record that was deleted. Namespaces cannot be deleted. */
+const DELETED_SCHEMA = Object.freeze({
+  type: 'object',
+  required: ['family', 'namespace', 'id', 'deletedAt'],
+  properties: {
+    family: { enum: FAMILIES.filter((family) => family !== 'namespace') },
+    namespace: COMMON.namespace,
+    id: uuid,
+    deletedAt: { type: 'string' },
+  },
+  additionalProperties: false,
+});
+
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false });
 const VALIDATORS: ReadonlyMap<Family, ValidateFunction<DatasetLine>> = new Map(
   FAMILIES.map((family) => [family, ajv.compile<DatasetLine>(lineSchema(family))]),
 );
 
+const isDeletedLine = ajv.compile<DatasetLine>(DELETED_SCHEMA);
+
 /** The schema of a line for editors. */
 export const DATASET_LINE_SCHEMA = Object.freeze({
   type: 'object',
   required: ['family', 'namespace'],
-  oneOf: FAMILIES.map((family) => {
-    const { required, properties, ...rest } = lineSchema(family);
-    return { ...rest, required, properties: { ...properties, family: { const: family } } };
-  }),
+  oneOf: [
+    ...FAMILIES.map((family) => {
+      const { required, properties, ...rest } = lineSchema(family);
+      return { ...rest, required, properties: { ...properties, family: { const: family } } };
+    }),
+    DELETED_SCHEMA,
+  ],
 });
 
 /** The line, or the first thing that is wrong with its shape. */
@@ -154,15 +174,19 @@ export function checkDatasetLine(
     return { ok: false, fault: { place: [], message: 'must be an object' } };
   }
   const family: unknown = 'family' in value ? value.family : undefined;
-  const validate = isFamily(family) ? VALIDATORS.get(family) : undefined;
+  const isOfDeleted = 'deletedAt' in value && family !== 'namespace';
+  const validate = !isFamily(family) ? undefined : isOfDeleted ? isDeletedLine : VALIDATORS.get(family);
   if (validate === undefined || !isFamily(family)) return { ok: false, fault: familyFault(value, family) };
   if (validate(value)) return { ok: true, line: value };
   const error = validate.errors?.[0];
   if (error === undefined) return { ok: false, fault: { place: [], message: 'is not a record' } };
   const fault = toShapeFault(error, []);
   const isOwnField = error.keyword === 'additionalProperties' && fault.place.length === 1;
+  if (isOwnField && isOfDeleted) return { ok: false, fault: { ...fault, message: NOTHING_ELSE } };
   return { ok: false, fault: isOwnField ? { ...fault, message: unknownField(family, String(fault.place[0])) } : fault };
 }
+
+const NOTHING_ELSE = 'cannot be given with `deletedAt`: of a deleted record there is nothing else';
 
 /** Without a family nothing else in a line can be checked. */
 function familyFault(line: object, family: unknown): ShapeFault {

@@ -13,6 +13,7 @@ import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } fro
 import { readLine } from './chain.js';
 import { syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
+import { lockLog } from './own-log.js';
 
 export interface ArchiveOptions {
   /** Made if it does not exist. */
@@ -32,6 +33,11 @@ export class ArchiveIsLog extends Error {
   override readonly name = 'ArchiveIsLog';
 }
 
+/** Another process is at it. Two would write the list over one another. */
+export class ArchiveBusy extends Error {
+  override readonly name = 'ArchiveBusy';
+}
+
 /**
  * Moves files from the beginning of each log up to the first one that is too young. The last file with an event stays,
  * since the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
@@ -39,6 +45,16 @@ export class ArchiveIsLog extends Error {
 export async function archiveFiles(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   await refuseSame(folder, to);
+  const lock = lockLog(folder, ARCHIVE_LIST);
+  if (lock === null) throw new ArchiveBusy(folder);
+  try {
+    return await moveOld(folder, { to, before, onMoved });
+  } finally {
+    await lock.release();
+  }
+}
+
+async function moveOld(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
   let kept = 0;
   for (const files of (await listLogs(folder)).values()) {
     let moved = 0;

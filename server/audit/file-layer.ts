@@ -49,7 +49,9 @@ function appendFile(handle: FileHandle, path: string): AppendFile {
     truncate: (length) => handle.truncate(length),
     isInPlace: async () => {
       try {
-        const [held, there] = await Promise.all([handle.stat(), stat(path)]);
+        // One after the other: a disk that does not answer takes a thread for each, and there are few.
+        const held = await handle.stat();
+        const there = await stat(path);
         return held.ino === there.ino && held.dev === there.dev;
       } catch {
         return false;

@@ -90,6 +90,23 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
   let last = START;
   /** What each witness has signed, as far as is known. */
   const seen = new Map<LogWitness, LogPlace>();
+  /**
+   * The place of the last checkpoint. A crash may have left that of an earlier one: what leads from there to the root that
+   * was signed is the log.
+   */
+  const placeOf = async ({ size, root }: Checkpoint): Promise<LogPlace> => {
+    const kept = parsePlace(await textIn(placeFile));
+    for (const from of kept !== null && kept.tree.size <= size ? [kept, START] : [START]) {
+      const place = await readOn({ folder, log, from, to: size }).catch((error: unknown) => {
+        if (error instanceof LogGapError && from !== START) return null;
+        throw error;
+      });
+      if (place !== null && rootOf(place.tree).equals(root)) return place;
+    }
+    throw new LogGapError('the log does not begin with the events of its last checkpoint');
+  };
+  const writePlace = (place: LogPlace): Promise<void> =>
+    writeWholeFile(placeFile, Buffer.from(placeText(place)), 0o600);
   const textOf = ({ tree }: LogPlace): string => checkpointText({ log, size: tree.size, root: rootOf(tree) });
 
   const placeAt = (size: number): Promise<LogPlace> => {
@@ -126,14 +143,9 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
     open: async () => {
       const checkpoint = checkpointIn(await textIn(noteFile), { name, publicKey: key.publicKey });
       if (checkpoint === null) return 0;
-      const place = parsePlace(await textIn(placeFile));
-      const { size, root } = checkpoint;
-      const isIts = place?.tree.size === size && rootOf(place.tree).equals(root);
-      last = isIts ? place : await readOn({ folder, log, from: START, to: size });
-      if (!rootOf(last.tree).equals(root)) {
-        throw new LogGapError('the log does not begin with the events of its last checkpoint');
-      }
-      return size;
+      last = await placeOf(checkpoint);
+      if ((await textIn(placeFile)) !== placeText(last)) await writePlace(last);
+      return checkpoint.size;
     },
     sign: async (size, signal) => {
       const next = await readOn({ folder, log, from: last, to: size });
@@ -151,7 +163,7 @@ function makeSigner({ folder, log, key, witnesses, logger }: CheckpointOptions):
         .map((line) => `${line}\n`)
         .join('')}`;
       await writeWholeFile(noteFile, Buffer.from(note), 0o600);
-      await writeWholeFile(placeFile, Buffer.from(placeText(next)), 0o600);
+      await writePlace(next);
       last = next;
       return note;
     },

@@ -2,7 +2,7 @@
 import { BEGINNING } from './chain.js';
 import { checkChain, type Fault } from './check-chain.js';
 import { listLogs } from './log-files.js';
-import { EMPTY, type Frontier, leafHash, makeTree, type TreeHash } from '../signing/merkle.js';
+import { EMPTY, type Frontier, isFrontier, leafHash, makeTree, type TreeHash } from '../signing/merkle.js';
 import { readFiles } from './read-log.js';
 
 /** A place between two lines, and the tree of those before it. */
@@ -72,7 +72,7 @@ export function parsePlace(text: string): LogPlace | null {
   if (size === undefined) return null;
   const hashes = [...roots.matchAll(/[^",]+/g)].map(([root]) => Buffer.from(root, 'base64'));
   const place = { tree: { size: Number(size), roots: hashes }, hash, file: Number(file), bytes: Number(bytes) };
-  return placeText(place) === text ? place : null;
+  return placeText(place) === text && isFrontier(place.tree) ? place : null;
 }
 
 const PLACE =

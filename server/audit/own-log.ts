@@ -3,7 +3,7 @@
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { createLockFolder, type HeldLock, readLock, stillOwns, takeLock } from '../lib/owner-lock.js';
+import { createLockFolder, type HeldLock, readLock, takeLock } from '../lib/owner-lock.js';
 import { codeOf } from '../db/failures.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
@@ -19,8 +19,8 @@ export interface OwnedLog {
   readonly last: { readonly path: string; readonly bytes: number } | null;
   /** Where a half-written line was kept; null if there was none. */
   readonly torn: string | null;
-  readonly isOwner: () => boolean;
-  readonly release: () => void;
+  readonly isOwner: () => Promise<boolean>;
+  readonly release: () => Promise<void>;
 }
 
 /**
@@ -31,19 +31,16 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const { log, lock } = await takeLog(folder);
-    const beat = setInterval(() => {
-      lock.touch();
-    }, OWNER_LIMITS.heartbeat).unref();
-    const release = (): void => {
+    const beat = setInterval(() => void lock.touch(), OWNER_LIMITS.heartbeat).unref();
+    const release = async (): Promise<void> => {
       clearInterval(beat);
-      lock.release();
+      await lock.release();
     };
-    const isOwner = (): boolean => stillOwns(lock.file);
     try {
       const files = (await listLogs(folder)).get(log) ?? [];
-      return { folder, log, ...(await findEnd(files)), isOwner, release };
+      return { folder, log, ...(await findEnd(files)), isOwner: lock.isHeld, release };
     } catch (error) {
-      release();
+      await release();
       throw error;
     }
   } catch (error) {
@@ -73,7 +70,7 @@ async function takeLog(folder: string): Promise<TakenLog> {
   return { log, lock };
 }
 
-/** Null if a process holds it. */
+/** Null if a process holds it. No log has a dot in its name, so that other things of the folder are locked like one. */
 export function lockLog(folder: string, log: string): HeldLock | null {
   const path = join(folder, `${log}.lock`);
   createLockFolder(path);

@@ -1,8 +1,9 @@
 // Reads the logs of a folder for admins, on a thread of its own: a long log keeps no request waiting. One after the
-// other, each within a bounded time.
+// other, each within a bounded time that includes its wait. Whoever has left waits no longer.
 import { Worker } from 'node:worker_threads';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { oneAtATime } from '../lib/one-at-a-time.js';
+import { inTime } from '../lib/until-aborted.js';
 import { ApiProblem } from '../problem.js';
 import type { StoredEvent } from './event-schema.js';
 import type { FoundLine, Search, SearchReport } from './search.js';
@@ -26,7 +27,11 @@ export interface LogReader {
 export function makeLogReader(folder: string): LogReader {
   const inTurn = oneAtATime(AUDIT_LIMITS.readingWaiting, () => new ApiProblem('overloaded', { retryAfter: 1 }));
   const ask = <Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> =>
-    inTurn(() => read<Answer>(question, gone));
+    inTime((signal) => inTurn(() => read<Answer>(question, signal), signal), {
+      gone,
+      time: AUDIT_LIMITS.readingTime,
+      late: () => unreadable(new Error('reading the log takes too long, with what was asked before')),
+    });
   return {
     search: (search, most, gone) => ask({ kind: 'search', folder, search, most }, gone),
     verify: (known, gone) => ask({ kind: 'verify', folder, known }, gone),
@@ -39,12 +44,9 @@ function read<Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer>
     gone.throwIfAborted();
     const worker = new Worker(new URL('./log-worker.js', import.meta.url));
     const end = (cause: unknown): void => {
-      reject(new ApiProblem('audit.unreadable', { retryAfter: 1, cause }));
+      reject(unreadable(cause));
       void worker.terminate();
     };
-    const timer = setTimeout(() => {
-      end(new Error('reading the log takes too long'));
-    }, AUDIT_LIMITS.readingTime);
     const onGone = (): void => {
       end(gone.reason);
     };
@@ -52,7 +54,6 @@ function read<Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer>
     worker.once('message', resolve);
     worker.once('error', end);
     worker.once('exit', () => {
-      clearTimeout(timer);
       gone.removeEventListener('abort', onGone);
       // After an answer, this rejection has no effect.
       end(new Error('the thread ended before it had an answer'));
@@ -61,4 +62,8 @@ function read<Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer>
     worker.unref();
     worker.postMessage(question);
   });
+}
+
+function unreadable(cause: unknown): ApiProblem {
+  return new ApiProblem('audit.unreadable', { retryAfter: 1, cause });
 }

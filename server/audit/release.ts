@@ -38,7 +38,7 @@ export async function releaseFolder(
     }
     return released;
   } finally {
-    for (const lock of locks) lock?.release();
+    for (const lock of locks) await lock?.release();
   }
 }
 

@@ -1,6 +1,6 @@
 // Snapshots that the log refers to. They are kept beside it as `snapshots/<hex>.json` in the audit folder, named after
 // the digest of their bytes, so that every decision can be made again.
-import { access, mkdir, readFile, stat } from 'node:fs/promises';
+import { access, mkdir, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
@@ -37,11 +37,29 @@ export async function readSnapshot(folder: string, digest: string): Promise<Kept
   return loaded.ok && loaded.policy.digest === digest ? { kind: 'read', policy: loaded.policy } : { kind: 'damaged' };
 }
 
-/** The bytes of a kept snapshot, not verified; null if there are none, or more than any snapshot has. */
-export async function keptBytes(folder: string, digest: string): Promise<Uint8Array | null> {
+/** The size of a kept snapshot; null if there is none, or one with more bytes than any snapshot has. */
+export async function keptSize(folder: string, digest: string): Promise<number | null> {
   const path = pathOfSnapshot(folder, digest);
   if (path === null || !(await isKept(path))) return null;
-  return (await stat(path)).size > POLICY_LIMITS.snapshotBytes ? null : readFile(path);
+  const { size } = await stat(path);
+  return size > POLICY_LIMITS.snapshotBytes ? null : size;
+}
+
+/** So many bytes of it from there on, not verified; null if it does not have them. */
+export async function keptPart(
+  folder: string,
+  digest: string,
+  { at, length }: { readonly at: number; readonly length: number },
+): Promise<Uint8Array | null> {
+  const path = pathOfSnapshot(folder, digest);
+  if (path === null || !(await isKept(path))) return null;
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+    return bytesRead === length ? buffer : null;
+  } finally {
+    await file.close();
+  }
 }
 
 export async function isKept(path: string): Promise<boolean> {

@@ -3,7 +3,9 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Database } from '../db/database.js';
+import { endsWithin } from '../lib/ends-within.js';
 import type { Clock, IdSource, Logger } from '../lib/ports.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ApiProblem } from '../problem.js';
 import { AuditError } from './audit-error.js';
 import { type Head, readLine } from './chain.js';
@@ -76,8 +78,8 @@ export interface AuditTrail extends Recorder {
   readonly state: () => TrailState;
   /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
-  /** Call this once no request is answered any more. */
-  readonly close: () => Promise<void>;
+  /** Call this once no request is answered any more. False if something waits for a disk that does not answer. */
+  readonly close: () => Promise<boolean>;
 }
 
 export type NewEvent = Omit<AnswerParts, 'id'>;
@@ -95,12 +97,14 @@ export interface TrailOptions extends AuditSettings {
   readonly fileBytes?: number;
   readonly retryDelay?: number;
   readonly lookInterval?: number;
+  /** Milliseconds after which a disk that does not answer counts as failing, also at the end. */
+  readonly patience?: number;
 }
 
 /** Throws `AuditError` if the log cannot be continued. */
 export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
   const { db, folder, queries, records = 'set', onFailure, lag: longest, clock, nextId, log: logger } = options;
-  const { files = systemFiles, checkpoints = null, ...rest } = options;
+  const { files = systemFiles, checkpoints = null, patience = AUDIT_LIMITS.writePatience, ...rest } = options;
   const owned = await ownLog(folder);
   const { log } = owned;
   try {
@@ -108,7 +112,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     await checkNoted(known, owned);
     const place = { host: hostname(), folder: resolve(folder) };
     const missing = await missingFrom(folder, known.filter(isFrom(place, db.kind)));
-    const writer = makeWriter({ ...rest, ...owned, files, logger });
+    const writer = makeWriter({ ...rest, ...owned, files, logger, patience });
     const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger, place });
     const begun = writer.head().seq;
     let lost = 0;
@@ -177,15 +181,24 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       wake: drainer.wake,
       at: () => ({ log, head: writer.head() }),
       close: async () => {
-        await drainer.close();
+        const ended = async (work: Promise<void>, undone: string): Promise<boolean> => {
+          const isOver = await endsWithin(work, patience);
+          if (!isOver) logger.error({ log, patience }, undone);
+          return isOver;
+        };
+        const isDrained = await ended(drainer.close(), UNDONE.drain);
         noteLoss();
-        await writer.close();
-        await endCheckpoints?.();
-        owned.release();
+        const isWritten = await writer.close();
+        if (!isWritten && endCheckpoints !== null) logger.error({ log }, UNDONE.sign);
+        const isSigned = isWritten && (endCheckpoints === null || (await ended(endCheckpoints(), UNDONE.sign)));
+        // What has not ended may still write, so nobody else may have the log before this process is gone.
+        if (isDrained && isSigned) return ended(owned.release(), UNDONE.release);
+        logger.error({ log }, UNDONE.keep);
+        return false;
       },
     };
   } catch (error) {
-    owned.release();
+    await endsWithin(owned.release(), patience);
     throw error;
   }
 }
@@ -237,6 +250,14 @@ interface Policies {
   readonly current: () => RecordedPolicy;
   readonly subscribe: (listener: (change: { readonly to: RecordedPolicy }) => void) => () => void;
 }
+
+/** What was not done at the end because something does not answer. */
+const UNDONE = Object.freeze({
+  drain: 'events may be left in the outbox: the next start of this audit log takes them',
+  sign: 'the last checkpoint of the audit log was not signed: the next start signs it',
+  release: 'the lock of the audit log could not be released: it is free once this process is gone',
+  keep: 'the audit log stays locked until this process is gone, because the disk may still take what was written',
+});
 
 const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
 

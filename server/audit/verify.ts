@@ -8,6 +8,7 @@ import type { Checkpoint } from './checkpoint.js';
 import { findParts, type LogPart, skippedTo } from './log-parts.js';
 import { leafHash, makeTree } from '../signing/merkle.js';
 import { listFault } from './list-fault.js';
+import { whatBecameOfEnd } from './lost-end.js';
 import { makeNamedSnapshots } from './named-snapshots.js';
 import { readFiles } from './read-log.js';
 
@@ -65,6 +66,8 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
   const beginsAfter = ([first]: readonly LogPart[]): boolean =>
     first !== undefined && 'first' in first && first.first === after.seq + 1;
   const isForOne = [...parts.values()].some(beginsAfter);
+  const endOf = (log: string, head: Head | null): Promise<string> =>
+    whatBecameOfEnd({ folder, log, last: head?.seq ?? 0, archive });
   for (const [log, files] of parts) {
     const before = isForOne && !beginsAfter(files) ? BEGINNING : after;
     const check = checkChain(log, { report, after: before });
@@ -84,7 +87,10 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
       },
       onProgress: (more) => options.onProgress?.(events + more),
     });
-    growth.check(report);
+    for (const { size, how } of growth.left()) {
+      const text = textOfGrowth(size, how, how === 'shorter' ? await endOf(log, check.head()) : '');
+      report({ log, seq: size, kind: 'checkpoint', text });
+    }
     events += found;
     logs.push({ log, events: found, head: check.head() });
   }
@@ -97,11 +103,18 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
     if (parts.has(log)) continue;
     report({ log, seq: size, kind: 'checkpoint', text: 'the log of the checkpoint is missing' });
   }
-  wanted.check((fault) => {
-    const only = logs.length === 1 ? (logs[0]?.log ?? null) : null;
-    const isArchived = fault.log !== null && fault.seq <= skippedTo(parts.get(fault.log) ?? []);
-    if ((fault.log === null || parts.has(fault.log)) && !isArchived) report({ ...fault, log: fault.log ?? only });
-  });
+  const [first, ...others] = logs;
+  for (const { log: named, seq, how } of wanted.left()) {
+    if (named !== null && (!parts.has(named) || seq <= skippedTo(parts.get(named) ?? []))) continue;
+    const log = named ?? (others.length === 0 ? (first?.log ?? null) : null);
+    const by = named === null ? '' : ' by the store';
+    const head = logs.find((one) => one.log === log)?.head ?? null;
+    const text =
+      how === 'other'
+        ? `event ${String(seq)} is not the one that was noted${by}: the log was rewritten`
+        : `there is no event ${String(seq)}, which was noted${by} as the end of the log: ${log === null ? CUT_OR_AWAY : await endOf(log, head)}`;
+    report({ log, seq, kind: 'head', text });
+  }
   await snapshots.check(folder, (fault) => {
     report({ ...fault, kind: 'snapshot' });
   });
@@ -112,9 +125,13 @@ export async function verifyLogs(folder: string, options: VerifyOptions = {}): P
   return { ok: count === 0, events, logs, faults, count, unread };
 }
 
+/** Of a head that may be in any log. */
+const CUT_OR_AWAY = 'its end was cut off, or its newest files are absent';
+
 interface Wanted {
   readonly see: (log: string, line: ChainLine) => void;
-  readonly check: (onFault: (fault: Fault) => void) => void;
+  /** Heads that were not found. `other`: there is another event of that number. */
+  readonly left: () => readonly WantedHead[];
 }
 
 interface WantedHead extends Head {
@@ -137,25 +154,19 @@ function makeWanted(heads: readonly Head[], known: readonly NamedHead[]): Wanted
         else if (head.how === 'absent') head.how = 'other';
       }
     },
-    check: (onFault) => {
-      for (const { log, seq, how } of all) {
-        if (how === 'found') continue;
-        const by = log === null ? '' : ' by the store';
-        const text =
-          how === 'other'
-            ? `event ${String(seq)} is not the one that was noted${by}: the log was rewritten`
-            : `there is no event ${String(seq)}, which was noted${by} as the end of the log: its end was cut off`;
-        onFault({ log, seq, kind: 'head', text });
-      }
-    },
+    left: () => all.filter(({ how }) => how !== 'found'),
   };
 }
 
 interface Growth {
   /** Takes the next line. */
   readonly take: (text: string | null) => void;
-  readonly check: (report: (fault: Fault) => void) => void;
+  /** Checkpoints that the lines do not fit, by their size. */
+  readonly left: () => readonly { readonly size: number; readonly how: Misfit }[];
 }
+
+/** `partial`: the first events are elsewhere. */
+type Misfit = 'shorter' | 'other' | 'partial';
 
 /** Compares the lines with the roots of checkpoints, each when the log has its size. */
 function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Growth {
@@ -171,18 +182,21 @@ function checkGrowth(checkpoints: readonly Checkpoint[], isPartial: boolean): Gr
         else left.set(one, 'other');
       }
     },
-    check: (report) => {
-      for (const [{ log, size }, how] of left) {
-        const events = `the first ${String(size)} events`;
-        const text = isPartial
-          ? `${events} cannot be compared with the checkpoint, because older files are elsewhere: name their folder with --archive`
-          : how === 'other'
-            ? `${events} are not those of the checkpoint: the log was rewritten, or one of them was changed`
-            : `the checkpoint is about ${events}, and the log has fewer: its end was cut off`;
-        if (size > 0) report({ log, seq: size, kind: 'checkpoint', text });
-      }
-    },
+    left: () =>
+      [...left].flatMap(([{ size }, how]) => (size === 0 ? [] : [{ size, how: isPartial ? 'partial' : how }])),
   };
+}
+
+function textOfGrowth(size: number, how: Misfit, end: string): string {
+  const events = `the first ${String(size)} events`;
+  switch (how) {
+    case 'partial':
+      return `${events} cannot be compared with the checkpoint, because older files are elsewhere: name their folder with --archive`;
+    case 'other':
+      return `${events} are not those of the checkpoint: the log was rewritten, or one of them was changed`;
+    case 'shorter':
+      return `the checkpoint is about ${events}, and the log has fewer: ${end}`;
+  }
 }
 
 interface OnEvents extends ChainCheck {

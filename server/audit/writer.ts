@@ -2,6 +2,7 @@
 // disk, whatever fails. If a write or fsync of a file fails, the file is cut back to what is known to be on the disk
 // and abandoned, and the log goes on in a new file.
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import { endsWithin } from '../lib/ends-within.js';
 import type { Logger } from '../lib/ports.js';
 import { type Head, link } from './chain.js';
 import { type PreparedEvent, sealEvent } from './prepare-event.js';
@@ -16,15 +17,15 @@ export interface Writer {
   readonly add: (event: PreparedEvent) => boolean;
   /**
    * Writes now and resolves once all events that were added before are on the disk, whatever is added meanwhile.
-   * Rejects if that fails now; the log goes on trying.
+   * Rejects if that fails now; the log goes on trying. Rejects after `close`, too.
    */
   readonly sync: () => Promise<void>;
   /** The head of the log as it is on the disk. */
   readonly head: () => Head;
   /** Since when nothing could be written, on the monotonic clock; null while all is well. */
   readonly failingSince: () => number | null;
-  /** Tries once more to get everything onto the disk, then closes. */
-  readonly close: () => Promise<void>;
+  /** Tries once more to get everything onto the disk, then takes no more. False if the disk has not answered in time. */
+  readonly close: () => Promise<boolean>;
 }
 
 export interface WriterOptions {
@@ -36,7 +37,7 @@ export interface WriterOptions {
   readonly last: { readonly path: string; readonly bytes: number } | null;
   readonly files: FileLayer;
   /** Whether this process still owns the log. */
-  readonly isOwner: () => boolean;
+  readonly isOwner: () => Promise<boolean>;
   readonly logger: Logger;
   /** A new file is begun once the current one has this many bytes. */
   readonly fileBytes?: number;
@@ -72,19 +73,6 @@ async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOpti
   }
 }
 
-function timeLimit(milliseconds: number): { readonly promise: Promise<void>; readonly end: () => void } {
-  let timer: NodeJS.Timeout | undefined;
-  const promise = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  return {
-    promise,
-    end: () => {
-      clearTimeout(timer);
-    },
-  };
-}
-
 export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
@@ -101,23 +89,25 @@ export function makeWriter(options: WriterOptions): Writer {
   let failing: number | null = null;
   let working: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
+  let isClosed = false;
   /** How many events were added, and how many of them are on the disk. */
   let [added, written] = [0, 0];
   let waiters: readonly Waiter[] = [];
 
+  /** All or nothing: an event that was linked is not in the queue any more. */
   const linkQueued = (): void => {
     let bytes = unsynced.reduce((sum, { length }) => sum + length, 0);
-    let count = 0;
+    let head = linked;
+    const lines: Buffer[] = [];
     for (const event of queue) {
       if (bytes >= AUDIT_LIMITS.groupBytes) break;
-      const next = link(sealEvent(event), log, linked);
-      linked = next.head;
+      const next = link(sealEvent(event), log, head);
       const line = Buffer.from(`${next.line}\n`);
+      head = next.head;
       bytes += line.length;
-      unsynced.push(line);
-      count += 1;
+      lines.push(line);
     }
-    queue = queue.slice(count);
+    [queue, unsynced, linked] = [queue.slice(lines.length), [...unsynced, ...lines], head];
   };
 
   const openFile = async (): Promise<OpenFile> => {
@@ -131,8 +121,12 @@ export function makeWriter(options: WriterOptions): Writer {
     return current;
   };
 
+  const checkOwner = async (): Promise<void> => {
+    if (!(await isOwner())) throw new Error('another process has taken over the log');
+  };
+
   const writeGroup = async (): Promise<void> => {
-    if (!isOwner()) throw new Error('another process has taken over the log');
+    await checkOwner();
     const open = await openFile();
     if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
     const bytes = Buffer.concat(unsynced);
@@ -142,6 +136,8 @@ export function makeWriter(options: WriterOptions): Writer {
       at += appended;
     }
     await open.file.sync();
+    // A disk may take what it is given so late that somebody else has the log by then.
+    await checkOwner();
     open.bytes += bytes.length;
     written += unsynced.length;
     unsynced = [];
@@ -208,9 +204,13 @@ export function makeWriter(options: WriterOptions): Writer {
     }
   };
 
-  const run = (): Promise<void> => {
+  const rest = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
+  };
+
+  const run = (): Promise<void> => {
+    rest();
     working ??= work().finally(() => {
       working = null;
       // Added after the last group was written. After a failure there is a timer.
@@ -220,15 +220,23 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   const schedule = (delay: number): void => {
+    if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = null;
       void run();
     }, delay).unref();
   };
 
+  const end = async (): Promise<void> => {
+    await working;
+    await run();
+    await current?.file.close();
+    current = null;
+  };
+
   return {
     add: (event) => {
-      if (queue.length >= AUDIT_LIMITS.queuedEvents) return false;
+      if (isClosed || queue.length >= AUDIT_LIMITS.queuedEvents) return false;
       // The ids of many lists would take too much memory.
       queue.push(queue.length < AUDIT_LIMITS.queuedLists ? event : sealEvent(event, 'small'));
       added += 1;
@@ -237,6 +245,10 @@ export function makeWriter(options: WriterOptions): Writer {
     },
     sync: () =>
       new Promise<void>((resolve, reject) => {
+        if (isClosed) {
+          reject(new Error('the audit log is closed'));
+          return;
+        }
         if (written === added) {
           resolve();
           return;
@@ -247,17 +259,13 @@ export function makeWriter(options: WriterOptions): Writer {
     head: () => synced,
     failingSince: () => failing,
     close: async () => {
-      const { promise: late, end } = timeLimit(patience);
-      await Promise.race([(working ?? Promise.resolve()).then(run), late]);
-      end();
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
+      // A file that the disk still writes is closed by the end of the process.
+      const isOver = await endsWithin(end(), patience);
+      isClosed = true;
+      rest();
       const left = queue.length + unsynced.length;
       if (left > 0) logger.error({ log, events: left }, 'events of the audit log could not be written and are lost');
-      // A file that the disk still writes is closed by the end of the process.
-      if (working !== null) return;
-      await current?.file.close();
-      current = null;
+      return isOver;
     },
   };
 }

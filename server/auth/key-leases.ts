@@ -53,22 +53,16 @@ export function makeKeyLeases({ db, log, clocks = momentNow }: KeyLeasesOptions)
   let news = 0;
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;
-  /** Not before this tick, so that a store without a free connection is not queried and reported again for each key. */
-  let listenAt = -Infinity;
   const listen = async (): Promise<void> => {
     listening = db.listen(REVOCATIONS_CHANNEL, () => {
       news += 1;
     });
-    try {
-      await listening;
-    } catch (error) {
-      listening = null;
-      listenAt = clocks().tick + KEY_LIMITS.listenRetry;
-      log.warn(
-        { error },
-        'the store sends no notifications of revocations: a revoked key is refused when its lease has ended',
-      );
-    }
+    const { failure: error } = await listening;
+    if (error === null) return;
+    log.warn(
+      { error },
+      'the store sends no notifications of revocations yet: a revoked key is refused when its lease has ended',
+    );
   };
   /** Forever, if a clock was set back. */
   const ageOf = (asked: Moment): number => {
@@ -87,11 +81,11 @@ export function makeKeyLeases({ db, log, clocks = momentNow }: KeyLeasesOptions)
       return { key: lease.key, isAging };
     },
     keep: (key, asked) => {
-      if (listening === null && clocks().tick >= listenAt) void listen();
+      if (listening === null) void listen();
       leases.put(key.id, { key, asked, isRenewing: false }, sizeOf(key));
     },
     close: async () => {
-      await (await listening?.catch(() => null))?.close();
+      await (await listening)?.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 // Keeps the feed going: gives what is pending its place, removes what is not kept any more, and tells those who follow
 // when there may be more. Every gateway does so, whoever has written.
 import type { Database } from '../db/database.js';
+import type { Subscription } from '../db/listen.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import type { Logger } from '../lib/ports.js';
@@ -33,7 +34,7 @@ const CHANNEL = 'bailiwick_changes';
 export function watchFeed(db: Database, retention: Retention): FeedWatch {
   const listeners = new Set<() => void>();
   let watch: NotifiedPoller | null = null;
-  let listening: Promise<{ readonly close: () => Promise<void> } | null> | null = null;
+  let listening: Promise<Subscription> | null = null;
   let state: FeedState | null = null;
   let looked = -Infinity;
   let tidied = -Infinity;
@@ -86,7 +87,7 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     follow: (listener) => {
       listeners.add(listener);
       // Announcements of others are listened to from the first follower on.
-      listening ??= db.listen(CHANNEL, () => watch?.notify()).catch(() => null);
+      listening ??= db.listen(CHANNEL, () => watch?.notify());
       return () => {
         listeners.delete(listener);
       };

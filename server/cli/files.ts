@@ -111,7 +111,10 @@ const MODE = 0o644;
 export interface WriteTarget {
   /** How the user named the file. */
   readonly shown: string;
-  /** The absolute paths of what the command reads. They are not overwritten, nor are policy files and logs in them. */
+  /**
+   * The absolute paths of what the command reads. They are not overwritten, nor are policy files in them, or logs with
+   * the snapshots and the list that are kept beside them.
+   */
   readonly inputs: readonly string[];
   /** Permissions, unless anybody may read the file. */
   readonly mode?: number;
@@ -146,7 +149,7 @@ export async function writeInto(
   await writeWhole(at, bytes, { shown: join(folder, path), inputs });
 }
 
-const READ_IN_FOLDERS = /\.(?:yaml|jsonl)$/;
+const READ_IN_FOLDERS = /(?:\.(?:yaml|jsonl)|\/snapshots\/[0-9a-f]{64}\.json|\/archived\.sha256)$/;
 
 /** The real path to replace. Refuses a device, pipe or folder: renaming over `/dev/null` would remove it. */
 async function placeOf(path: string, target: WriteTarget): Promise<string> {

@@ -107,8 +107,14 @@ export interface Waiting {
   readonly answerProbes: () => Promise<() => Promise<void>>;
 }
 
+/** What was waited for, and whether it was away at first. */
+export interface ReachedStore {
+  readonly db: Database;
+  readonly isLate: boolean;
+}
+
 /** Like `openStore`, but waits for a store that is away. Null if the process is told to end meanwhile. */
-export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): Promise<Database | null> {
+export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): Promise<ReachedStore | null> {
   const { log, ended, answerProbes } = waiting;
   const isOver = ended.then(() => true);
   let endProbes: (() => Promise<void>) | null = null;
@@ -118,7 +124,7 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
         const db = await openStore(io, config);
         const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
         if (seconds !== null) log.info({ seconds }, 'the store can be reached');
-        return db;
+        return { db, isLate: since !== null };
       } catch (error) {
         if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
         endProbes ??= await answerProbes();

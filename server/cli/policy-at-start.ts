@@ -20,6 +20,7 @@ import type { Content, Offer, Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
+import { makeLogger } from '../telemetry/log.js';
 import { statusOfFaults } from './commands/verify.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import type { CliIo } from './io.js';
@@ -35,6 +36,17 @@ export interface PolicyAtStart {
   readonly source: Source | null;
   /** Whether the store is where policies come from. */
   readonly isInStore: boolean;
+  /**
+   * Looks again, because what is offered may have become old, and keeps nothing of what was found before. Null if there
+   * is nowhere to look again.
+   */
+  readonly again: (() => Promise<PolicyAtStart>) | null;
+}
+
+/** What one look has found. */
+interface Found extends Omit<PolicyAtStart, 'again'> {
+  /** Keeps nothing of what is offered. */
+  readonly forget: () => void;
 }
 
 /** Nothing is offered, or nothing that could be served. */
@@ -45,14 +57,23 @@ interface NotOffered {
 
 /** `typed` is the value of `--policy` as it was typed. Throws `CliFailure`. */
 export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
+  const { forget, ...found } = await find(io, config, typed);
+  const again = (): Promise<PolicyAtStart> => {
+    forget();
+    return policyAtStart(io, config, typed);
+  };
+  return { ...found, again: found.source === null ? null : again };
+}
+
+async function find(io: CliIo, config: Config, typed: string | undefined): Promise<Found> {
   // The path as it was typed, so that a refusal names what the user knows.
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
   const source = sourceOf(io, config);
-  if (source !== null) return offeredAtStart(source, config);
+  if (source !== null) return offeredAtStart(io, source, config);
   const store = storeOf(config);
   // No store is created only to find that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
-  return { takeOffered: given({ without: noPolicy() }), source: null, isInStore: true };
+  return { ...given({ without: noPolicy() }), source: null, isInStore: true };
 }
 
 interface Serving extends Omit<StartOptions, 'offered'> {
@@ -85,20 +106,27 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   return start;
 }
 
-type TakeOffered = PolicyAtStart['takeOffered'];
+type TakeOffered = Found['takeOffered'];
 
-function given(offered: StartOffer | NotOffered): TakeOffered {
+type Once = Pick<Found, 'takeOffered' | 'forget'>;
+
+function given(offered: StartOffer | NotOffered): Once {
   return once(() => Promise.resolve(offered));
 }
 
 /** The first policy may be large, and must not be held for as long as the gateway runs. */
-function once(take: TakeOffered): TakeOffered {
+function once(take: TakeOffered): Once {
   let left: TakeOffered | null = take;
-  return (tables) => {
-    if (left === null) throw new TypeError('unreachable: the first policy is taken once');
-    const taking = left;
-    left = null;
-    return taking(tables);
+  return {
+    takeOffered: (tables) => {
+      if (left === null) throw new TypeError('unreachable: the first policy is taken once');
+      const taking = left;
+      left = null;
+      return taking(tables);
+    },
+    forget: () => {
+      left = null;
+    },
   };
 }
 
@@ -133,7 +161,7 @@ interface NamedPath {
   readonly shown: string;
 }
 
-async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<PolicyAtStart> {
+async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<Found> {
   if (shown.includes(':') && !existsSync(path)) {
     throw usage(
       `there is no folder or snapshot \`${shown}\`, and a gateway does not serve a revision: it follows what it serves`,
@@ -152,16 +180,16 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   };
   if (followed !== null && (await hasTable({ kind: 'file', path }, config))) {
     const { signal } = new AbortController();
-    const takeOffered: TakeOffered = async (tables) => {
+    const offered = once(async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
       const opened = await opening.catch((error: unknown) => {
         throw error instanceof PolicyRefused ? notServed(followed, error.fault) : error;
       });
       return take({ ...opened, source: 'file' });
-    };
-    return { ...start, takeOffered };
+    });
+    return { ...start, ...offered };
   }
-  return { ...start, takeOffered: given(await take(await openPolicy(io, shown, 'serve'))) };
+  return { ...start, ...given(await take(await openPolicy(io, shown, 'serve'))) };
 }
 
 /**
@@ -185,24 +213,28 @@ async function digestOf(content: Content): Promise<string | null> {
 }
 
 /** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */
-async function offeredAtStart(source: Source, config: Config): Promise<PolicyAtStart> {
+async function offeredAtStart(io: CliIo, source: Source, config: Config): Promise<Found> {
+  const log = makeLogger({ level: config.log.level, destination: io.stderr });
   const { signal } = new AbortController();
   const start = { source, isInStore: false };
   const orNot = (error: unknown): NotOffered => ({ without: notServed(source, faultOfRefusal(error)) });
   const open = async (offer: Offer, tables: TableFinder | null): Promise<StartOffer> => {
     const { content, from, onTaken } = offer;
-    const verified = await verifyOffer(offer, { rule: publicationRule(config), clock: systemClock, tables }, signal);
+    const verified = await verifyOffer(
+      offer,
+      { rule: publicationRule(config), clock: systemClock, log, tables },
+      signal,
+    );
     onTaken?.();
     return { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from };
   };
   try {
     const found = await source.look('now', signal);
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
-    if (!(await hasTable(found.offer.content, config)))
-      return { ...start, takeOffered: given(await open(found.offer, null)) };
-    return { ...start, takeOffered: once((tables) => open(found.offer, tables).catch(orNot)) };
+    if (!(await hasTable(found.offer.content, config))) return { ...start, ...given(await open(found.offer, null)) };
+    return { ...start, ...once((tables) => open(found.offer, tables).catch(orNot)) };
   } catch (error) {
-    return { ...start, takeOffered: given(orNot(error)) };
+    return { ...start, ...given(orNot(error)) };
   }
 }
 

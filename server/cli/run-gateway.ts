@@ -5,7 +5,8 @@
 //      publication is, too (policy/open/); the policy is loaded in a thread
 //   3. addresses: found to be free before a store is made or migrated. A TCP address is opened once, when the gateway
 //      can answer; until then clients are refused
-//   4. store: opened, and an embedded one brought to this version's schema (cli/open-store.ts)
+//   4. store: opened, and an embedded one brought to this version's schema (cli/open-store.ts). After a wait for it the
+//      policy is looked for again
 //   5. services: what all requests share, once for the process (services.ts)
 //   6. listeners: any number on the same services (compose.ts); then one line on stdout says the address
 // A signal ends it in order.
@@ -44,8 +45,8 @@ export interface GatewayRun {
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> {
-  const { config, found } = options;
-  const isLocal = found === null;
+  const { config, found: first } = options;
+  const isLocal = first === null;
   const tls = await openTls(io, config);
   // From here on a signal causes an orderly end, even while the store is still opening.
   const termination = onTermination();
@@ -56,6 +57,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
   const reload = onReload(log);
+  let isOver = true;
   const tracing = await openTracing(io.env, log);
   try {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
@@ -69,21 +71,26 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
     const opening = isAwaited
       ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
-      : openStore(io, config);
-    const db = await opening.catch(closeAddresses);
-    if (db === null) {
+      : openStore(io, config).then((db) => ({ db, isLate: false }));
+    const reached = await opening.catch(closeAddresses);
+    if (reached === null) {
       log.info({ signal: await termination.requested }, 'shutting down');
       await addresses.close();
       return;
     }
+    const { db, isLate } = reached;
     const folder = isLocal ? null : tableFolderOf(config);
     const tables = folder === null ? null : keptTables({ db, folder, log });
     const opened: { audit: OpenAudit | null } = { audit: null };
     // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
     // first swap.
     const begin = async (): Promise<Gateway> => {
+      // Meanwhile others may have put in force what the source has offered since.
+      const again = isLate ? (first?.again ?? null) : null;
+      const found = again === null ? first : await again().catch(closeAddresses);
       const rule = publicationRule(config);
-      const start = isLocal ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
+      const start =
+        found === null ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
       const mode: GatewayMode =
         start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
       const { rate, concurrency, idempotency } = config.limits;
@@ -153,7 +160,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       tables?.close();
-      await opened.audit?.trail.close();
+      isOver = (await opened.audit?.trail.close()) ?? true;
       await db.close();
     }
   } finally {
@@ -161,6 +168,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     await tracing?.close();
     await log.flush();
     termination.stop();
+    // A disk that does not answer would keep the process for as long, and its lock with it. No other end leaves without
+    // the threads that wait.
+    if (!isOver) process.kill(process.pid, 'SIGKILL');
   }
 }
 

@@ -82,6 +82,8 @@ export interface Command {
   readonly gives?: GivenName;
   /** The ids of the records that it says its record is to refer to. */
   readonly refersTo?: readonly string[];
+  /** The id of the record whose references its record is to have as well. */
+  readonly refersLike?: string;
   readonly prepare: (session: Session) => Promise<Prepared>;
 }
 

@@ -40,6 +40,7 @@ export function copyRecord(copying: Copying): Command {
     operation: `${family}.copy`,
     record: source,
     gives: { family, namespace: destination, name, of: source, makes: id },
+    refersLike: source,
     prepare: async (session) => {
       const namespace = await locate(session, family, source);
       const rule = mustCopy(family, { source: namespace, destination });

@@ -9,6 +9,7 @@ import { familyCode, storedPath } from '../db/tables.js';
 import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
 import { TO_CHANGE, TO_MOVE, TO_REFER } from './stored.js';
+import { referencesOfStored } from './references.js';
 import { lockNames } from './unique-names.js';
 
 /**
@@ -56,9 +57,22 @@ function may({ judge }: Session, action: 'read' | 'write', { family: code, path 
 
 /** The ids of what the commands say that their records refer to, as far as the actor may read it. */
 async function referredBy(session: Session, commands: readonly Command[]): Promise<readonly string[]> {
-  const ids = commands.flatMap(({ refersTo = [] }) => refersTo);
+  const like = commands.flatMap(({ refersLike }) => (refersLike === undefined ? [] : [refersLike])).filter(isRecordId);
+  const ids = [...commands.flatMap(({ refersTo = [] }) => refersTo), ...(await referencesLike(session, like))];
   const found = await session.rows<Placed>(sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`);
   return found.filter((one) => may(session, 'read', one)).map(({ id }) => id);
+}
+
+/** The ids of what these records refer to. */
+async function referencesLike(session: Session, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const found = await session.rows<Parameters<typeof referencesOfStored>[1] & Pick<Placed, 'family'>>(
+    sql`SELECT family, template, resources, slots FROM records WHERE id = ANY(${ids}::uuid[])`,
+  );
+  return found.flatMap(({ family: code, ...record }) => {
+    const family = FAMILIES[code];
+    return family === undefined ? [] : referencesOfStored(family, record).map(({ id }) => id);
+  });
 }
 
 /** Whether others may not begin to refer to its record meanwhile. */

@@ -9,10 +9,8 @@ import { storedPath } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import { orTooLate } from '../query/compile-condition.js';
 import { rowPredicate, visibleRows } from '../query/row-predicate.js';
-import { referencesOf } from '../records/content.js';
-import { isIds, storedSlots } from '../templates/judge-slots.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
-import { assertOpen, holdReferences } from './references.js';
+import { assertOpen, holdReferences, referencesOfStored } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
 import { assertFree, holdClaim, isNamed } from './unique-names.js';
 import {
@@ -38,6 +36,7 @@ export function moveRecord(moving: Moving): Command {
     operation: `${family}.move`,
     record: id,
     touches: { family, id },
+    refersLike: id,
     ...(isNamed(family) ? { gives: { family, namespace: destination, of: id } } : {}),
     prepare: async (session) => {
       const source = await locate(session, family, id);
@@ -88,18 +87,10 @@ async function holdOwn(
   record: StoredRecord,
   { family, destination }: Moving,
 ): Promise<readonly DependedOn[]> {
-  const references = referencesOf(family, fieldsOf(record)).map((one) => ({ ...one, pointer: '/namespace' }));
+  const references = referencesOfStored(family, record).map((one) => ({ ...one, pointer: '/namespace' }));
   const { records } = await readGround(session, { namespaces: [], ids: references.map(({ id }) => id) });
   holdReferences(session, references, { records, namespace: destination });
   return [...records.values()];
-}
-
-function fieldsOf({ template, resources, slots }: StoredRecord): Parameters<typeof referencesOf>[1] {
-  return {
-    template,
-    ...(isIds(resources) ? { resources } : {}),
-    slots: storedSlots(slots),
-  };
 }
 
 /**

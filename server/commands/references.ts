@@ -7,14 +7,14 @@ import { pointerTo } from '../json/strict-json.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { ApiProblem, type InputFault, type ProblemCode } from '../problem.js';
-import type { Reference } from '../records/content.js';
+import { type Reference, referencesOf } from '../records/content.js';
 import { isTooLarge } from '../records/stored-bytes.js';
 import { judgedPart, requiredText, RIGHT } from '../templates/judge-record.js';
 import { isIds, slotFaults, storedSlots } from '../templates/judge-slots.js';
 import type { Schema } from '../templates/judgements.js';
 import type { Found, RequestJudge, Session } from './command.js';
 import { mayRead } from './rules.js';
-import type { Ground } from './stored.js';
+import type { Ground, StoredRecord } from './stored.js';
 
 /** Checks that the namespace and all above it accept new records. `ground` has those of them that exist. */
 export function assertOpen({ namespaces }: Ground, namespace: NamespacePath): void {
@@ -47,6 +47,17 @@ export function holdReferences(
             : `is not the id of a ${family} that you may read, at the namespace or above it and not archived`,
       })),
     );
+  });
+}
+
+export function referencesOfStored(
+  family: Family,
+  { template, resources, slots }: Pick<StoredRecord, 'template' | 'resources' | 'slots'>,
+): readonly Reference[] {
+  return referencesOf(family, {
+    template,
+    ...(isIds(resources) ? { resources } : {}),
+    slots: storedSlots(slots),
   });
 }
 

@@ -23,10 +23,13 @@ export interface Versioning {
 }
 
 export function versionTemplate(versioning: Versioning): Command {
-  const { family, source } = versioning;
+  const { family, source, fields } = versioning;
   return {
     operation: `${family}.version`,
     record: source,
+    ...(fields.slots === undefined
+      ? { refersLike: source }
+      : { refersTo: referencesOf(family, fields).map(({ id }) => id) }),
     prepare: async (session) => {
       const namespace = await locate(session, family, source);
       if (namespace === null) return nothingThere(mustCopy(family, { source: null, destination: ROOT }));

@@ -100,7 +100,7 @@ export interface Database {
   transaction<T>(work: (transaction: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * Calls the handler for each NOTIFY of the channel, whichever process sent it, until it is closed. Survives lost
-   * connections.
+   * connections, and a store that is away at first.
    */
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
   /** What the pools hold now. */

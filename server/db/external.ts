@@ -8,6 +8,7 @@ import { type ConnectionSource, StoreClient } from './connections.js';
 import { codeOf, reasonOf, StoreError } from './failures.js';
 import { assertOwnSession } from './pooler.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
+import { timesOf, withoutTimes } from './url-times.js';
 
 export interface ExternalOptions {
   readonly url: string;
@@ -20,11 +21,13 @@ export interface ExternalOptions {
 }
 
 export function externalSource(options: ExternalOptions): ConnectionSource {
-  const { statementTimeout, connectTimeout, acquireTimeout } = options;
+  const { connectTimeout, acquireTimeout } = options;
   const config = configOf(options); // refuses a wrong URL now, not at the first request
+  const times = limitsOf(options);
+  const statementTimeout = times.get('statement_timeout') ?? 0;
   return {
     config: () => config,
-    greeting: greetingOf(options),
+    greeting: greetingOf(times),
     reach: (attempt) => attempt(),
     connectTimeout,
     acquireTimeout,
@@ -32,21 +35,19 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
   };
 }
 
-/**
- * By the server's names. These are set and not asked for when a connection is made, because poolers refuse to pass them
- * on then.
- */
-function greetingOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): string {
-  const given = parametersOf(url);
-  const times = [
+/** The time limits of a session, by the server's names: those of the URL before ours. */
+function limitsOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): ReadonlyMap<string, number> {
+  const usual = [
     ['statement_timeout', statementTimeout],
     ['idle_in_transaction_session_timeout', idleInTransaction],
   ] as const;
+  return new Map([...usual.filter(([, time]) => time > 0), ...timesOf(parametersOf(url))]);
+}
+
+/** These are set and not asked for when a connection is made, because poolers refuse to pass them on then. */
+function greetingOf(times: ReadonlyMap<string, number>): string {
   const settings = [
-    ...times.flatMap(([name, usual]) => {
-      const time = Number.parseInt(given.get(name) ?? String(usual), 10);
-      return time > 0 ? [[name, String(time)] as const] : [];
-    }),
+    ...[...times].map(([name, time]) => [name, String(time)] as const),
     ['search_path', SCHEMA] as const,
     // Whatever the database or the role is set to: each statement must see what was committed before it.
     ['default_transaction_isolation', "'read committed'"] as const,
@@ -98,7 +99,7 @@ function configOf({ url, connectTimeout }: ExternalOptions): pg.ClientConfig {
   const fault = faultOfFiles(parameters);
   if (fault !== null) throw new StoreError('store.tls', fault);
   const config: pg.ClientConfig = {
-    connectionString: withoutAliases(url),
+    connectionString: withoutTimes(withoutAliases(url)),
     application_name: 'bailiwick',
     connectionTimeoutMillis: connectTimeout,
     keepAlive: true,

@@ -1,5 +1,5 @@
-// Hears what other processes announce by NOTIFY, on a connection that does nothing else. A lost connection is opened
-// again. Announcements in between are not heard, so the handler is called once each time that listening has begun.
+// Hears what other processes announce by NOTIFY, on a connection that does nothing else. A connection that is lost, or
+// cannot be made, is opened again. Announcements in between are not heard, so the handler is called once each time that listening has begun.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
@@ -13,6 +13,8 @@ interface Listener {
 }
 
 export interface Subscription {
+  /** Why the first attempt failed, which is repeated until one succeeds; null if it did not. */
+  readonly failure: Error | null;
   readonly close: () => Promise<void>;
 }
 
@@ -25,7 +27,7 @@ export function makeListener(source: ConnectionSource): Listener {
         open.delete(tracked);
         await subscription.close();
       };
-      const tracked = { close };
+      const tracked = { failure: subscription.failure, close };
       open.add(tracked);
       return tracked;
     },
@@ -35,7 +37,7 @@ export function makeListener(source: ConnectionSource): Listener {
   };
 }
 
-/** Rejects if the first attempt fails. Later attempts are repeated until one succeeds. */
+/** Resolves when the first attempt has ended. */
 async function subscribe(
   source: ConnectionSource,
   channel: string,
@@ -80,8 +82,15 @@ async function subscribe(
       }
     }
   };
-  await begin();
+  const failure = await begin().then(
+    () => null,
+    (error: unknown) => {
+      void again();
+      return error instanceof Error ? error : new Error('listening failed', { cause: error });
+    },
+  );
   return {
+    failure,
     close: async () => {
       closing.abort();
       // Somebody waits for its end, and nothing else may be left to keep the process alive until then.

@@ -106,7 +106,7 @@ function makeMarks(vital: StoreReader, { lag, interval }: { readonly lag: number
   const ask = async (tick: number): Promise<readonly Mark[] | null> => {
     const written = await positionOf(vital, WRITTEN).catch(() => null);
     if (written === null) return null;
-    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, tick }];
+    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, lsn: endOf(written.lsn), tick }];
     return marks;
   };
   return () => {
@@ -221,9 +221,26 @@ interface ReplicaRow {
  */
 const OWN_LOG = sql`(SELECT system_identifier::text FROM pg_control_system()) AS cluster,
   (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline`;
-const WRITTEN = sql`SELECT pg_current_wal_lsn()::text AS lsn, ${OWN_LOG} WHERE ${true}::boolean`;
+/**
+ * Where the log goes on, and not how far it has been written: with `synchronous_commit = off` a commit is answered
+ * before.
+ */
+const WRITTEN = sql`SELECT pg_current_wal_insert_lsn()::text AS lsn, ${OWN_LOG} WHERE ${true}::boolean`;
 const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS lsn, ${OWN_LOG}
   WHERE ${true}::boolean`;
+
+const PAGE_BYTES = 8192n;
+/** Of the first page of a file. Other pages have smaller ones. No record and its header would fit in as many bytes. */
+const PAGE_HEADER_BYTES = 40n;
+
+/**
+ * Where what is in the log ends, as a replica states it. If that is the end of a page, the log goes on behind the header
+ * of the next.
+ */
+function endOf(insert: bigint): bigint {
+  const withinPage = insert % PAGE_BYTES;
+  return withinPage <= PAGE_HEADER_BYTES ? insert - withinPage : insert;
+}
 
 /** Null for a server that is not replaying. */
 async function positionOf(reader: StoreReader, statement: typeof WRITTEN): Promise<Position | null> {

@@ -146,8 +146,10 @@ def check_log():
 
 
 def check_difference(compared):
-    if not os.path.exists("diff.json"):
-        return missing.append("what it changed: diff.json")
+    gone = [name for name in ("diff.json", "before.json") if not os.path.exists(name)]
+    if gone:
+        first = " (there are none if nothing was in force before)" if len(gone) == 2 and compared is None else ""
+        return missing.append("what it changed: " + " and ".join(gone) + first)
     diff, before = json.loads(read("diff.json")), "sha256:" + sha256(read("before.json"))
     must(diff["new"]["snapshot"] == "sha256:" + digest and diff["old"]["snapshot"] == before, "diff.json is about other snapshots")
     if compared is None or compared["snapshot"] != before:
@@ -185,7 +187,7 @@ digest = sha256(read("snapshot.json"))
 print("snapshot sha256:" + digest)
 try:
     check()
-except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, binascii.Error) as error:
+except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, binascii.Error) as error:
     end(1, "FALSE: a file is not in its form: %r" % error)
 for one in missing:
     print("missing: " + one)

@@ -51,7 +51,8 @@ export async function handle(app: App, incoming: Incoming): Promise<Outgoing> {
     app.take({ ...incoming }, { deliver: resolve });
   });
   outgoing.taken();
-  void outgoing.pour?.(CLOSED_SINK);
+  // It ends at once, because nobody takes its parts.
+  outgoing.pour?.(CLOSED_SINK).catch(() => undefined);
   return outgoing;
 }
 

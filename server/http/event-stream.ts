@@ -29,9 +29,7 @@ export async function openStream(door: Door, exchange: Exchange, { route, asked 
   const { services } = door;
   const { actor } = asked;
   const places = actor.kind === 'anonymous' ? services.streams.anonymous : services.streams.actors;
-  const name = countedAs(actor, exchange);
-  const shares = actor.kind === 'anonymous' ? services.shares.anonymous : services.shares.actors;
-  const leave = await places.enter(name, exchange.incoming);
+  const leave = await places.enter(countedAs(actor, exchange), exchange.incoming);
   try {
     if (route.stream === undefined) throw new TypeError('a route without a stream');
     const { status, pour } = await route.stream(asked, liveOf(door, exchange, asked));
@@ -39,16 +37,7 @@ export async function openStream(door: Door, exchange: Exchange, { route, asked 
       status,
       pour: async (sink) => {
         try {
-          await pour({
-            send: async (text) => {
-              const taken = shares.hold(name, Buffer.byteLength(text));
-              try {
-                await sink.send(text);
-              } finally {
-                taken();
-              }
-            },
-          });
+          await pour(sink);
         } finally {
           leave();
         }

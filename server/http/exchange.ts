@@ -87,6 +87,13 @@ export interface EventStream {
   readonly pour: Pour;
 }
 
+/** An answer that may be too large to be held: it is read as its client takes it. */
+export interface JsonFile {
+  readonly status: 200;
+  readonly bytes: number;
+  readonly pour: Pour;
+}
+
 /** An HTML document that needs nothing but itself. */
 export interface Page {
   readonly status: number;
@@ -173,6 +180,33 @@ export function toStream(exchange: Exchange, { status, pour }: EventStream, curr
     bytes: 0,
     pour,
   };
+}
+
+/**
+ * The head of a file, and the file unless only the head was asked for. Its length tells the client whether it has all of
+ * it. The actor's turn lasts until then.
+ */
+export function toFile(exchange: Exchange, { status, bytes, pour }: JsonFile, currentDigest: string): Reply {
+  const content: Content = { status, text: '', type: 'application/json', headers: [] };
+  const { headers } = make(exchange, content, currentDigest);
+  const length = ['Content-Length', String(bytes)];
+  const head = {
+    status,
+    headers: ['Content-Type', content.type, ...length, ...headers.slice(CONTENT_HEADERS)],
+    text: '',
+    bytes: 0,
+  };
+  if (exchange.incoming.method === 'HEAD') return head;
+  const { leave } = exchange;
+  exchange.leave = null;
+  const inTurn: Pour = async (sink) => {
+    try {
+      await pour(sink);
+    } finally {
+      leave?.();
+    }
+  };
+  return { ...head, pour: inTurn };
 }
 
 /** Answers a browser's preflight. */

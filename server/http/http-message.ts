@@ -84,15 +84,19 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
   /** The client must read each part before the next is made, and no slower than any other reader. */
   async #pourFrom(pour: Pour, connection: Connection): Promise<void> {
     this.flushHeaders();
-    await pour({
-      send: async (text) => {
-        const bytes = Buffer.from(text);
-        for (let at = 0; at < bytes.length; at += HTTP_LIMITS.pieceBytes) {
-          await this.#give(bytes.subarray(at, at + HTTP_LIMITS.pieceBytes), connection);
-        }
-      },
-    });
-    this.end();
+    const send = async (part: string | Uint8Array): Promise<void> => {
+      const bytes = Buffer.from(part);
+      for (let at = 0; at < bytes.length; at += HTTP_LIMITS.pieceBytes) {
+        await this.#give(bytes.subarray(at, at + HTTP_LIMITS.pieceBytes), connection);
+      }
+    };
+    try {
+      await pour({ send });
+      this.end();
+    } catch {
+      // Whoever pours has reported why.
+      this.destroy();
+    }
   }
 
   #give(piece: Buffer, connection: Connection): Promise<void> {

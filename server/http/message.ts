@@ -68,13 +68,16 @@ export interface Outgoing {
   readonly pour?: Pour;
 }
 
-/** Sends the parts of an answer that is made bit by bit. Never rejects. */
+/**
+ * Sends the parts of an answer that is made bit by bit. If it rejects, the rest cannot be sent: its connection ends in the
+ * middle of the answer, so that nobody takes that for a whole one.
+ */
 export type Pour = (sink: Sink) => Promise<void>;
 
 /** Where they go. */
 interface Sink {
-  /** Resolves once the system has accepted the text. Rejects with `RequestAborted` once the client is gone. */
-  readonly send: (text: string) => Promise<void>;
+  /** Resolves once the system has accepted the part. Rejects with `RequestAborted` once the client is gone. */
+  readonly send: (part: string | Uint8Array) => Promise<void>;
 }
 
 /** For answers to somebody who takes no parts. */

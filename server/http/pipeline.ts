@@ -14,13 +14,14 @@ import {
   clientIdOf,
   type Exchange,
   type Reply,
+  toFile,
   toPreflight,
   toRefusal,
   toReply,
   toStream,
   unlessKnown,
 } from './exchange.js';
-import { type Incoming, type Outgoing, RequestAborted } from './message.js';
+import { type Incoming, type Outgoing, type Pour, RequestAborted } from './message.js';
 import { readHeaders } from './request-head.js';
 import type { Route } from './route.js';
 import { allowedOf, answerOf, type Passage, type RoutesOfPath, STEPS, takeSteps } from './steps.js';
@@ -45,7 +46,10 @@ export async function serve(door: Door, routes: RoutesOfPath | null, incoming: I
     if ('pour' in made) {
       observer.answered(exchange, made.status);
       audit.answered(exchange, { status: made.status, json: '', shown: { items: 0 } });
-      return finish(door, exchange, withCors(door, exchange, toStream(exchange, made, digestOf(door))));
+      const poured = { ...made, pour: reported(door, exchange, made.pour) };
+      const reply =
+        'bytes' in poured ? toFile(exchange, poured, digestOf(door)) : toStream(exchange, poured, digestOf(door));
+      return finish(door, exchange, withCors(door, exchange, reply));
     }
     const answer = unlessKnown(exchange, made);
     const reply = withCors(door, exchange, toReply(exchange, answer, digestOf(door)));
@@ -139,12 +143,27 @@ function withCors({ cors, services }: Door, { headers }: Exchange, reply: Reply)
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { observer, audit } = door.services;
   const problem = toProblem(error);
-  const isGone = error instanceof RequestAborted || exchange.incoming.gone.aborted;
+  const isAborted = error instanceof RequestAborted;
+  const isGone = isAborted || exchange.incoming.gone.aborted;
   // A fault of ours is reported whether or not somebody waits for the answer.
-  if (isGone && problem.code !== 'internal') observer.abandoned(exchange);
-  else {
-    observer.answered(exchange, problem.status, problem);
-    audit.refused(exchange, problem);
-  }
+  const isHeard = !isGone || problem.code === 'internal';
+  if (isHeard) observer.answered(exchange, problem.status, problem);
+  else observer.abandoned(exchange);
+  // So is a refusal recorded: who tries keys must not leave no trace by hanging up first. What the store fails at
+  // because its statement was cancelled is no refusal.
+  if (isHeard || (!isAborted && problem.status < 500)) audit.refused(exchange, problem);
   return withCors(door, exchange, toRefusal(exchange, problem, digestOf(door)));
+}
+
+/** What fails once the head of an answer is sent can only be reported. */
+function reported({ services }: Door, exchange: Exchange, pour: Pour): Pour {
+  return async (sink) => {
+    try {
+      await pour(sink);
+    } catch (error) {
+      const problem = toProblem(error);
+      if (!(error instanceof RequestAborted)) services.observer.answered(exchange, problem.status, problem);
+      throw error;
+    }
+  };
 }

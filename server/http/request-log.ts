@@ -1,5 +1,5 @@
-// The operator's log of requests: one line for each answer, with the caller as far as known. In a flood of refusals,
-// some get a line each, so that their ids can be found. The others are counted by address.
+// The operator's log of requests: one line for each answer, with the caller as far as known. In a flood of refusals that
+// anybody can cause, some get a line each, so that their ids can be found. The others are counted by address.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { LOG_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
@@ -28,8 +28,7 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
     answered: (exchange, status, problem) => {
       const isFault = status >= 500 && problem?.code === 'internal';
       if (!isFault && (status < 400 ? !isSampled(exchange) : requests === 'none')) return;
-      const isOfMany = problem?.code === 'limit.rate' || problem?.code === 'overloaded';
-      if (isOfMany && !hasRoom(exchange)) return;
+      if (problem !== undefined && !isFault && isOfMany(exchange, problem) && !hasRoom(exchange.address)) return;
       const fields = { ...describe(exchange, status), ...(problem === undefined ? {} : reasonsOf(problem)) };
       // An error is for somebody to act on. Why the store is away, or the gateway decides nothing, has a line of its own.
       if (isFault) log.error(fields, 'request');
@@ -37,16 +36,27 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
       else log.info(fields, 'request');
     },
     abandoned: (exchange) => {
-      if (isSampled(exchange)) log.info(describe(exchange, null), 'the client went away');
+      if (!isSampled(exchange) || (isOfStranger(exchange) && !hasRoom(exchange.address))) return;
+      log.info(describe(exchange, null), 'the client went away');
     },
     refused: ({ requestId, address, problem }) => {
-      if (requests === 'none') return;
+      if (requests === 'none' || !hasRoom(address)) return;
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
     handshakeFailed: (client) => {
-      log.info({ ...client }, 'the TLS handshake failed');
+      if (hasRoom(client.address)) log.info({ ...client }, 'the TLS handshake failed');
     },
   };
+}
+
+/** Whether anybody may have sent the request: nobody has shown a valid credential. */
+function isOfStranger({ actor }: Exchange): boolean {
+  return actor === null || actor.kind === 'anonymous';
+}
+
+/** Whether there may be any number of such refusals. An actor causes no more of the others than its limits allow. */
+function isOfMany(exchange: Exchange, { code }: ApiProblem): boolean {
+  return isOfStranger(exchange) || code === 'limit.rate' || code === 'overloaded';
 }
 
 /** Asked every few seconds. Answers that refuse have a line. */
@@ -96,21 +106,21 @@ function pathForLog(url = ''): string {
  * Whether a refusal gets a line of its own. In a flood, one line each would fill the log, so only a number of refusals
  * get one in each interval. At its end one line says how many others there were.
  */
-function makeFloodGate(log: Logger): (exchange: Exchange) => boolean {
+function makeFloodGate(log: Logger): (address: string | null) => boolean {
   let lines = 0;
   let refused = 0;
   let timer: NodeJS.Timeout | null = null;
   const addresses = new Map<string, number>();
   const end = (): void => {
     if (refused > 0) {
-      log.warn({ refused, addresses: Object.fromEntries(addresses) }, 'more requests were refused for their rate');
+      log.warn({ refused, addresses: Object.fromEntries(addresses) }, 'more requests were refused or broken off');
     }
     lines = 0;
     refused = 0;
     addresses.clear();
     timer = null;
   };
-  return ({ address: from }) => {
+  return (from) => {
     timer ??= setTimeout(end, LOG_LIMITS.floodInterval).unref();
     if (lines < LOG_LIMITS.floodLines) {
       lines += 1;

@@ -24,7 +24,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
-import type { DecisionTimes, EventStream, JsonAnswer, Page, PlainText } from './exchange.js';
+import type { DecisionTimes, EventStream, JsonAnswer, JsonFile, Page, PlainText } from './exchange.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -237,7 +237,7 @@ export interface AdminRoute extends Described {
   readonly access: 'admin';
   /** Its name in the audit log. Absent if the route only shows something, or records itself in its own transaction. */
   readonly operation?: Operation;
-  readonly run: (call: Call<AdminActor>) => Promise<JsonAnswer>;
+  readonly run: (call: Call<AdminActor>) => Promise<JsonAnswer | JsonFile>;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { RequestActor } from '../auth/request-actor.js';
 import { ApiProblem } from '../problem.js';
 import { type Door, pinFresh } from './door.js';
 import { openStream, wantsEvents } from './event-stream.js';
-import type { EventStream, Exchange, JsonAnswer, Page, PlainText } from './exchange.js';
+import type { EventStream, Exchange, JsonAnswer, JsonFile, Page, PlainText } from './exchange.js';
 import { asAnonymous, identify, isBare, limitAddress } from './identify.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, type Headers, hostOf } from './request-head.js';
@@ -159,7 +159,7 @@ function auditable(passage: Passage): void {
 /** The answer of the route, once all steps have passed. */
 export function answerOf(
   passage: Passage,
-): Promise<JsonAnswer | EventStream | PlainText> | JsonAnswer | Page | Promise<JsonAnswer> {
+): Promise<JsonAnswer | EventStream | JsonFile | PlainText> | JsonAnswer | Page | Promise<JsonAnswer> {
   const { door, exchange, query: parameters } = passage;
   const chosen = routeOf(passage);
   switch (chosen.access) {

@@ -3,7 +3,7 @@
 import type { Door } from './door.js';
 import type { Exchange, Reply } from './exchange.js';
 import { countedAs } from './identify.js';
-import type { Outgoing } from './message.js';
+import type { Outgoing, Pour } from './message.js';
 import type { Shares } from './shares.js';
 
 /** The share of the actor, and the name that it is counted under; null if there is no actor. */
@@ -35,10 +35,27 @@ export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
 export function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
   const { peer } = exchange.incoming;
   const [shares, name] = shareOf(door, exchange) ?? [null, ''];
-  const taken = shares === null ? door.services.shares.strangers.hold(peer, bytes) : shares.hold(name, bytes);
+  const hold = (size: number): (() => void) =>
+    shares === null ? door.services.shares.strangers.hold(peer, size) : shares.hold(name, size);
+  const taken = hold(bytes);
   exchange.leave?.();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
   const isStranger = shares === null || exchange.actor?.kind === 'anonymous';
   const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
-  return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour }) };
+  return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour: counted(pour, hold) }) };
+}
+
+/** Counts each part until the client has read it. */
+function counted(pour: Pour, hold: (bytes: number) => () => void): Pour {
+  return (sink) =>
+    pour({
+      send: async (part) => {
+        const taken = hold(Buffer.byteLength(part));
+        try {
+          await sink.send(part);
+        } finally {
+          taken();
+        }
+      },
+    });
 }

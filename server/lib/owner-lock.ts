@@ -5,20 +5,20 @@
 // The lock is a folder of numbered files. A process may take number n+1 if it finds that n has been released or that
 // n's owner is dead; link() lets only one of them through. The newest file is never removed, only superseded, so no
 // process can take a number because of something that it saw before others came and went.
+//
+// Whatever is done while the lock is held is asynchronous: a disk that does not answer must not stop everything else.
 import {
-  closeSync,
   existsSync,
-  ftruncateSync,
   linkSync,
   mkdirSync,
-  openSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
+import { access, open, readdir, readFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemCodeOf } from './small-file.js';
@@ -45,10 +45,15 @@ export type LockState =
 export interface HeldLock {
   readonly file: string;
   readonly token: string;
-  /** Tells processes that cannot see the owner's process that it lives. */
-  touch(): void;
-  /** Releases the folder. False if the release could not be written now and must be repeated. Never throws. */
-  release(): boolean;
+  /**
+   * Tells processes that cannot see the owner's process that it lives. While the disk has not taken one touch, there is
+   * no other: an owner that is silent for too long has lost the lock, and `isHeld` says so. Never rejects.
+   */
+  readonly touch: () => Promise<void>;
+  /** Whether nobody has taken the lock over. */
+  readonly isHeld: () => Promise<boolean>;
+  /** Releases the folder. False if the release could not be written now and must be repeated. Never rejects. */
+  readonly release: () => Promise<boolean>;
 }
 
 /** The unknown writer of a lock that cannot be read. */
@@ -82,7 +87,8 @@ export function readLock(folder: string): LockState {
   const file = join(folder, String(newest));
   const text = readText(file);
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
-  if (text === RELEASED) return { kind: 'free', next: newest + 1, socketDir: null };
+  // A reader may come between the two steps of overwriting.
+  if (text.startsWith(RELEASED)) return { kind: 'free', next: newest + 1, socketDir: null };
   const decoded = decodeRecord(text);
   // The lock was copied with its folder. Whoever keeps it alive has nothing to do with this store, and its socket is in
   // use.
@@ -116,26 +122,37 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
     return null;
   }
   tidy(folder, next);
+  let touching: Promise<void> | null = null;
+  let isLeaving = false;
   return {
     file,
     token,
     touch: () => {
+      if (isLeaving) return Promise.resolve();
       // Writes the file so that the file system dates it: its clock may differ from ours, and ages are measured by it.
-      overwrite(file, text);
+      touching ??= overwrite(file, text).then(() => {
+        touching = null;
+      });
+      return touching;
     },
-    release: () => !ownsLock(file, token) || overwrite(file, RELEASED),
+    isHeld: async () => (await exists(file)) && !(await exists(fileAfter(file))),
+    release: async () => {
+      isLeaving = true;
+      await touching; // or it would overwrite the release
+      return !(await ownsLock(file, token)) || overwrite(file, RELEASED);
+    },
   };
 }
 
 /** Overwrites in place, which needs no space on a full disk. False if it fails. */
-function overwrite(file: string, text: string): boolean {
+async function overwrite(file: string, text: string): Promise<boolean> {
   try {
-    const open = openSync(file, 'r+');
+    const handle = await open(file, 'r+');
     try {
-      writeSync(open, text, 0);
-      ftruncateSync(open, Buffer.byteLength(text));
+      await handle.write(text, 0);
+      await handle.truncate(Buffer.byteLength(text));
     } finally {
-      closeSync(open);
+      await handle.close();
     }
     return true;
   } catch (error) {
@@ -144,27 +161,33 @@ function overwrite(file: string, text: string): boolean {
 }
 
 /**
- * A faster `ownsLock` for each use of the store: nobody has taken the number after ours, or removed ours. It depends on
- * no clock. However long the machine was paused, and whatever its clocks say, the next use finds out.
+ * `isHeld` for the thread of a store, before each use: nobody has taken the number after ours, or removed ours. It
+ * depends on no clock. However long the machine was paused, and whatever its clocks say, the next use finds out.
  */
 export function stillOwns(file: string): boolean {
+  return existsSync(file) && !existsSync(fileAfter(file));
+}
+
+function fileAfter(file: string): string {
   const at = file.lastIndexOf('/') + 1;
-  return existsSync(file) && !existsSync(`${file.slice(0, at)}${String(Number(file.slice(at)) + 1)}`);
+  return `${file.slice(0, at)}${String(Number(file.slice(at)) + 1)}`;
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Whether the process that took the lock with this token still holds it. */
-export function ownsLock(file: string, token: string): boolean {
-  let text: string | null;
+export async function ownsLock(file: string, token: string): Promise<boolean> {
   try {
-    text = readText(file);
-  } catch {
-    return true; // who cannot read it cannot know
+    if (decodeRecord(await readFile(file, 'utf8'))?.token !== token) return false;
+    return newestOf(await readdir(join(file, '..'))) === Number(file.slice(file.lastIndexOf('/') + 1));
+  } catch (error) {
+    return systemCodeOf(error) !== 'ENOENT'; // who cannot read it cannot know
   }
-  return (
-    text !== null &&
-    decodeRecord(text)?.token === token &&
-    newestNumber(join(file, '..')) === Number(file.slice(file.lastIndexOf('/') + 1))
-  );
 }
 
 export function createLockFolder(folder: string): void {
@@ -181,8 +204,12 @@ function isAbout(record: LockRecord, folder: string): boolean {
 }
 
 function newestNumber(folder: string): number {
+  return newestOf(readdirSync(folder));
+}
+
+function newestOf(names: readonly string[]): number {
   let newest = 0;
-  for (const name of readdirSync(folder)) if (DIGITS.test(name)) newest = Math.max(newest, Number(name));
+  for (const name of names) if (DIGITS.test(name)) newest = Math.max(newest, Number(name));
   return newest;
 }
 
@@ -207,7 +234,11 @@ function ageOf(folder: string, file: string): number {
   const probe = join(folder, `draft-${randomUUID()}`);
   try {
     writeFileSync(probe, '', { mode: 0o600 });
-    return statSync(probe).mtimeMs - statSync(file).mtimeMs;
+    const [now, touched] = [statSync(probe).mtimeMs, statSync(file).mtimeMs];
+    if (touched <= now) return now - touched;
+    // The clock went back. Its age counts from here, or a dead owner would keep it for as long as the clock went back.
+    utimesSync(file, now / 1000, now / 1000);
+    return 0;
   } catch (error) {
     if (systemCodeOf(error) === 'ENOENT') return 0; // gone meanwhile: whoever did that is alive
     throw error;

@@ -2,6 +2,7 @@
 
 export const KEY_LIMITS = Object.freeze({
   identities: 32,
+  scopes: 100,
   restrictions: 1_000,
   /** How often `last_used_at` of one key is written at most, in milliseconds. */
   lastUsedInterval: 60_000,
@@ -13,8 +14,6 @@ export const KEY_LIMITS = Object.freeze({
    */
   lease: 1_000,
   leaseMargin: 50,
-  /** How long a gateway that could not listen for revocations waits before it tries again. */
-  listenRetry: 10_000,
   /** Characters of all keys that are believed so. */
   leased: 4 * 1024 * 1024,
   /** Credentials with remembered fingerprints, because the same credentials come with many requests. */

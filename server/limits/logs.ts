@@ -74,7 +74,7 @@ export const AUDIT_LIMITS = Object.freeze({
   /** Events that one answer to an admin has at most, and if the request does not say how many. */
   shownEvents: 1_000,
   shownEventsUsually: 100,
-  /** Milliseconds that reading the log for an admin may take, and admins who may wait for it at once. */
+  /** Milliseconds that reading the log for an admin may take with the wait for others, and admins who may wait at once. */
   readingTime: 60_000,
   readingWaiting: 8,
 });
@@ -93,8 +93,8 @@ export const LOG_LIMITS = Object.freeze({
   /** How many causes of an error are logged, each the cause of the one before. */
   causes: 4,
   /**
-   * In each interval of this many milliseconds, this many requests that are refused for their rate get a line each. The
-   * others are counted in one line, with up to this many addresses.
+   * In each interval of this many milliseconds, this many requests of strangers that are refused, and of others that are
+   * refused for their rate, get a line each. The others are counted in one line, with up to this many addresses.
    */
   floodInterval: 1_000,
   floodLines: 20,

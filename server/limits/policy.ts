@@ -2,11 +2,13 @@
 
 export const POLICY_LIMITS = Object.freeze({
   /**
-   * Milliseconds in which a snapshot has to be loaded for proofs, in which one question has to be proved, and for which
-   * the thread is kept after the last one.
+   * Milliseconds in which a snapshot has to be loaded for proofs, in which one question has to be proved, in which it has to
+   * be answered, those before it included, and for which the thread is kept after the last one. An answer must come before
+   * its connection ends (`HTTP_LIMITS.idleSocketTimeout`).
    */
   proofLoad: 60_000,
   proofTime: 10_000,
+  proofPatience: 60_000,
   proofIdle: 60_000,
   /** Questions that may wait for others to be proved. */
   proofsWaiting: 64,
@@ -139,6 +141,9 @@ export const SHADOW_LIMITS = Object.freeze({
    */
   turn: 1,
   share: 0.1,
+  /** The pause before a candidate that the store did not give is asked for again. It doubles each time. */
+  pause: 100,
+  longestPause: 10_000,
   /** Questions with different answers that are kept as examples, and namespaces that one of them names on each side. */
   examples: 20,
   places: 5,

@@ -104,6 +104,8 @@ export const OWNER_LIMITS = Object.freeze({
    */
   heartbeat: 2_000,
   heartbeatLost: 30_000,
+  /** How long the end of an owner waits for a disk that does not take the release. */
+  releasePatience: 5_000,
   /** An owner that does not answer may still be making its first store. After this long it counts as out of reach. */
   reachTimeout: 40_000,
   /** How soon a silent owner is tried again, and after how long a start says for whom it waits. */

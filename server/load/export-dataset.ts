@@ -17,7 +17,8 @@ export interface ExportReport {
 export type LineSink = (text: string) => Promise<void>;
 
 /**
- * Writes every record to `sink`. Namespaces that exist only because something is below them have no line: `load` makes them again.
+ * Writes every record to `sink`, and of deleted ones that they were. Namespaces that exist only because something is below
+ * them have no line: `load` makes them again.
  * Revisions, `updatedAt` and `createdBy` have no place in a dataset.
  */
 export function exportDataset(
@@ -29,6 +30,11 @@ export function exportDataset(
     await trx.raw('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const tooLong: string[] = [];
     let records = 0;
+    for await (const page of deletedPages(trx)) {
+      await sink(page.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      records += page.length;
+      onProgress(records);
+    }
     for (const family of FAMILIES) {
       for await (const page of pagesOf(trx, family)) {
         const lines = page.map((row) => `${JSON.stringify(lineOf(family, row))}\n`);
@@ -50,15 +56,41 @@ interface ExportRow {
   readonly [column: string]: unknown;
 }
 
+/** First of all, since what is left may refer to them. */
+async function* deletedPages(trx: Knex.Transaction): AsyncGenerator<readonly object[]> {
+  for (let after = FIRST_ID; ;) {
+    const page = await rowsOf<ExportRow>(
+      trx,
+      sql`SELECT id, family, path, deleted_at FROM tombstones WHERE id > ${after}::uuid ORDER BY id LIMIT ${LOAD_LIMITS.exportedRecords}::int`,
+    );
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page.map(({ id, family, path, deleted_at: at }) => ({
+      family: FAMILIES[Number(family)],
+      namespace: namespaceOf(path),
+      id,
+      deletedAt: instantText(at),
+    }));
+    after = last.id;
+  }
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** With nothing below it, nothing else makes such a namespace again. The root is always there. */
+const IS_NEEDED = sql`NOT r.implied OR r.path <> '/' AND NOT EXISTS (SELECT FROM generate_series(0, 4) AS f (family)
+  CROSS JOIN LATERAL (SELECT FROM records AS b WHERE b.family = f.family::smallint AND b.path >= r.path
+    AND b.path < left(r.path, -1) || '0' AND b.id <> r.id LIMIT 1) AS b)`;
+
 async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<readonly ExportRow[]> {
-  let after = { path: '', id: '00000000-0000-0000-0000-000000000000' };
+  let after = { path: '', id: FIRST_ID };
   for (;;) {
     const page = await rowsOf<ExportRow>(
       trx,
       sql`SELECT id, path, name, description, properties, version, schema, slots, template, parameters, resources, state, unique_name,
           created_at, archived_at
-        FROM records
-        WHERE family = ${familyCode(family)}::smallint AND NOT implied AND (path, id) > (${after.path}::text, ${after.id}::uuid)
+        FROM records AS r
+        WHERE family = ${familyCode(family)}::smallint AND (${IS_NEEDED}) AND (path, id) > (${after.path}::text, ${after.id}::uuid)
         ORDER BY path, id LIMIT ${LOAD_LIMITS.exportedRecords}::int`,
     );
     const last = page.at(-1);
@@ -72,7 +104,7 @@ async function* pagesOf(trx: Knex.Transaction, family: Family): AsyncGenerator<r
 function lineOf(family: Family, row: ExportRow): object {
   const fields = {
     family,
-    namespace: row.path === '/' ? '/' : row.path.slice(0, -1),
+    namespace: namespaceOf(row.path),
     id: row.id,
     name: family === 'namespace' ? null : row['name'],
     description: row['description'],
@@ -89,6 +121,10 @@ function lineOf(family: Family, row: ExportRow): object {
     archivedAt: instantText(row['archived_at']),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+}
+
+function namespaceOf(path: string): string {
+  return path === '/' ? '/' : path.slice(0, -1);
 }
 
 function instantText(value: unknown): string | null {

@@ -6,7 +6,7 @@ import type { Database } from '../db/database.js';
 import { isBlank } from '../json/strict-json.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { violates } from '../db/failures.js';
-import { rowsOf, sql } from '../db/sql.js';
+import { rowsOf } from '../db/sql.js';
 import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
 import { LOAD_LIMITS } from '../limits/records.js';
@@ -57,8 +57,8 @@ export interface LoadOptions {
   /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
   readonly now: Instant;
   /**
-   * Whether schemas of templates, and the records made from them, are checked as the API checks them. Defaults to
-   * `checked`.
+   * Whether schemas of templates, the records made from them, and where a record is that another refers to, are checked
+   * as the API checks them. Defaults to `checked`.
    */
   readonly schemas?: 'checked' | 'unchecked';
   /** `tried`: everything is checked and nothing is stored. */
@@ -89,6 +89,7 @@ export async function loadDataset(
   const tally = makeTally(options);
   const size = options.batch ?? LOAD_LIMITS.batches[db.kind];
   const known = new Set<string>();
+  const buried = new Set<string>();
   const { schemas = 'checked', effect = 'stored' } = options;
   const templates: KnownTemplates | null = schemas === 'checked' ? new Map() : null;
   const trial = effect === 'tried' ? makeTrial() : null;
@@ -102,7 +103,7 @@ export async function loadDataset(
     const full = batch;
     batch = makeBatch();
     await storing;
-    storing = store(db, full.rows, { ...options, known, templates, trial, way }).then((stored) => {
+    storing = store(db, full.rows, { ...options, known, buried, templates, trial, way }).then((stored) => {
       way = stored.way;
       tally.add(full, stored);
     });
@@ -169,6 +170,7 @@ function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
+  readonly buried: Set<string>;
   readonly templates: KnownTemplates | null;
   readonly trial: Trial | null;
   readonly way: Way;
@@ -186,6 +188,9 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
       ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: LOAD_LIMITS.retries })
       : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
+    for (const [{ id, deletedAt }, how] of stored.outcomes) {
+      if (deletedAt !== null && typeof how === 'string') context.buried.add(id);
+    }
     return stored;
   } catch (error) {
     const state = refusedState(error);
@@ -217,33 +222,13 @@ async function storeRecorded(
 }
 
 /** Stores the batch, notes the outcome, and rolls it back. */
-async function tryBatch(
+function tryBatch(
   db: Database,
   rows: readonly LoadRow[],
   context: StoreContext & { readonly trial: Trial },
 ): Promise<StoredBatch> {
-  const { trial, onConflict, templates } = context;
-  const settled = trial.settled(rows, onConflict);
-  const others = rows.filter((row) => !settled.has(row));
-  for (const { id } of others) if (trial.find(id) !== null) templates?.delete(id);
-  const { outcomes, marked, ...rest } = await takenBack(db, async (trx) => {
-    const stored = await storeBatch(trx, others, context);
-    return { ...stored, marked: await markedOf(trx, stored.outcomes) };
-  });
-  return { ...rest, outcomes: new Map([...settled, ...trial.remember(outcomes, marked)]) };
-}
-
-/** The ids of records that have been stored under a unique name. */
-async function markedOf(trx: Knex.Transaction, outcomes: StoredBatch['outcomes']): Promise<ReadonlySet<string>> {
-  const ids = [...outcomes].flatMap(([{ id, template }, outcome]) =>
-    template !== null && typeof outcome === 'string' ? [id] : [],
-  );
-  if (ids.length === 0) return new Set();
-  const found = await rowsOf<{ readonly id: string }>(
-    trx,
-    sql`SELECT id FROM records WHERE id = ANY(${ids}::uuid[]) AND unique_name`,
-  );
-  return new Set(found.map(({ id }) => id));
+  const { trial, known } = context;
+  return takenBack(db, (trx) => trial.attempt(trx, rows, { known, store: () => storeBatch(trx, rows, context) }));
 }
 
 /** The result of work in a transaction that is rolled back. */
@@ -251,10 +236,13 @@ async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promi
   const results: T[] = [];
   const rollBack = new Error('nothing is stored');
   try {
-    await db.transaction(async (trx) => {
-      results.push(await work(trx));
-      throw rollBack;
-    });
+    await db.transaction(
+      async (trx) => {
+        results.push(await work(trx));
+        throw rollBack;
+      },
+      { retry: LOAD_LIMITS.retries },
+    );
   } catch (error) {
     if (error !== rollBack) throw error;
   }

@@ -24,6 +24,8 @@ export interface LoadRow extends RecordContent {
   /** Null if the line does not say. */
   readonly createdAt: string | null;
   readonly archivedAt: string | null;
+  /** When the record was deleted: the row then says nothing else of it. */
+  readonly deletedAt: string | null;
   readonly references: readonly Reference[];
 }
 
@@ -135,6 +137,8 @@ function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wro
   if (createdAt === undefined) return { pointer: '/createdAt', message: INSTANT };
   const archivedAt = readInstant(line.archivedAt);
   if (archivedAt === undefined) return { pointer: '/archivedAt', message: INSTANT };
+  const deletedAt = readInstant(line.deletedAt);
+  if (deletedAt === undefined) return { pointer: '/deletedAt', message: INSTANT };
   if (archivedAt !== null && family === 'namespace' && namespace === ROOT) {
     return { pointer: '/archivedAt', message: 'the root cannot be archived' };
   }
@@ -145,6 +149,7 @@ function readContent(line: DatasetLine, namespace: NamespacePath): Content | Wro
     ...contentOf(family, family === 'namespace' ? { ...line, name: namespace } : line),
     createdAt,
     archivedAt,
+    deletedAt,
     references: referencesOf(family, line),
   };
 }
@@ -166,12 +171,12 @@ function readInstant(text: string | null | undefined): string | null | undefined
 
 /**
  * Every line that gets here is counted, even if it has an id of its own. So correcting one line changes no other line's
- * id.
+ * id. A deleted record has no name.
  */
 function identify(line: DatasetLine, content: Content, count: DigestCounter): Pick<LoadRow, 'id' | 'given'> {
   const digest = nameDigest(content);
   // A namespace is identified by its path alone, so a second line with that path is about the same record.
-  const before = content.family === 'namespace' ? 0 : count(digest);
+  const before = content.family === 'namespace' || content.deletedAt !== null ? 0 : count(digest);
   if (line.id !== undefined) return { id: line.id.toLowerCase(), given: true };
   return { id: deriveId(digest, before), given: false };
 }

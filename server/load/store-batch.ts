@@ -19,7 +19,6 @@ import { HELD, holdMoved, holdStored } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { type KnownTemplates, violations } from './template-rules.js';
-import type { Trial } from './trial.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
 
 /** What happens if a record is stored with other content. */
@@ -38,10 +37,13 @@ export interface StoreOptions {
   readonly now: Instant;
   /** Stored paths of namespaces that are known to exist. */
   readonly known: ReadonlySet<string>;
-  /** The templates that judge the records made from them; null if none are consulted. */
+  /**
+   * The templates that judge the records made from them; null if nothing is judged but that what a record refers to is
+   * or was there.
+   */
   readonly templates: KnownTemplates | null;
-  /** For a load that stores nothing: what earlier batches would have stored. */
-  readonly trial: Trial | null;
+  /** The ids of records of which earlier batches say that they were deleted. */
+  readonly buried: ReadonlySet<string>;
 }
 
 export interface RecordRefusal {
@@ -75,11 +77,14 @@ export async function storeBatch(
   options: StoreOptions,
 ): Promise<StoredBatch> {
   const batch: Batch = { trx, rows, options, outcomes: new Map(), way: options.way, staged: false };
+  await buryRows(batch);
   for (const family of FAMILIES) {
-    const wave = [...rows.keys()].filter((n) => rows[n]?.family === family);
+    const wave = [...rows.keys()].filter((n) => rows[n]?.family === family && rows[n].deletedAt === null);
     if (wave.length > 0) await storeFamily(batch, family, wave);
   }
-  const stored = [...batch.outcomes].filter(([, outcome]) => typeof outcome === 'string').map(([row]) => row);
+  const stored = [...batch.outcomes].flatMap(([row, outcome]) =>
+    typeof outcome === 'string' && row.deletedAt === null ? [row] : [],
+  );
   return { outcomes: batch.outcomes, way: batch.way, ...(await implyNamespaces(trx, stored, options)) };
 }
 
@@ -93,6 +98,48 @@ interface Batch {
   /** Whether the stage has been created. */
   staged: boolean;
 }
+
+/** Keeps of deleted records what their rows say, so that no dataset brings them back and others may still name them. */
+async function buryRows({ trx, rows, options, outcomes }: Batch): Promise<void> {
+  const gone = rows.filter(({ deletedAt }) => deletedAt !== null);
+  if (gone.length === 0) return;
+  const ids = gone.map(({ id }) => id);
+  await holdStored(trx, ids, options.onConflict);
+  const buried = new Set((await bury(trx, gone)).map(({ id }) => id));
+  const found = await rowsOf<{ readonly id: string; readonly family: number }>(
+    trx,
+    sql`SELECT id, family FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
+  );
+  const families = new Map(found.map(({ id, family }) => [id, family]));
+  for (const row of gone) {
+    const isThere = families.get(row.id) === familyCode(row.family);
+    outcomes.set(row, buried.has(row.id) ? 'loaded' : isThere ? 'unchanged' : NOT_DELETED);
+  }
+}
+
+/** Answers with those that are new. */
+export function bury(trx: Knex, rows: readonly LoadRow[]): Promise<readonly { readonly id: string }[]> {
+  const columns = [
+    rows.map(({ id }) => id),
+    rows.map(({ family }) => familyCode(family)),
+    rows.map(({ path }) => path),
+    rows.map(({ deletedAt }) => deletedAt),
+  ] as const;
+  return rowsOf(
+    trx,
+    sql`INSERT INTO tombstones (id, family, path, revision, deleted_at)
+      SELECT t.id, t.family, t.path, 1, t.at
+      FROM unnest(${columns[0]}::uuid[], ${columns[1]}::smallint[], ${columns[2]}::text[], ${columns[3]}::timestamptz[]) AS t (id, family, path, at)
+      WHERE NOT EXISTS (SELECT FROM records AS r WHERE r.id = t.id)
+      ON CONFLICT DO NOTHING RETURNING id`,
+  );
+}
+
+const NOT_DELETED: RecordRefusal = Object.freeze({
+  code: 'record.conflict',
+  pointer: '/id',
+  message: 'the record with this id is in the store, or a deleted one of another family had it; `load` deletes nothing',
+});
 
 async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
   const left = without(wave, await refuseDeleted(batch, wave));
@@ -136,7 +183,7 @@ async function refuseDeleted(
   wave: readonly number[],
 ): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
-  if (options.trial === null) await holdStored(trx, ids, options.onConflict);
+  await holdStored(trx, ids, options.onConflict);
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
@@ -153,7 +200,8 @@ async function refuseDeleted(
 
 /**
  * Refuses rows with dangling references. A reference must point to a record of the right family, at or above the row's
- * namespace, that is in the store or on an earlier line.
+ * namespace, that is in the store or on an earlier line. It may also point to one of which an earlier line says that it
+ * was deleted. Unchecked, a reference is right if the store has that record anywhere, or has deleted it.
  */
 async function refuseDangling(
   { trx, rows, options, outcomes }: Batch,
@@ -161,27 +209,40 @@ async function refuseDangling(
 ): Promise<readonly number[]> {
   const ids = [...new Set(wave.flatMap((n) => rows[n]?.references.map(({ id }) => id) ?? []))];
   if (ids.length === 0) return [];
-  const found = await rowsOf<{ readonly id: string; readonly family: number; readonly path: string }>(
+  const found = await rowsOf<Target>(
     trx,
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${options.trial === null ? HELD : sql``}`,
+    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${HELD}`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
-  for (const id of ids) {
-    const tried = targets.has(id) ? null : (options.trial?.find(id) ?? null);
-    if (tried !== null) targets.set(id, { id, family: familyCode(tried.family), path: storedPath(tried.namespace) });
-  }
-  const made = [...outcomes].filter(([{ id }, how]) => how === 'loaded' && !options.trial?.find(id));
-  const fresh = new Map(made.map(([{ id, line }]) => [id, line]));
+  const gone = ids.filter((id) => !targets.has(id));
+  for (const target of gone.length === 0 ? [] : await deletedOf(trx, gone)) targets.set(target.id, target);
+  const unchecked = options.templates === null;
+  const here = [...outcomes].filter(
+    ([{ deletedAt }, how]) => how === 'loaded' || (how === 'unchanged' && deletedAt !== null),
+  );
+  const fresh = new Map(here.map(([{ id, line }]) => [id, line]));
   return wave.filter((n) => {
     const row = rows[n];
     const dangling = row?.references.find(({ id, family }) => {
       const target = targets.get(id);
-      const holds = target?.family === familyCode(family) && row.path.startsWith(target.path);
-      return !holds || (fresh.get(id) ?? 0) >= row.line;
+      if (target?.family !== familyCode(family) || (fresh.get(id) ?? 0) >= row.line) return true;
+      if (unchecked) return false;
+      return target.path === null ? !options.buried.has(id) && !fresh.has(id) : !row.path.startsWith(target.path);
     });
     if (row !== undefined && dangling !== undefined) outcomes.set(row, referenceNotFound(dangling));
     return dangling !== undefined;
   });
+}
+
+interface Target {
+  readonly id: string;
+  readonly family: number;
+  /** Null if it was deleted. */
+  readonly path: string | null;
+}
+
+function deletedOf(trx: Knex, ids: readonly string[]): Promise<readonly Target[]> {
+  return rowsOf<Target>(trx, sql`SELECT id, family, NULL AS path FROM tombstones WHERE id = ANY(${ids}::uuid[])`);
 }
 
 /** Refuses the rows that their templates' schemas refuse. */
@@ -196,7 +257,7 @@ async function refuseInvalid(
     if (row !== undefined && row.template !== null) made.set(n, row);
   }
   if (made.size === 0) return [];
-  const found = await violations(trx, made, { known: options.templates, trial: options.trial });
+  const found = await violations(trx, made, options.templates);
   for (const [n, violation] of found) {
     const row = rows[n];
     if (row !== undefined) outcomes.set(row, violation);
@@ -258,7 +319,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
-  if (options.onConflict === 'replace' && options.trial === null) await holdMoved(trx, different);
+  if (options.onConflict === 'replace') await holdMoved(trx, different);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'

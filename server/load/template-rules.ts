@@ -10,7 +10,6 @@ import { isIds, slotFaults, storedSlots, type Uses } from '../templates/judge-sl
 import { readTemplate, type TemplateResult } from '../templates/template-schema.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
-import type { Trial } from './trial.js';
 
 interface KnownTemplate {
   /** Null if the template demands nothing of the values. */
@@ -20,11 +19,6 @@ interface KnownTemplate {
 
 /** By id of the template. */
 export type KnownTemplates = Map<string, KnownTemplate>;
-
-export interface Templates {
-  readonly known: KnownTemplates;
-  readonly trial: Trial | null;
-}
 
 interface Violation {
   readonly code: 'record.invalid';
@@ -36,10 +30,10 @@ interface Violation {
 export async function violations(
   trx: Knex,
   rows: ReadonlyMap<number, LoadRow>,
-  { known, trial }: Templates,
+  known: KnownTemplates,
 ): Promise<ReadonlyMap<number, Violation>> {
-  await learn(trx, [...rows.values()], { known, trial });
-  const templateOf = await templatesOfUsed(trx, [...rows.values()], { known, trial });
+  await learn(trx, [...rows.values()], known);
+  const templateOf = await templatesOfUsed(trx, [...rows.values()], known);
   const found = new Map<number, Violation>();
   for (const [n, row] of rows) {
     const template = row.template === null ? undefined : known.get(row.template);
@@ -53,7 +47,7 @@ export async function violations(
 async function templatesOfUsed(
   trx: Knex,
   rows: readonly LoadRow[],
-  { known, trial }: Templates,
+  known: KnownTemplates,
 ): Promise<Uses['templateOf']> {
   const asks = ({ template }: LoadRow): boolean =>
     (known.get(template ?? '')?.slots ?? []).some((slot) => slot.template !== null);
@@ -67,7 +61,7 @@ async function templatesOfUsed(
           sql`SELECT id, template FROM records WHERE id = ANY(${[...ids]}::uuid[])`,
         );
   const templates = new Map(stored.map(({ id, template }) => [id, template]));
-  return (id) => (templates.has(id) ? templates.get(id) : trial?.find(id)?.template);
+  return (id) => templates.get(id);
 }
 
 function usedBy({ resources }: LoadRow): Readonly<Record<string, string>> {
@@ -75,7 +69,7 @@ function usedBy({ resources }: LoadRow): Readonly<Record<string, string>> {
   return isIds(value) ? value : {};
 }
 
-async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Templates): Promise<void> {
+async function learn(trx: Knex, rows: readonly LoadRow[], known: KnownTemplates): Promise<void> {
   const wanted = new Set(rows.flatMap(({ template }) => (template === null || known.has(template) ? [] : [template])));
   if (wanted.size === 0) return;
   if (known.size + wanted.size > LOAD_LIMITS.knownTemplates) {
@@ -90,21 +84,6 @@ async function learn(trx: Knex, rows: readonly LoadRow[], { known, trial }: Temp
   for (const { id, schema, slots } of stored) {
     known.set(id, { schema: schema === null ? null : readTemplate(schema), slots: storedSlots(slots) });
   }
-  for (const id of ids) {
-    const tried = known.has(id) ? undefined : trial?.templateOf(id);
-    if (tried === undefined) continue;
-    const { schema, slots } = tried;
-    known.set(id, {
-      schema: schema === null ? null : readTemplate(parse(schema)),
-      slots: storedSlots(JSON.parse(slots ?? '[]')),
-    });
-  }
-}
-
-function parse(schema: string): object {
-  const value: unknown = JSON.parse(schema);
-  if (typeof value !== 'object' || value === null) throw new TypeError('a schema that is not an object');
-  return value;
 }
 
 const NOT_USABLE = { pointer: '', message: 'is not a JSON Schema' };

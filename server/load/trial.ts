@@ -1,118 +1,140 @@
-// A load that stores nothing. Each batch is stored in a transaction that is rolled back, so the store says what it
-// would say in earnest. This remembers what the store would hold by then, because later lines refer to it, repeat it or
-// contradict it.
-import { hash } from 'node:crypto';
-import type { Family, NamespacePath } from '../../engine/index.js';
+// A load that stores nothing. Each batch is stored in a transaction that is rolled back. What earlier batches have left
+// is put back into it first, as far as the batch meets it. So the store itself says what it would say in earnest.
+import type { Knex } from 'knex';
+import { lineageOf } from '../../engine/index.js';
+import { rowsOf, sql } from '../db/sql.js';
+import { familyCode, storedPath } from '../db/tables.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
-import { NAME_TAKEN, type OnConflict, type LineOutcome } from './store-batch.js';
-
-interface Tried {
-  readonly family: Family;
-  readonly namespace: NamespacePath;
-  readonly template: string | null;
-  readonly content: string;
-}
+import { bury, type StoredBatch } from './store-batch.js';
 
 export interface Trial {
-  /**
-   * Rows that repeat or contradict what earlier batches have brought, with their outcomes. The store judges the other
-   * rows, also those that replace something from an earlier batch.
-   */
-  readonly settled: (rows: readonly LoadRow[], onConflict: OnConflict) => ReadonlyMap<LoadRow, LineOutcome>;
-  /**
-   * `outcomes` are those of the store, and `marked` the ids that it has marked for a unique name. Returns the outcomes as
-   * they would be if the store had earlier batches, with those that fail for a name which one of these has taken.
-   */
-  readonly remember: (
-    outcomes: ReadonlyMap<LoadRow, LineOutcome>,
-    marked: ReadonlySet<string>,
-  ) => ReadonlyMap<LoadRow, LineOutcome>;
-  /** The record of this id that an earlier batch would have stored. */
-  readonly find: (id: string) => Pick<Tried, 'family' | 'namespace' | 'template'> | null;
-  /** A template from an earlier batch, its parts as JSON texts; undefined if there is no such template. */
-  readonly templateOf: (id: string) => Pick<LoadRow, 'schema' | 'slots'> | undefined;
+  /** Stores the rows by `store`, as if earlier batches were there. The caller rolls the transaction back. */
+  readonly attempt: (
+    trx: Knex,
+    rows: readonly LoadRow[],
+    by: { readonly known: ReadonlySet<string>; readonly store: () => Promise<StoredBatch> },
+  ) => Promise<StoredBatch>;
 }
 
 export function makeTrial(): Trial {
-  const tried = new Map<string, Tried>();
-  const templates = new Map<string, Pick<LoadRow, 'schema' | 'slots' | 'uniqueName'>>();
-  const names = makeNames();
-  const settle = (row: LoadRow, onConflict: OnConflict): LineOutcome | null => {
-    const before = tried.get(keyOf(row));
-    if (before === undefined) return null;
-    if (before.content === contentOf(row)) return 'unchanged';
-    const isMarked = templates.get(row.id)?.uniqueName ?? row.uniqueName;
-    if (onConflict === 'replace' && before.family === row.family && isMarked === row.uniqueName) return null;
-    const message = 'an earlier line has other content for the same record';
-    return { code: 'record.conflict', pointer: row.given ? '/id' : '', message };
+  /** The records that have changed, by id, as JSON in few bytes; null if there is none any more. */
+  const left = new Map<string, Buffer | null>();
+  /** Ids by places that only one record can have, and the other way round. Those who had one before count, too. */
+  const ties = new Map<string, Set<string>>();
+  const tie = (one: string, other: string): void => {
+    ties.set(one, (ties.get(one) ?? new Set()).add(other));
+  };
+  const buried = new Map<string, LoadRow>();
+  const learn = (found: readonly Occupant[]): void => {
+    for (const { id, place } of found) {
+      if (place === null) continue;
+      tie(id, place);
+      tie(place, id);
+    }
   };
   return {
-    settled: (rows, onConflict) =>
-      new Map(
-        rows.flatMap((row) => {
-          const outcome = settle(row, onConflict);
-          return outcome === null ? [] : [[row, outcome] as const];
-        }),
-      ),
-    remember: (outcomes, marked) => {
-      const right = new Map(outcomes);
-      for (const [row, outcome] of outcomes) {
-        if (typeof outcome !== 'string') continue;
-        const { family, namespace, template, schema, slots, uniqueName } = row;
-        // The store knows neither a template that an earlier batch has brought, nor its records.
-        const before = tried.get(keyOf(row));
-        if (before !== undefined) right.set(row, 'replaced');
-        else if (outcome === 'unchanged') continue;
-        const stays = before !== undefined && before.template === template && names.has(row.id);
-        const isUnique = stays || marked.has(row.id) || templates.get(template ?? '')?.uniqueName === true;
-        if (!names.take(row, isUnique)) {
-          right.set(row, NAME_TAKEN);
-          continue;
-        }
-        tried.set(keyOf(row), { family, namespace, template, content: contentOf(row) });
-        if (family === 'namespace') tried.set(row.id, { family, namespace, template, content: contentOf(row) });
-        if (family.endsWith('-template')) templates.set(row.id, { schema, slots, uniqueName });
+    attempt: async (trx, rows, { known, store }) => {
+      const met = new Set(rows.flatMap((row) => metBy(row, known)));
+      // A set is walked to its end, also to what is added meanwhile.
+      for (const one of met) for (const next of ties.get(one) ?? []) met.add(next);
+      await putBack(trx, new Map([...met].flatMap((id) => [[id, left.get(id)] as const])));
+      await bury(
+        trx,
+        [...met].flatMap((id) => buried.get(id) ?? []),
+      );
+      const before = await occupantsAt(trx, rows);
+      const stored = await store();
+      const after = await leftBy(trx, stored);
+      for (const [row, how] of stored.outcomes) {
+        if (how === 'loaded' && row.deletedAt !== null) buried.set(row.id, row);
       }
-      return right;
-    },
-    find: (id) => tried.get(id) ?? null,
-    templateOf: (id) => templates.get(id),
-  };
-}
-
-interface Names {
-  readonly has: (id: string) => boolean;
-  /** Gives the row its name, and frees the one that it had. False if another row has it. */
-  readonly take: (row: LoadRow, isUnique: boolean) => boolean;
-}
-
-function makeNames(): Names {
-  const holders = new Map<string, string>();
-  const held = new Map<string, string>();
-  return {
-    has: (id) => held.has(id),
-    take: ({ id, family, path, name, archivedAt }, isUnique) => {
-      const key = isUnique && name !== null && archivedAt === null ? `${family} ${path} ${name}` : null;
-      if (key !== null && (holders.get(key) ?? id) !== id) return false;
-      const before = held.get(id);
-      if (before !== undefined) holders.delete(before);
-      held.delete(id);
-      if (key === null) return true;
-      holders.set(key, id);
-      held.set(id, key);
-      return true;
+      learn([...before, ...after]);
+      const places = new Set(after.map(({ place }) => place));
+      for (const { id, place } of before) if (place?.startsWith('/') === true && places.has(place)) left.set(id, null);
+      for (const { id, record } of after) left.set(id, Buffer.from(record));
+      return stored;
     },
   };
 }
 
-function keyOf({ family, id, path }: LoadRow): string {
-  return family === 'namespace' ? path : id;
+/** Everything in the store that a row may meet, by id or place. */
+function metBy({ id, family, namespace, path, name, references }: LoadRow, known: ReadonlySet<string>): string[] {
+  const above = known.has(path) ? [] : lineageOf(namespace).map(storedPath);
+  return [
+    id,
+    path,
+    `${String(familyCode(family))} ${path} ${name ?? ''}`,
+    ...above,
+    ...references.map((one) => one.id),
+  ];
 }
 
-const NOT_STORED: ReadonlySet<string> = new Set(['line', 'bytes', 'references']);
+interface Occupant {
+  readonly id: string;
+  /** The path of a namespace, or the unique name of a record with its family and path; null if others may have it, too. */
+  readonly place: string | null;
+}
 
-/** A digest of what is stored, without where the line is or how it is written. */
-function contentOf(row: LoadRow): string {
-  const content = Object.entries(row).filter(([name]) => !NOT_STORED.has(name));
-  return hash('sha256', JSON.stringify(content), 'base64url');
+const PLACE = sql`CASE WHEN r.family = 0 THEN r.path
+  WHEN r.family IN (2, 4) AND r.unique_name AND r.archived_at IS NULL THEN r.family::text || ' ' || r.path || ' ' || r.name END`;
+
+/** The records that the rows are about. */
+function occupantsAt(trx: Knex, rows: readonly LoadRow[]): Promise<readonly Occupant[]> {
+  const ids = rows.map(({ id }) => id);
+  const paths = rows.map(({ path }) => path);
+  return rowsOf<Occupant>(
+    trx,
+    sql`SELECT r.id, ${PLACE} AS place FROM records AS r WHERE r.id = ANY(${ids}::uuid[])
+      UNION SELECT r.id, r.path FROM records AS r WHERE r.family = 0 AND r.path = ANY(${paths}::text[])`,
+  );
+}
+
+interface Left extends Occupant {
+  readonly record: string;
+}
+
+/** The records that a batch has written. */
+function leftBy(trx: Knex, { outcomes, namespaces }: StoredBatch): Promise<readonly Left[]> {
+  const written = [...outcomes].filter(([, outcome]) => outcome === 'loaded' || outcome === 'replaced');
+  const ids = written.map(([{ id }]) => id);
+  const described = written.flatMap(([{ family, path }]) => (family === 'namespace' ? [path] : []));
+  const paths = [...new Set([...namespaces, ...described])];
+  const columns = sql`r.id, ${PLACE} AS place, to_json(r)::text AS record FROM records AS r`;
+  return rowsOf<Left>(
+    trx,
+    sql`SELECT ${columns} WHERE r.id = ANY(${ids}::uuid[])
+      UNION SELECT ${columns} WHERE r.family = 0 AND r.path = ANY(${paths}::text[])`,
+  );
+}
+
+/** Puts these records in place of what the store has under their ids. */
+async function putBack(trx: Knex, records: ReadonlyMap<string, Buffer | null | undefined>): Promise<void> {
+  const changed = [...records].flatMap(([id, record]) => (record === undefined ? [] : [{ id, record }]));
+  if (changed.length === 0) return;
+  const ids = changed.map(({ id }) => id);
+  await rowsOf(trx, sql`DELETE FROM records WHERE id = ANY(${ids}::uuid[])`);
+  for (const texts of inParts(changed.flatMap(({ record }) => (record === null ? [] : [record])))) {
+    const given = sql`unnest(${texts}::text[]) AS t (record) CROSS JOIN LATERAL json_populate_record(NULL::records, t.record::json) AS j`;
+    await rowsOf(trx, sql`INSERT INTO records SELECT j.* FROM ${given} ON CONFLICT DO NOTHING`);
+    // The store marks new records by their templates, of which not all need be there.
+    await rowsOf(
+      trx,
+      sql`UPDATE records AS r SET unique_name = j.unique_name FROM ${given} WHERE r.id = j.id AND r.unique_name <> j.unique_name`,
+    );
+  }
+}
+
+function* inParts(records: readonly Buffer[]): Generator<readonly string[]> {
+  let part: string[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    part.push(record.toString());
+    bytes += record.length;
+    if (bytes < LOAD_LIMITS.batches.embedded.bytes) continue;
+    yield part;
+    part = [];
+    bytes = 0;
+  }
+  if (part.length > 0) yield part;
 }

@@ -2,9 +2,11 @@
 // lasts as long as the gateway, or until somebody ends it or puts it in force. When another policy comes into force,
 // both comparisons start again.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instant, Policy } from '../../engine/index.js';
 import type { ActorResolver } from '../auth/resolved-actors.js';
 import { storeFailure } from '../db/failures.js';
+import { SHADOW_LIMITS } from '../limits/policy.js';
 import type { Active, ActivePolicy, Labels } from '../policy/active/active-policy.js';
 import { openStored } from '../policy/open/open-stored.js';
 import type { ComparedSnapshot } from '../policy/open/compare-snapshots.js';
@@ -88,6 +90,12 @@ interface Candidate extends Pick<ShadowState, 'since' | 'askedBy'> {
   fault: PolicyFault | null;
 }
 
+interface Patience {
+  readonly isWanted: () => boolean;
+  /** Told of the first failure. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 export function makeShadow(options: ShadowOptions): Shadow {
   const { policies, snapshots, tables, rule, clock, log } = options;
   const live = makeLiveComparison(options);
@@ -103,6 +111,19 @@ export function makeShadow(options: ShadowOptions): Shadow {
     const opened = await openStored(snapshot, { snapshots, rule, clock, envelope: null, inForce, tables, signal });
     if (opened.labels === 'false') throw refusal('snapshot.label', 'it carries a false label');
     return opened;
+  };
+  /** Repeats an attempt that the store failed, for as long as its result is wanted. */
+  const untilAnswered = async <T>(attempt: () => Promise<T>, { isWanted, onFailure }: Patience): Promise<T> => {
+    for (let times = 0; ; times += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (storeFailure(error) === null || !isWanted()) throw error;
+        if (times === 0) onFailure(error);
+      }
+      const pause = Math.min(SHADOW_LIMITS.pause * 2 ** times, SHADOW_LIMITS.longestPause);
+      await sleep(pause, undefined, { signal: stopped.signal, ref: false });
+    }
   };
   const noteLabels = async (snapshot: string, labels: Labels): Promise<void> => {
     await snapshots.noteLabels(snapshot, labels).catch((error: unknown) => {
@@ -128,19 +149,23 @@ export function makeShadow(options: ShadowOptions): Shadow {
     throw snapshotRefused(compared.fault, compared.digest);
   };
   const differAgain = async (one: Candidate, active: Active): Promise<void> => {
-    const isStill = (): boolean => candidate === one && one.against.snapshot === active.policy.digest;
+    const isWanted = (): boolean =>
+      !stopped.signal.aborted && candidate === one && one.against.snapshot === active.policy.digest;
+    const onFailure = (error: unknown): void => {
+      log.warn({ error }, 'a candidate cannot be compared with the policy in force yet');
+    };
     try {
-      const difference = await differ(active, one, stopped.signal);
-      if (isStill()) one.difference = difference;
+      const compare = (): Promise<Difference> => differ(active, one, stopped.signal);
+      const difference = await untilAnswered(compare, { isWanted, onFailure });
+      if (isWanted()) one.difference = difference;
     } catch (error) {
-      if (stopped.signal.aborted || !isStill()) return;
+      if (!isWanted()) return;
       if (error instanceof PolicyRefused) {
         one.fault = error.fault;
         return;
       }
       one.fault = oneLine('shadow.difference', 'what differs could not be worked out: begin the shadow again');
-      if (storeFailure(error) === null)
-        log.error({ error }, 'a candidate could not be compared with the policy in force');
+      log.error({ error }, 'a candidate could not be compared with the policy in force');
     }
   };
   const follow = (): void => {
@@ -242,17 +267,20 @@ export function makeShadow(options: ShadowOptions): Shadow {
       joined = mine;
       follow();
       if (toFollow === null) return;
-      const { snapshot } = toFollow;
-      const opened = await open(snapshot, stopped.signal).catch((error: unknown) => {
-        if (error instanceof PolicyRefused) {
-          if (joined === mine)
-            log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
-        } else if (!stopped.signal.aborted)
-          log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+      const { era, snapshot } = toFollow;
+      const isWanted = (): boolean => !stopped.signal.aborted && joined === mine;
+      const onFailure = (error: unknown): void => {
+        log.error({ snapshot, error }, 'the candidate of the shadow could not be opened');
+      };
+      const attempt = (): ReturnType<typeof open> => open(snapshot, stopped.signal);
+      const opened = await untilAnswered(attempt, { isWanted, onFailure }).catch((error: unknown) => {
+        if (!isWanted()) return null;
+        if (!(error instanceof PolicyRefused)) onFailure(error);
+        else log.error({ snapshot, ...error.fault }, 'the candidate of the shadow cannot be used by this process');
         return null;
       });
-      if (opened === null || joined !== mine) return;
-      joined = { era: toFollow.era, policy: opened.policy };
+      if (opened === null || !isWanted()) return;
+      joined = { era, policy: opened.policy };
       follow();
     },
     close: () => {

@@ -23,6 +23,12 @@ export interface Frontier {
   readonly roots: readonly TreeHash[];
 }
 
+/** Whether there is a tree of this size with such roots. */
+export function isFrontier({ size, roots }: Frontier): boolean {
+  const ones = BigInt(size).toString(2).replaceAll('0', '').length;
+  return roots.length === ones && roots.every(({ length }) => length === HASH_BYTES);
+}
+
 export const EMPTY: Frontier = Object.freeze({ size: 0, roots: Object.freeze([]) });
 
 export interface Tree {

@@ -39,6 +39,8 @@ export interface WorkerStart {
   readonly listen: Address;
   readonly state: TrailState;
   readonly toFollow: ToFollow | null;
+  /** The activation in force, and how many milliseconds ago its source confirmed it. */
+  readonly confirmed: { readonly generation: number; readonly age: number };
 }
 
 export type ToPrimary =

@@ -17,6 +17,7 @@ import type { TcpAt } from '../http/listen-at.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
+import { ageOf } from '../policy/active/staleness.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
 import { gatherSeries } from './gathered-series.js';
 import { startTeam, type WorkerTeam } from './team.js';
@@ -64,6 +65,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
         listen: { host: asked.host, port: asked.port },
         state: trail.state(),
         toFollow: services.shadow.toFollow(),
+        confirmed: confirmedOf(services),
       }),
       onMessage: (message, { member, answer }) => {
         if (message.kind === 'spent') team?.tell(message, member.number);
@@ -73,12 +75,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       },
       log,
     });
+    // Begun before a worker is told the state of the log, so that none misses a change of it.
+    stopNews = tellNews(team, services.policies, trail);
     await team.ready;
     const at = team.address() ?? asked;
     services.shadow.subscribe((toFollow) => {
       team?.tell({ kind: 'shadow', toFollow });
     });
-    stopNews = tellNews(team, services.policies, trail);
     const admins = await listenToAdmins(services, doors);
     const { tell, hurry, failed, close: closeTeam } = team;
     let closing: Promise<void> | null = null;
@@ -118,6 +121,12 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
     throw error;
   }
+}
+
+/** A new worker's policy is as old as that of the others. */
+function confirmedOf({ policies, clock }: Pick<GatewayServices, 'policies' | 'clock'>): WorkerStart['confirmed'] {
+  const state = policies.state();
+  return { generation: state.active.generation, age: ageOf(state, clock.now()) };
 }
 
 /**

@@ -14,6 +14,7 @@ import { makeLogger } from '../telemetry/log.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
 import { startPolicy } from '../policy/active/start-policy.js';
 import { keptTables } from '../policy/store/kept-tables.js';
+import { elapsedBetween, momentNow } from '../lib/moment.js';
 import { makeIdSource, systemClock as clock } from '../lib/ports.js';
 import { openTracing } from '../telemetry/tracing.js';
 import type { Poller } from '../lib/poller.js';
@@ -32,7 +33,9 @@ async function start({
   listen: address,
   state,
   toFollow,
+  confirmed,
 }: WorkerStart): Promise<MessageHandler> {
+  const told = momentNow();
   process.title = `bailiwick worker ${String(number)}`;
   const log = makeLogger({ fields: { worker: number }, level: config.log.level });
   const tracing = await openTracing(env, log);
@@ -48,6 +51,8 @@ async function start({
   });
   if (begun === null) throw new StartError(NO_POLICY);
   const { rate, concurrency, idempotency } = config.limits;
+  // It ages while the worker starts.
+  const age = begun.generation === confirmed.generation ? confirmed.age + elapsedBetween(told, momentNow()) : 0;
   const at = sharedTcp(address, { tls, connections: connectionLimits(config) });
   const services = await makeServices({
     db,
@@ -61,7 +66,7 @@ async function start({
     audit: trail,
     authzen: config.authzen,
     makeLimiter: ledger.makeLimiter,
-    mode: { kind: 'serve', ...begun.candidate, generation: begun.generation },
+    mode: { kind: 'serve', ...begun.candidate, generation: begun.generation, age },
     authentication: config.authentication,
     trustProxy: config.trustProxy,
     requestLog: config.log,

@@ -11,7 +11,9 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ownLog } from '../../server/audit/own-log.js';
+import { instantOf } from '../../engine/index.js';
+import { archiveFiles } from '../../server/audit/archive.js';
+import { lockLog, ownLog } from '../../server/audit/own-log.js';
 import { LOG, logFiles, readLines, writeLog } from '../support/audit-log.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -48,7 +50,7 @@ describe('audit archive', () => {
     expect((await archive(folder, await makeFolder())).status).toBe(0);
     expect(namesIn(folder)).toEqual([last, empty]);
     const owned = await ownLog(folder);
-    owned.release();
+    await owned.release();
     expect(owned.head).toEqual(head);
   });
 
@@ -83,6 +85,39 @@ describe('audit archive', () => {
     // The events are of 1970.
     const run = await runCli(['audit', 'archive', folder, '--to', to, '--older-than', '99999d', '--format', 'json']);
     expect([run.status, JSON.parse(run.stdout)]).toEqual([0, { moved: [], kept: before.length }]);
+    expect(namesIn(folder)).toEqual(before);
+  });
+
+  it('is done by one process at a time, since each writes the whole list', async () => {
+    const { folder } = await writeLog(18);
+    const [before, to] = [namesIn(folder), await makeFolder()];
+    const runs: Promise<CliRun>[] = [];
+    await archiveFiles(folder, {
+      ...{ to, before: instantOf(Date.now()) },
+      onMoved: () => runs.push(archive(folder, to)),
+    });
+    for (const { status, stderr } of await Promise.all(runs)) {
+      if (status !== 0)
+        expect([status, stderr]).toEqual([6, expect.stringContaining('another process moves files of')]);
+    }
+    expect((await runCli(['audit', 'verify', folder, '--archive', to])).status).toBe(0);
+    expect([namesIn(to), namesIn(folder)]).toEqual([before.slice(0, -1), before.slice(-1)]);
+    const held = lockLog(folder, 'archived.sha256');
+    expect(await archive(folder, to)).toMatchObject({ status: 6, stderr: expect.stringContaining('another process') });
+    await held?.release();
+    // The lock is no log.
+    const owned = await ownLog(folder);
+    await owned.release();
+    expect(owned.log).toBe(LOG);
+  });
+
+  it('says what the system says of a folder that cannot be used, and moves nothing', async () => {
+    const { folder } = await writeLog(9);
+    const before = namesIn(folder);
+    const file = join(await makeFolder({ file: '' }), 'file', 'archive');
+    const run = await archive(folder, file);
+    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining(`to \`${file}\` (ENOTDIR)`)]);
+    expect(run.stderr).toContain('nothing is lost');
     expect(namesIn(folder)).toEqual(before);
   });
 

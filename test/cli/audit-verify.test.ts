@@ -4,6 +4,8 @@ import { basename, join } from 'node:path';
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { eventOf, logFiles, logOf, readLines, type Written, writeLog, writerOf } from '../support/audit-log.js';
+import { leafHash } from '../../server/signing/merkle.js';
+import { placeText } from '../../server/audit/log-place.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 
@@ -120,6 +122,42 @@ describe('files that were moved to an archive', () => {
     rmSync(moved);
     const lost = await verify(folder, '--archive', archive);
     expect([lost.status, lost.stdout]).toEqual([8, expect.stringContaining('is not there')]);
+  });
+
+  it('are named where they are the newest, as far as anything tells which they are', async () => {
+    const { folder, head: end } = await writeLog(9);
+    const [archive, newest = ''] = [await makeFolder(), logFiles(folder).at(-1)];
+    const [name, first] = [basename(newest), Number(basename(newest).split('.')[1])];
+    const text = readFileSync(newest);
+    renameSync(newest, join(archive, name));
+    const said = async (...more: readonly string[]): Promise<string> => {
+      const { status, stdout } = await verify(folder, '--head', `9:${end.hash}`, ...more);
+      expect(status).toBe(8);
+      return /head: (.*)/.exec(stdout)?.[1] ?? '';
+    };
+    const noted = 'there is no event 9, which was noted as the end of the log: ';
+    expect(await said()).toBe(`${noted}its end was cut off, or its newest files are absent, those from ${name} on`);
+    expect(await said('--archive', archive)).toBe(
+      `${noted}its newest files were moved to ${archive}, and archived.sha256 does not list them: ${name}`,
+    );
+    const place = (file: number): void => {
+      const told = { tree: { size: 9, roots: [leafHash('8'), leafHash('9')] }, hash: end.hash, file, bytes: 100 };
+      writeFileSync(join(folder, 'testlog.place'), placeText(told));
+    };
+    place(first);
+    expect(await said()).toBe(`${noted}its newest files are absent, ${name} among them`);
+    const before = basename(logFiles(folder).at(-1) ?? '');
+    place(Number(before.split('.')[1]));
+    expect(await said()).toBe(`${noted}its end was cut off from ${before}`);
+    writeFileSync(join(folder, 'archived.sha256'), `${hash('sha256', text)}  ${name}\n`);
+    expect(await said()).toBe(
+      `${noted}its newest files were not read: archived.sha256 lists ${name}; name their folder with --archive`,
+    );
+    expect((await verify(folder, '--head', `9:${end.hash}`, '--archive', archive)).status).toBe(0);
+    rmSync(join(archive, name));
+    expect(await said('--archive', archive)).toBe(
+      `${noted}its newest files, ${name}, are not in ${archive} as archived.sha256 lists them`,
+    );
   });
 
   it('are missing where the list does not name them', async () => {

@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { unzipSync } from 'fflate';
@@ -238,6 +238,12 @@ describe('evidence', () => {
       rmSync(join(folder, name));
       expect([name, ...python(folder)]).toEqual([name, 6, expect.stringContaining(`missing: ${what}`)]);
     }
+    for (const names of [['diff.json', 'before.json'], ['before.json']]) {
+      const folder = await unpacked('parts.zip');
+      for (const name of names) rmSync(join(folder, name));
+      const said = `missing: what it changed: ${names.join(' and ')}\n`;
+      expect([names, ...python(folder)]).toEqual([names, 6, expect.stringContaining(said)]);
+    }
     const folder = await unpacked('parts.zip');
     const [proof = ''] = readdirSync(join(folder, 'log')).filter((name) => name.endsWith('.tlog-proof'));
     rmSync(join(folder, 'log', proof));
@@ -263,6 +269,24 @@ describe('evidence', () => {
     expect(python(folder)).toEqual([1, expect.stringContaining('is not signed')]);
     writeFileSync(checkpoint, head);
     expect(python(folder)).toEqual([6, expect.stringContaining('missing: when it was in force')]);
+  });
+
+  it('of the first policy has no difference, and the program says so', async () => {
+    const first = ['--statement', 'old.json.dsse.json', '--attestation', 'first.svr.json'];
+    await ok('attest', 'old', '--key', 'ci.key', '-o', 'first.svr.json');
+    await ok('evidence', `sha256:${sha256('old.json')}`, ...all(), ...first, '-o', 'first.zip');
+    const said =
+      'missing: what it changed: diff.json and before.json (there are none if nothing was in force before)\n';
+    expect(python(await unpacked('first.zip'))).toEqual([6, expect.stringContaining(said)]);
+  });
+
+  it('says in a sentence that a file is nested too deep for its form', async () => {
+    await run('evidence', digest(), ...all(), '-o', 'deep.zip');
+    const folder = await unpacked('deep.zip');
+    writeFileSync(join(folder, 'diff.json'), '['.repeat(100_000));
+    const [status, said] = python(folder);
+    expect([status, said]).toEqual([1, expect.stringContaining('FALSE: a file is not in its form')]);
+    expect(said).not.toContain('Traceback');
   });
 
   it('is checked without assertions, and a key has no other name than its own', async () => {
@@ -376,6 +400,8 @@ it('overwrites nothing that a command reads', async () => {
   const settings = ['--config', 'log.gateway.yaml'];
   writeFileSync(file('log.gateway.yaml'), `audit:\n  signingKey: ${file('log.key')}\n`);
   await ok('audit', 'checkpoint', audit, '--key', 'log.key', '-o', 'first.checkpoint');
+  const kept = (snapshot: string): string => join(audit, 'snapshots', `${sha256(snapshot)}.json`);
+  writeFileSync(join(audit, 'archived.sha256'), '');
   const commands: readonly (readonly string[])[] = [
     ['evidence', 'new.json', ...log, '-o', 'new.json'],
     ['evidence', 'new.json', ...log, '-o', 'new.json.dsse.json'],
@@ -389,20 +415,26 @@ it('overwrites nothing that a command reads', async () => {
     ],
     ['playground', 'new', '-o', 'new/more.yaml'],
     ['compile', 'new', '-o', 'new/more.yaml'],
+    // What the audit folder keeps beside the log, which other verbs read there, too.
+    ['evidence', `sha256:${sha256('new.json')}`, ...log, '-o', kept('new.json')],
+    ['evidence', 'new.json', ...log, '-o', kept('old.json')],
+    ['audit', 'checkpoint', audit, '--key', 'log.key', '-o', kept('old.json')],
+    ['audit', 'checkpoint', audit, '--key', 'log.key', '-o', join(audit, 'archived.sha256')],
     // The key and the checkpoint that no option names, or that only signs.
     ['evidence', 'new.json', ...log, ...settings, '-o', 'log.key'],
     ['audit', 'checkpoint', audit, ...settings, '-o', 'log.key'],
     ['audit', 'prove', '1', audit, '--checkpoint', 'first.checkpoint', '-o', 'first.checkpoint'],
   ];
   for (const command of commands) {
-    const before = readFileSync(file(command.at(-1) ?? ''));
+    const path = resolve(cwd, command.at(-1) ?? '');
+    const before = readFileSync(path);
     const { status, stderr } = await run(...command);
     expect([command.join(' '), status, stderr]).toEqual([
       command.join(' '),
       2,
       expect.stringContaining('is read by this command and would be overwritten'),
     ]);
-    expect(readFileSync(file(command.at(-1) ?? '')).equals(before)).toBe(true);
+    expect(readFileSync(path).equals(before)).toBe(true);
   }
 });
 

@@ -1,6 +1,7 @@
 // The policy that a start is offered is given away once: a large one that is not served must not stay in memory.
 import { expect, it } from '@jest/globals';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -10,8 +11,10 @@ import { loadConfig } from '../../server/config/index.js';
 import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
+import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { startPolicyServer } from '../support/policy-server.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -46,3 +49,30 @@ it('keeps nothing of an offer with a kept table whose statement cannot be checke
   expect(found.source).not.toBeNull();
   await server.stop();
 }, 60_000);
+
+it('says in the log that the copy of a git source could not be removed', async () => {
+  const [cwd, { path: repository, commit }] = [
+    await makeFolder({ file: '', 'temporary/kept': '' }),
+    await makeRepository(),
+  ];
+  commit({ 'policy.yaml': 'bailiwick: 1\nname: copied\nproviders:\n  orcid: {}\n' });
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot: { source: { git: repository } } }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const [link, folder] = [join(cwd, 'link'), join(cwd, 'temporary')];
+  symlinkSync(folder, link);
+  const before = tmpdir();
+  process.env['TMPDIR'] = link;
+  const made = makeIo({ cwd, env: { PATH: PROGRAMS } });
+  const finding = policyAtStart(made.io, config, undefined);
+  const isCopied = (): boolean =>
+    readdirSync(folder)
+      .map((name) => join(folder, name, 'policy.yaml'))
+      .some((copy) => existsSync(copy) && statSync(copy).size > 0);
+  await until(isCopied);
+  // From here on the way to the copy leads nowhere.
+  rmSync(link);
+  symlinkSync(join(cwd, 'file'), link);
+  await finding;
+  process.env['TMPDIR'] = before;
+  expect(made.stderr()).toContain('what an offer occupied could not be removed');
+});

@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../../server/db/database.js';
+import { storedActivations } from '../../server/policy/store/activations.js';
 import { findPostgres, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 const SETTINGS =
   'policy: policy\nlisten: 127.0.0.1:0\nadminListen: none\nadminSocket: none\naudit: { folder: audit }\n';
@@ -106,6 +109,25 @@ if (findPostgres() === null) {
       await writeFile(join(cwd, 'hasty.yaml'), `${SETTINGS}database: { waitAtStart: false }\n`);
       expect(await spawnCli(['serve', '--config', 'hasty.yaml'], { cwd, env })).toMatchObject({ status: 10 });
       expect(await runCli(['migrate'], { cwd, env })).toMatchObject({ status: 10 });
+    });
+
+    test('serves what its source has once the store is there, and not what it had before', async () => {
+      const name = (text: string): Promise<void> =>
+        writeFile(join(cwd, 'policy/policy.yaml'), `bailiwick: 1\nname: ${text}\nproviders:\n  orcid: {}\n`);
+      await name('outdated');
+      const { child, lines, ended } = await waiting();
+      await name('present');
+      await server.start();
+      expect(await next(lines)).toMatchObject({ msg: 'the store can be reached' });
+      const db = await openDatabase({ kind: 'external', url: server.url });
+      const offered = async (): Promise<readonly string[]> =>
+        (await storedActivations(db).list(9)).map(({ policy }) => policy);
+      await until(async () => (await offered()).includes('present'));
+      expect(await offered()).not.toContain('outdated');
+      await db.close();
+      child.kill('SIGTERM');
+      expect((await ended)[0]).toBe(0);
+      await server.crash();
     });
 
     test('serves once the store is there, and says how long that took', async () => {

@@ -211,6 +211,28 @@ describe('a gateway with two workers', () => {
   });
 });
 
+it('decides by no policy in a new worker that is too old in the others', async () => {
+  const folder = await makeFolder(POLICY);
+  const settings = await makeFolder({ 'bailiwick.yaml': 'snapshot: { poll: 1s, hardAge: 5s }\n' });
+  const config = ['--config', join(settings, 'bailiwick.yaml')];
+  const served = await startServing(dataDir, 'serve', '--workers', '2', '--policy', folder, ...config);
+  const key = await makeKey();
+  const areAll = async (wanted: number): Promise<boolean> =>
+    (await ask(served, key, 4)).every(({ status }) => status === wanted);
+  await until(() => areAll(200));
+  await rm(folder, { recursive: true });
+  await until(() => areAll(503));
+  for (const pid of pidsOf(served)) {
+    const before = pidsOf(served).length;
+    process.kill(pid, 'SIGKILL');
+    await until(() => pidsOf(served).length > before);
+  }
+  const answers = await ask(served, key, 4);
+  expect(answers.map(({ json }) => json?.['code'])).toEqual(Array(4).fill('snapshot.expired'));
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+});
+
 it('counts what an actor asks of all workers together', async () => {
   const folder = await makeFolder(POLICY);
   const settings = await makeFolder({ 'bailiwick.yaml': 'limits: { rate: { perActor: 1 } }\n' });

@@ -33,7 +33,7 @@ export function writerOf(folder: string, options: Partial<WriterOptions> = {}): 
     head: BEGINNING,
     last: null,
     files: systemFiles,
-    isOwner: () => true,
+    isOwner: () => Promise.resolve(true),
     logger: SILENT,
     retryDelay: 10,
     ...options,

@@ -6,6 +6,7 @@ import { instantOf } from '../../../engine/index.js';
 import type { ArchivedFile } from '../../audit/archived-files.js';
 import type { RecordRelease } from '../../audit/release.js';
 import { parseDuration, type SettingFlags } from '../../config/index.js';
+import { codeOf } from '../../db/failures.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
@@ -70,7 +71,7 @@ function defineArchive(audit: Command, io: CliIo): void {
 
 /** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
 async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {
-  const [{ archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
+  const [{ ArchiveBusy, archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
     import('../../audit/archive.js'),
     import('../../audit/verify.js'),
   ]);
@@ -104,6 +105,22 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
       );
   } catch (error) {
     if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
+    if (error instanceof ArchiveBusy) {
+      const message = `another process moves files of \`${escapeText(folder)}\``;
+      throw new CliFailure(EXIT.precondition, 'audit.archive', message, {
+        help: 'wait until it has ended',
+        cause: error,
+      });
+    }
+    const code = codeOf(error);
+    if (code !== null && SYSTEM_CODE.test(code)) {
+      const message = `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`;
+      const help =
+        code === 'ENOSPC'
+          ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
+          : 'nothing is lost: each file is in at least one of both folders, and the next run goes on';
+      throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    }
     if (!(error instanceof ArchiveConflict)) throw error;
     const message = `\`${error.message}\` is there already, with other content`;
     const help =
@@ -111,6 +128,9 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
     throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
   }
 }
+
+/** Such as `ENOSPC`; what Node says of a wrong argument begins with `ERR_`. */
+const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 
 type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits/store.js';
 import { StoreError } from '../failures.js';
+import { endsWithin } from '../../lib/ends-within.js';
 import type { HeldLock } from '../../lib/owner-lock.js';
 import { portConnection } from './port-socket.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
@@ -56,7 +57,7 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     say('close');
   };
   const watch = setInterval(() => {
-    lock.touch();
+    void lock.touch();
     if (isReady && !isLeaving && !existsSync(socketPath(socketDir))) {
       warn('SOCKET', `${socketDir} was removed: the embedded store is started again with a socket elsewhere`);
       leave();
@@ -73,8 +74,10 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     worker.once('exit', () => {
       clearInterval(watch);
       removeSocketDir(socketDir);
-      lock.release(); // or it is tried again before the next start
-      resolve();
+      // Otherwise it is tried again before the next start.
+      void endsWithin(lock.release(), OWNER_LIMITS.releasePatience).then(() => {
+        resolve();
+      });
     });
   });
   try {

@@ -145,7 +145,7 @@ class Store {
       if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
       if (this.#owner !== null) return this.#owner.socketDir;
       const { dataDir, lockFolder } = this.#folders();
-      this.#letGo(dataDir);
+      await this.#letGo(dataDir);
       const state = onFolder(dataDir, () => readLock(lockFolder));
       this.#holder = state.kind === 'held' ? state.record : null;
       if (state.kind === 'held') return state.record.socketDir;
@@ -175,8 +175,8 @@ class Store {
    * First releases a lock that could not be released when its owner ended, as on a file system that had become
    * read-only.
    */
-  #letGo(dataDir: string): void {
-    if (this.#lock?.release() === false) {
+  async #letGo(dataDir: string): Promise<void> {
+    if ((await this.#lock?.release()) === false) {
       throw new StoreError('store.folder', `the data folder ${dataDir} cannot be used: its lock cannot be written`);
     }
     this.#lock = null;

@@ -12,7 +12,6 @@ import {
   isScopeName,
   makeIdentity,
   type NamespacePath,
-  nearest,
   parseIdentity,
   pathFaultText,
   type Policy,
@@ -29,7 +28,7 @@ import {
   partsWithin,
   seeWithin,
 } from '../../asking/about-others.js';
-import { DECIDE_SHAPE, readQuestions, readSubject } from '../../api/ask-schema.js';
+import { DECIDE_SHAPE, meantText, readAccessQuestions, readSubject } from '../../api/ask-schema.js';
 import { EXPLAINED_SCHEMA } from '../../api/explain-schema.js';
 import {
   HELD_SCHEMA,
@@ -65,10 +64,10 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
     input: { body: QUESTIONS },
     problems: ['proof.unavailable'],
     output: { 200: { type: 'application/json', schema: EXPLAINED_SCHEMA } },
-    run: async ({ actor: asker, body, pin, at, told }) => {
+    run: async ({ actor: asker, body, pin, at, told, gone }) => {
       if (!DECIDE_SHAPE.isRead(body)) throw unread();
       const { policy } = pin();
-      const questions = readQuestions(body.items, policy, 'access');
+      const questions = readAccessQuestions(body.items, policy);
       const bounds = boundsOf(asker, policy);
       const answers = questions.map((question) => {
         const { actor: subject, request } = question;
@@ -80,14 +79,15 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         return { subject, request, decision, isOutside };
       });
       const requests = answers.flatMap(({ subject, request, isOutside }) => {
-        if (isOutside || request.kind !== 'access' || subject.kind === 'local') return [];
+        if (isOutside) return [];
         const { scope, target, context = target } = request;
         const { identities, namespaceRestrictions, credentialScopes } = subject;
         const scopes = credentialScopes?.filter(isScopeName) ?? null;
         return [{ identities, namespaceRestrictions, credentialScopes: scopes, scope, target, context, at }];
       });
       const withEdits = asker.namespaceRestrictions === null && carriesAll(asker.credentialScopes);
-      const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, { requests, withEdits }))];
+      const asked = { requests, withEdits };
+      const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, asked, gone))];
       told(answers.map((one) => toldDecision('explain', { ...one, policy }, one.decision)));
       const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
       return answerOf({ snapshot: policy.digest, at: formatInstant(at), results });
@@ -121,7 +121,8 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         : mayAskOf(call.actor, scope)
           ? null
           : ('credential_scope' as const);
-      const found = step === null ? await prover.whoCan(policy.digest, { scope, namespace, at: paged.at }) : [];
+      const found =
+        step === null ? await prover.whoCan(policy.digest, { scope, namespace, at: paged.at }, call.gone) : [];
       const decision = step === null ? {} : { decision: { decision: 'deny', step } as const };
       const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
       call.told([{ operation: 'who-can', access, items: found.length, ...decision }]);
@@ -154,7 +155,7 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const name = formatIdentity(identity);
       const { policy } = call.pin();
       const paged = startOf(tokens, call, { page, asked: ['what-can', name] });
-      const held = await prover.whatCan(policy.digest, { identity, at: paged.at });
+      const held = await prover.whatCan(policy.digest, { identity, at: paged.at }, call.gone);
       const found = held.flatMap((region) => {
         const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
         return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });
@@ -247,11 +248,6 @@ function scopeOfFamily({ scopes }: Policy, family: string, action: string): Scop
   if (scope !== undefined) return scope;
   const actions = scopes.filter((known) => familyOf(known) === family).map((known) => known.slice(family.length + 1));
   throw faultAt('/action', meantText('is not an action of the family', action, actions));
-}
-
-function meantText(message: string, given: string, known: readonly string[]): string {
-  const meant = nearest(given, known);
-  return meant === null ? message : `${message}; did you mean \`${meant}\`?`;
 }
 
 const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);

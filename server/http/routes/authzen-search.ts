@@ -57,7 +57,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const access = askedOf(request);
     if (own.decision === 'deny')
       return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
-    const holders = await prover.whoCan(call.pin().policy.digest, { scope, namespace: target, at: start.at });
+    const holders = await prover.whoCan(policy.digest, { scope, namespace: target, at: start.at }, call.gone);
     const found = holders.flatMap(({ identity }) => {
       const colon = identity.indexOf(':');
       return identity.slice(0, colon) === provider ? [{ type, id: identity.slice(colon + 1) }] : [];
@@ -171,7 +171,7 @@ async function placesOf(
     );
     return { roots: [], nodes };
   }
-  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at });
+  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call.gone);
   const held = regions.filter(({ scopes }) => scopes.includes(scope));
   // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
   const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);

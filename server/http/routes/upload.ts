@@ -1,6 +1,5 @@
 // POST /admin/v1/snapshots: takes a snapshot, verifies it on another thread, and stores it. This does not put it in
 // force.
-import { once } from 'node:events';
 import { STORED_SCHEMA, UPLOAD_SCHEMA } from '../../api/admin-schemas.js';
 import { eventAdmin, makeEvent } from '../../audit/event.js';
 import { recordInTransaction } from '../../audit/outbox.js';
@@ -11,7 +10,9 @@ import type { Activator } from '../../policy/active/activator.js';
 import type { ActivePolicy } from '../../policy/active/active-policy.js';
 import { takeUpload, type UploadParts } from '../../policy/active/take-upload.js';
 import type { PublicationRule } from '../../policy/open/verify-offer.js';
+import { oneAtATime } from '../../lib/one-at-a-time.js';
 import type { Clock, IdSource } from '../../lib/ports.js';
+import { inTime } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
 import type { JsonAnswer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';
@@ -35,7 +36,8 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   const senders = new Set<string>();
   /** How many bytes all of them have sent together. */
   let held = 0;
-  const judge = inTurn();
+  /** Each takes a thread and as much memory again as was sent. There are no more than admins who send. */
+  const judge = oneAtATime(Infinity, busy);
 
   const store = async (
     { actor, at, requestId }: Call<AdminActor>,
@@ -89,7 +91,11 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
           held += bytes;
           sent += bytes;
         });
-        return await inTime(call.gone, (signal) => judge(() => store(call, parts, signal), signal));
+        return await inTime((signal) => judge(() => store(call, parts, signal), signal), {
+          gone: call.gone,
+          time: POLICY_LIMITS.uploadPatience,
+          late: busy,
+        });
       } finally {
         held -= sent;
         senders.delete(sender);
@@ -98,46 +104,6 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   };
 }
 
-/** Aborts the work when its client has gone, and when it takes too long: then with a refusal that says so. */
-async function inTime(gone: AbortSignal, work: (signal: AbortSignal) => Promise<JsonAnswer>): Promise<JsonAnswer> {
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort(new ApiProblem('snapshot.busy', { retryAfter: SHARE_LIMITS.retryAfter }));
-  }, POLICY_LIMITS.uploadPatience);
-  const signal = AbortSignal.any([gone, late.signal]);
-  try {
-    return await work(signal);
-  } catch (error) {
-    // A thread that was ended says only that it has ended.
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-type Turns = (work: () => Promise<JsonAnswer>, signal: AbortSignal) => Promise<JsonAnswer>;
-
-/**
- * Does the work one after the other, because each upload takes a thread and as much memory again as was sent. What is aborted before its
- * turn is not begun, and what it holds is free at once.
- */
-function inTurn(): Turns {
-  let last: Promise<unknown> = Promise.resolve();
-  return async (work, signal) => {
-    const before = last;
-    let leave: () => void = () => undefined;
-    const own = new Promise<void>((resolve) => {
-      leave = resolve;
-    });
-    last = before.then(() => own);
-    try {
-      signal.throwIfAborted();
-      await Promise.race([before, once(signal, 'abort')]);
-      signal.throwIfAborted();
-      return await work();
-    } finally {
-      leave();
-    }
-  };
+function busy(): ApiProblem {
+  return new ApiProblem('snapshot.busy', { retryAfter: SHARE_LIMITS.retryAfter });
 }

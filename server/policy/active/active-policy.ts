@@ -1,7 +1,7 @@
 // The policy in force: one reference that is replaced as a whole. A request takes it once and keeps it, so a request in
 // progress never sees two policies. This file knows neither where policies come from nor who may change them.
 import { castDraft, freeze, produce } from 'immer';
-import type { Instant, Policy, PublicationStatement } from '../../../engine/index.js';
+import { type Instant, instantOf, type Policy, type PublicationStatement } from '../../../engine/index.js';
 import { elapsedBetween, type Moment, momentNow } from '../../lib/moment.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import type { PolicyFault } from '../policy-fault.js';
@@ -117,13 +117,15 @@ export interface ActivePolicyOptions {
   readonly log: Logger;
   /** The generation of the first policy. Defaults to 1. */
   readonly generation?: number;
+  /** How many milliseconds ago the source confirmed the first policy. Defaults to 0. */
+  readonly age?: number;
   readonly moments?: () => Moment;
 }
 
 export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions): ActivePolicy {
-  const { clock, log, moments = momentNow } = options;
+  const { clock, log, generation: begun = 1, age = 0, moments = momentNow } = options;
   const listeners = new Set<PolicyListener>();
-  let state = stateOf(activeOf(first, { generation: options.generation ?? 1, reason: 'start', since: clock.now() }));
+  let state = stateOf(activeOf(first, { generation: begun, reason: 'start', since: clock.now() }), age);
   let wokenAt = -Infinity;
   const noticePause = (): void => {
     const now = moments();
@@ -187,8 +189,8 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
 }
 
 /** A separate function, so that no closure holds the first policy longer than it is in force. */
-function stateOf(active: Active): PolicyState {
-  const confirmed = { confirmedAt: active.since, confirmedTick: performance.now() };
+function stateOf(active: Active, age = 0): PolicyState {
+  const confirmed = { confirmedAt: instantOf(active.since - age), confirmedTick: performance.now() - age };
   return { active, ...confirmed, refusal: null, leaseExpires: null, awake: null, lag: null };
 }
 

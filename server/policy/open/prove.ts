@@ -30,10 +30,13 @@ export interface WhatCanAsked {
 
 export type ProofQuestion = ExplainAsked | WhoCanAsked | WhatCanAsked;
 
-export function prove(policy: Policy, question: ProofQuestion): readonly object[] {
+/** Once `isStopped`, nobody reads the answer. Only explanations take so long that it is asked between them. */
+export function prove(policy: Policy, question: ProofQuestion, isStopped: () => boolean): readonly object[] {
   switch (question.kind) {
     case 'explain':
-      return question.requests.map((request) => explainOne(policy, request, question.withEdits));
+      return question.requests.flatMap((request) =>
+        isStopped() ? [] : [explainOne(policy, request, question.withEdits)],
+      );
     case 'who-can':
       return whoCan(policy, question);
     case 'what-can':

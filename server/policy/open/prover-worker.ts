@@ -15,7 +15,8 @@ function answer(message: ToProver): unknown {
     return policy !== null;
   }
   if (policy === null) throw new Error('a question before its snapshot');
-  return prove(policy, message);
+  const { question, stopped } = message;
+  return prove(policy, question, () => Atomics.load(stopped, 0) === 1);
 }
 
 parentPort?.on('message', (message: ToProver) => {

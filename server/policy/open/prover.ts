@@ -1,27 +1,34 @@
 // Asks a thread what can be proved of the policy in force. The thread loads the snapshot when somebody first asks, keeps
 // it for a while, and answers one question after the other. A question that takes too long ends the thread, so it never
-// keeps others waiting for long.
+// keeps others waiting for long. Whoever asked and has left, or has waited too long, is let go at once; the thread stays
+// for the others, because it would have to load the snapshot again.
 import { Worker } from 'node:worker_threads';
 import type { HeldRegion, Holder } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
+import { inTime, untilAborted } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
 import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
 
 export type ToProver =
-  ProofQuestion | { readonly snapshot: string; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
+  | { readonly snapshot: string; readonly parts: readonly Uint8Array<ArrayBuffer>[] }
+  /** `stopped` is shared: 1 once nobody waits for the answer. */
+  | { readonly question: ProofQuestion; readonly stopped: Int32Array<SharedArrayBuffer> };
 
 /**
  * Answers about the snapshot with this digest. Rejects with `proof.unavailable` if the store does not have it, or if the
- * answer takes too long, and with `overloaded` if too many wait.
+ * answer takes too long, those before it included; with `overloaded` if too many wait; and with the reason of `gone` once
+ * that is aborted.
  */
 export interface Prover {
-  readonly explain: (snapshot: string, asked: Omit<ExplainAsked, 'kind'>) => Promise<readonly object[]>;
-  readonly whoCan: (snapshot: string, asked: Omit<WhoCanAsked, 'kind'>) => Promise<readonly Holder[]>;
-  readonly whatCan: (snapshot: string, asked: Omit<WhatCanAsked, 'kind'>) => Promise<readonly HeldRegion[]>;
+  readonly explain: Ask<ExplainAsked, object>;
+  readonly whoCan: Ask<WhoCanAsked, Holder>;
+  readonly whatCan: Ask<WhatCanAsked, HeldRegion>;
   readonly close: () => void;
 }
+
+type Ask<Asked, Item> = (snapshot: string, asked: Omit<Asked, 'kind'>, gone: AbortSignal) => Promise<readonly Item[]>;
 
 interface Thread {
   readonly snapshot: string;
@@ -49,11 +56,16 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     if (await started.exchange<boolean>({ snapshot, parts }, POLICY_LIMITS.proofLoad)) return started;
     throw unavailable(`the bytes of ${snapshot} in the store are not intact`);
   };
-  const work = async <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> => {
+  const work = async <Item>(
+    snapshot: string,
+    question: ProofQuestion,
+    signal: AbortSignal,
+  ): Promise<readonly Item[]> => {
     clearTimeout(idle);
     try {
       const asked = await threadFor(snapshot);
-      const answer = await asked.exchange<Answer>(question, POLICY_LIMITS.proofTime);
+      // Nobody gets this answer, but the next question gets the thread.
+      const answer = signal.aborted ? [] : await asked.exchange<readonly Item[]>(...stoppable(question, signal));
       idle = setTimeout(end, POLICY_LIMITS.proofIdle).unref();
       return answer;
     } catch (error) {
@@ -62,14 +74,32 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     }
   };
   const inTurn = oneAtATime(POLICY_LIMITS.proofsWaiting, () => new ApiProblem('overloaded', { retryAfter: 1 }));
-  const ask = <Answer>(snapshot: string, question: ProofQuestion): Promise<Answer> =>
-    inTurn(() => work<Answer>(snapshot, question));
+  const ask = <Item>(snapshot: string, question: ProofQuestion, gone: AbortSignal): Promise<readonly Item[]> =>
+    inTime(
+      (signal) =>
+        untilAborted(
+          inTurn(() => work<Item>(snapshot, question, signal), signal),
+          signal,
+        ),
+      {
+        gone,
+        time: POLICY_LIMITS.proofPatience,
+        late: () => unavailable('it takes too long, those before it included'),
+      },
+    );
   return {
-    explain: (snapshot, asked) => ask(snapshot, { kind: 'explain', ...asked }),
-    whoCan: (snapshot, asked) => ask(snapshot, { kind: 'who-can', ...asked }),
-    whatCan: (snapshot, asked) => ask(snapshot, { kind: 'what-can', ...asked }),
+    explain: (snapshot, asked, gone) => ask(snapshot, { kind: 'explain', ...asked }, gone),
+    whoCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'who-can', ...asked }, gone),
+    whatCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'what-can', ...asked }, gone),
     close: end,
   };
+}
+
+/** A message with the question, and how long its answer may take. The answer is of no use once the signal is aborted. */
+function stoppable(question: ProofQuestion, signal: AbortSignal): readonly [message: ToProver, time: number] {
+  const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  signal.addEventListener('abort', () => Atomics.store(stopped, 0, 1), { once: true });
+  return [{ question, stopped }, POLICY_LIMITS.proofTime];
 }
 
 function startThread(snapshot: string): Thread {

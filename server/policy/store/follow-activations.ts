@@ -72,15 +72,15 @@ export function followActivations({ db, activator, policies, log, confirmedBy }:
   };
   beat();
   const pulse = setInterval(beat, STORED_LIMITS.poll).unref();
-  const listening = db.listen(ACTIVATIONS_CHANNEL, watch.notify).catch((error: unknown) => {
-    log.warn({ error }, 'the store sends no notifications of activations: polling for them');
-    return null;
+  const listening = db.listen(ACTIVATIONS_CHANNEL, watch.notify);
+  void listening.then(({ failure: error }) => {
+    if (error !== null) log.warn({ error }, 'the store sends no notifications of activations yet: polling for them');
   });
   return {
     pollNow: watch.pollNow,
     stop: async () => {
       clearInterval(pulse);
-      await (await listening)?.close();
+      await (await listening).close();
       await watch.stop();
       await asking;
     },

@@ -43,7 +43,9 @@ export interface Snapshots {
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
   /** Most recently used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
-  /** The parts as they were stored, not verified; null if a part is missing or damaged. */
+  /** One part of `STORED_LIMITS.partBytes`, the last one shorter: as it was stored, not verified. Null if it is missing or damaged. */
+  readonly readPart: (stored: StoredSnapshot, part: number) => Promise<Uint8Array<ArrayBuffer> | null>;
+  /** All parts; null if one is missing or damaged. */
   readonly read: (stored: StoredSnapshot) => Promise<readonly Uint8Array<ArrayBuffer>[] | null>;
   /** Notes what was found out about the labels of a snapshot. */
   readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
@@ -113,6 +115,14 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
     await db.rows(sql`DELETE FROM snapshot_parts AS p WHERE NOT EXISTS (SELECT 1 FROM snapshots AS s WHERE s.snapshot = p.snapshot)
         AND p.written_at < ${now}::timestamptz - make_interval(secs => ${STORED_LIMITS.unfinished / 1000}::integer)`);
   };
+  const readPart: Snapshots['readPart'] = async ({ snapshot, bytes }, part) => {
+    const [row] = await db.rows<{ readonly bytes: Buffer }>(
+      sql`SELECT bytes FROM snapshot_parts WHERE snapshot = ${snapshot} AND part = ${part}`,
+    );
+    const due = Math.min(STORED_LIMITS.partBytes, bytes - part * STORED_LIMITS.partBytes);
+    const found = row === undefined ? null : await inflateTo(row.bytes, due);
+    return found === null ? null : Uint8Array.from(found);
+  };
   return {
     keep: async (kept) => {
       const known = await find(kept.policy.digest);
@@ -128,17 +138,14 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
       );
       return rows.map(toStored);
     },
-    read: async ({ snapshot, bytes }) => {
-      if (bytes > POLICY_LIMITS.snapshotBytes) return null;
+    readPart,
+    read: async (stored) => {
+      if (stored.bytes > POLICY_LIMITS.snapshotBytes) return null;
       const parts: Uint8Array<ArrayBuffer>[] = [];
-      for (let part = 0; part * STORED_LIMITS.partBytes < bytes; part += 1) {
-        const [row] = await db.rows<{ readonly bytes: Buffer }>(
-          sql`SELECT bytes FROM snapshot_parts WHERE snapshot = ${snapshot} AND part = ${part}`,
-        );
-        const due = Math.min(STORED_LIMITS.partBytes, bytes - part * STORED_LIMITS.partBytes);
-        const found = row === undefined ? null : await inflateTo(row.bytes, due);
+      for (let part = 0; part * STORED_LIMITS.partBytes < stored.bytes; part += 1) {
+        const found = await readPart(stored, part);
         if (found === null) return null;
-        parts.push(Uint8Array.from(found));
+        parts.push(found);
       }
       return parts;
     },

@@ -129,6 +129,48 @@ it('go on after a start where older files were moved away, from what was kept wi
   expect(sizeOf()).toBe(26);
 });
 
+it('go on after a crash between the checkpoint and what is kept with it, though older files were moved away', async () => {
+  const elsewhere = await makeFolder();
+  const place = join(folder, `${LOG}.place`);
+  await write(20);
+  await keep()();
+  const before = readFileSync(place);
+  await write(6);
+  await keep()();
+  const after = readFileSync(place);
+  writeFileSync(place, before);
+  await restart();
+  const [first = ''] = logFiles(folder);
+  renameSync(first, join(elsewhere, 'first'));
+  await keep()();
+  expect(lines.map(({ size }) => size)).toEqual([20, 26]);
+  expect(readFileSync(place)).toEqual(after);
+  await write(4);
+  await keep()();
+  expect(lines.map(({ size }) => size)).toEqual([20, 26, 30]);
+  renameSync(join(elsewhere, 'first'), first);
+  expect(sizeOf()).toBe(30);
+});
+
+it('are not signed where what was kept leads to something else than the last one', async () => {
+  await write(20);
+  await keep()();
+  const place = readFileSync(join(folder, `${LOG}.place`), 'utf8');
+  await write(6);
+  await keep()();
+  const last = noteOf();
+  // Of an earlier size, and of no tree of this log.
+  const other = place.includes('"roots":["A') ? 'B' : 'A';
+  writeFileSync(join(folder, `${LOG}.place`), place.replace(/("roots":\[")./, `$1${other}`));
+  await restart();
+  const [first = ''] = logFiles(folder);
+  renameSync(first, join(await makeFolder(), 'first'));
+  await write(1);
+  await keep()();
+  expect(lines.at(-1)).toMatchObject({ level: 'error', reason: expect.stringContaining('is not in the folder') });
+  expect(noteOf()).toBe(last);
+});
+
 it.each([
   [
     'is gone',
@@ -140,6 +182,13 @@ it.each([
     'was changed',
     (path: string): void => {
       writeFileSync(path, readFileSync(path, 'utf8').replace(/[1-9]/, '9'));
+    },
+  ],
+  [
+    'is the root alone, of which no tree can grow',
+    (path: string): void => {
+      const root = noteOf().split('\n')[2] ?? '';
+      writeFileSync(path, readFileSync(path, 'utf8').replace(/"roots":\[.*\]/, `"roots":["${root}"]`));
     },
   ],
   [

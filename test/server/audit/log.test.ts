@@ -149,7 +149,7 @@ describe('a log', () => {
       appendFileSync(file, last.slice(0, bytes));
       const owned = await ownLog(folder);
       expect([owned.head.seq, readFileSync(owned.torn ?? '', 'utf8')]).toEqual([2, last.slice(0, bytes)]);
-      owned.release();
+      await owned.release();
       expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2 });
     }
   });
@@ -207,12 +207,12 @@ describe('a log', () => {
       writer.add(eventOf(1));
       await writer.close();
     }
-    first.release();
-    second.release();
+    await first.release();
+    await second.release();
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2, logs: [{ events: 1 }, { events: 1 }] });
     const third = await ownLog(folder);
     expect([first.log, second.log]).toContain(third.log);
-    third.release();
+    await third.release();
   });
 
   it('L15 goes on through a thousand files, and after the oldest were taken away', async () => {
@@ -259,7 +259,7 @@ describe('a log', () => {
     for (const path of logFiles(folder)) expect(statSync(path).mode & 0o777).toBe(0o600);
     const owned = await ownLog(folder);
     expect(statSync(`${folder}/${LOG}.lock`).mode & 0o777).toBe(0o700);
-    owned.release();
+    await owned.release();
   });
 });
 

@@ -10,11 +10,15 @@ import { sql } from '../../../server/db/sql.js';
 import { claimEvents, knownLogs, recordInTransaction } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
+import { type FileLayer, systemFiles } from '../../../server/audit/file-layer.js';
 import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
 import { makeIdSource } from '../../../server/lib/ports.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
+import { keptLog, type LogLine } from '../../support/kept-log.js';
+import { makeKeyPair, openPrivatePem, type SigningKey } from '../../../server/signing/ed25519.js';
 import { describeOnStores } from '../../support/stores.js';
+import { stickFile } from '../../support/stuck-file.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
 
@@ -126,7 +130,7 @@ describeOnStores('the trail', (store) => {
     // Two of three reach the disk.
     for (const { event } of claimed.slice(0, 2)) writer.add(event);
     await writer.close();
-    owned.release();
+    await owned.release();
     await put(4);
     await openIn(folder);
     await untilEmpty();
@@ -153,7 +157,7 @@ describeOnStores('the trail', (store) => {
     await closeAll();
     expect(ids(other)).toEqual(['event2']);
     expect(lines[0]).toMatchObject({ log: owned.log, events: 1 });
-    owned.release();
+    await owned.release();
   });
 
   it('says at the start which logs of its place are gone, and names them in the first event of its new log', async () => {
@@ -202,7 +206,7 @@ describeOnStores('the trail', (store) => {
     const recorded: number[] = [];
     const record = (_: unknown, events: number): Promise<void> => Promise.resolve(void recorded.push(events));
     expect(await releaseFolder(store.db, one, record)).toBe(null);
-    first.release();
+    await first.release();
     expect(await releaseFolder(store.db, one, record)).toEqual([{ log: first.log, events: 1 }]);
     expect(await releaseFolder(store.db, one, record)).toEqual([{ log: first.log, events: 0 }]);
     expect(recorded).toEqual([1]);
@@ -297,6 +301,55 @@ describeOnStores('the trail', (store) => {
     expect((await verifyLogs(folder)).ok).toBe(true);
   });
 
+  it('ends in time where the disk does not answer, says what is left, and leaves the log to nobody', async () => {
+    const folder = await makeFolder();
+    const lines: LogLine[] = [];
+    let isStuck = true;
+    const files: FileLayer = {
+      ...systemFiles,
+      create: async (path) => {
+        const file = await systemFiles.create(path);
+        return { ...file, sync: () => until(() => !isStuck).then(file.sync) };
+      },
+    };
+    const settings = { key: signingKey(), witnesses: [] };
+    const trail = await openIn(folder, { files, patience: 20, log: keptLog(lines), checkpoints: settings });
+    const { log } = trail.at();
+    await put(1);
+    trail.wake();
+    await until(() => refusalOf(trail.checkQueries) !== null);
+    await closeAll();
+    expect(lines.map(({ message }) => message)).toEqual([
+      'the audit log cannot be written',
+      'events may be left in the outbox: the next start of this audit log takes them',
+      'events of the audit log could not be written and are lost',
+      'the last checkpoint of the audit log was not signed: the next start signs it',
+      'the audit log stays locked until this process is gone, because the disk may still take what was written',
+    ]);
+    const other = await ownLog(folder);
+    expect(other.log).not.toBe(log);
+    await other.release();
+    isStuck = false;
+    await untilEmpty();
+    expect(ids(folder)).toEqual(['event1']);
+  });
+
+  it.each([
+    ['checkpoint', 'the last checkpoint of the audit log was not signed: the next start signs it'],
+    ['lock/1', 'the lock of the audit log could not be released: it is free once this process is gone'],
+  ])('ends in time where the disk does not answer for its %s', async (name, message) => {
+    const folder = await makeFolder();
+    const lines: LogLine[] = [];
+    const checkpoints = { key: signingKey(), witnesses: [] };
+    const trail = await openIn(folder, { patience: 500, log: keptLog(lines), checkpoints });
+    trail.record({ ...PARTS, ...AT });
+    const disk = stickFile(join(folder, `${trail.at().log}.${name}`));
+    await closeAll();
+    expect(disk.isStuck()).toBe(true);
+    disk.free();
+    expect(lines.filter(({ level }) => level === 'error')[0]).toMatchObject({ message, patience: 500 });
+  });
+
   it('leaves nothing of a lock behind that keeps the next one out', async () => {
     const folder = await makeFolder();
     for (let times = 0; times < 3; times += 1) {
@@ -308,6 +361,12 @@ describeOnStores('the trail', (store) => {
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 3 });
   });
 });
+
+function signingKey(): SigningKey {
+  const key = openPrivatePem(makeKeyPair().privatePem);
+  if (key === null) throw new Error('a key pair without a private key');
+  return key;
+}
 
 const AT = { at: instantOf(0) };
 const PARTS = {

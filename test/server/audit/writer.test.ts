@@ -193,11 +193,25 @@ describe('the writer', () => {
 
   it('fails once another process has taken over the log', async () => {
     const folder = await makeFolder();
-    const writer = writerOf(folder, { isOwner: () => false });
+    const writer = writerOf(folder, { isOwner: () => Promise.resolve(false) });
     writer.add(eventOf(1));
     await expect(writer.sync()).rejects.toThrow('taken over the log');
     await writer.close();
     expect(logFiles(folder)).toEqual([]);
+  });
+
+  it('counts nothing as written that the disk took after another process had taken over the log', async () => {
+    let isOwner = true;
+    const files = faultyFiles((operation) => {
+      if (operation === 'sync') isOwner = false;
+      return null;
+    });
+    const writer = writerOf(await makeFolder(), { files, isOwner: () => Promise.resolve(isOwner) });
+    writer.add(eventOf(1));
+    await expect(writer.sync()).rejects.toThrow('taken over the log');
+    // The head would be noted in the store, against that of the new owner.
+    expect([writer.head().seq, writer.failingSince() === null]).toEqual([0, false]);
+    await writer.close();
   });
 
   it('fails while the disk neither takes nor refuses what it is given, and goes on once it does', async () => {
@@ -228,6 +242,56 @@ describe('the writer', () => {
     await writer.close();
   });
 
+  it('fails while the disk does not even say whose the log is', async () => {
+    let isStuck = true;
+    const isOwner = (): Promise<boolean> => until(() => !isStuck).then(() => true);
+    const folder = await makeFolder();
+    const writer = writerOf(folder, { isOwner, patience: 20 });
+    writer.add(eventOf(1));
+    await until(() => writer.failingSince() !== null);
+    isStuck = false;
+    await until(() => writer.head().seq === 1);
+    expect(writer.failingSince()).toBeNull();
+    await writer.close();
+  });
+
+  it('takes nothing once it is closed, and writes nothing more', async () => {
+    const folder = await makeFolder();
+    let fails = true;
+    const files = faultyFiles(() => (fails ? failure('EIO') : null));
+    const writer = writerOf(folder, { files, retryDelay: 1 });
+    writer.add(eventOf(1));
+    expect(await writer.close()).toBe(true);
+    fails = false;
+    expect(writer.add(eventOf(2))).toBe(false);
+    await expect(writer.sync()).rejects.toThrow('closed');
+    await sleep(20);
+    expect(logFiles(folder)).toEqual([]);
+  });
+
+  it('has each event once, whatever making its line throws', async () => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder, { retryDelay: 1 });
+    let faults = 2;
+    const fragile = Object.defineProperty({ ...eventOf(2) }, 'status', {
+      enumerable: true,
+      get: () => {
+        if (faults > 0) throw new Error(`not yet: ${String((faults -= 1))}`);
+        return 400;
+      },
+    });
+    for (const event of [eventOf(1), fragile, eventOf(3)]) writer.add(event);
+    await expect(writer.sync()).rejects.toThrow('not yet');
+    await until(() => writer.head().seq === 3);
+    await writer.close();
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 3 });
+    expect(readLines(folder).map((line) => (JSON.parse(line) as { readonly id: string }).id)).toEqual([
+      'event1',
+      'event2',
+      'event3',
+    ]);
+  });
+
   it('ends all the same where the disk neither takes nor refuses, and says what is lost', async () => {
     const lines: LogLine[] = [];
     let isStuck = true;
@@ -241,7 +305,7 @@ describe('the writer', () => {
     const writer = writerOf(await makeFolder(), { files, patience: 20, logger: keptLog(lines) });
     writer.add(eventOf(1));
     await until(() => writer.failingSince() !== null);
-    await writer.close();
+    expect(await writer.close()).toBe(false);
     expect(lines.at(-1)).toMatchObject({ level: 'error', events: 1, log: LOG });
     isStuck = false;
     await until(() => writer.head().seq === 1);

@@ -1,5 +1,5 @@
-// A template is moved all the time between two namespaces that new records may refer to. A create waits for its turn, and
-// is never refused because of the moves.
+// A template is moved all the time between two namespaces that new records may refer to. Whatever makes a record refer to
+// it waits for its turn, and is never refused because of the moves.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
@@ -13,7 +13,7 @@ describeOnStores('records that refer to a template which is moved all the time',
   beforeAll(async () => {
     const all = { '/': '*:*' };
     doors = await openCommandDoors({ db: store.db, actors: { ada: all, bob: all, cyd: all } });
-    for (const path of ['/a', '/a/b']) await doors.send('ada', `PUT /api/v1/namespaces${path}`, { body: {} });
+    for (const path of ['/a', '/a/b', '/a/c']) await doors.send('ada', `PUT /api/v1/namespaces${path}`, { body: {} });
   });
   afterAll(() => doors.close());
 
@@ -55,37 +55,60 @@ describeOnStores('records that refer to a template which is moved all the time',
     }, 120_000);
   });
 
-  it('are all created in batches that refer to many of them, which others move one by one', async () => {
-    const templates: string[] = [];
-    for (let made = 0; made < TEMPLATES; made += 1) {
-      const body = { namespace: '/', name: 't', version: '1', schema: {} };
-      const { json } = await doors.send('bob', 'POST /api/v1/resource-templates', { body });
-      templates.push(String(json['id']));
-    }
-    let isOver = false;
-    const move = async (actor: string, own: readonly string[]): Promise<void> => {
-      for (let to = 0; !isOver; to += 1) {
-        for (const id of own) {
-          const sending = { body: { namespace: ['/a', '/'][to % 2] }, ifMatch: to + 1, key: null };
-          const { status, text } = await doors.send(actor, `POST /api/v1/resource-templates/${id}/move`, sending);
-          if (status !== 200) throw new Error(text);
-        }
+  describe.each(['creates', 'copies', 'versions', 'moves'] as const)('by %s', (kind) => {
+    it('are all done in batches that refer to many of them, which others move one by one', async () => {
+      const send = async (path: string, body: object): Promise<string> =>
+        String((await doors.send('bob', `POST /api/v1/${path}`, { body })).json['id']);
+      const one = { namespace: '/', name: 't', version: '1', schema: {} };
+      const templates: string[] = [];
+      const sources: string[] = [];
+      for (let made = 0; made < TEMPLATES; made += 1) {
+        const template = await send('resource-templates', one);
+        templates.push(template);
+        sources.push(
+          kind === 'versions'
+            ? await send('process-templates', { ...one, namespace: '/a/b', slots: [{ name: 's', template }] })
+            : await send('resources', { namespace: '/a/b', name: 'r', template }),
+        );
       }
-    };
-    const half = TEMPLATES / 2;
-    const moving = [move('ada', templates.slice(0, half)), move('cyd', templates.slice(half))];
-    const commands = templates.map((template) => ({
-      method: 'POST',
-      path: '/api/v1/resources',
-      body: { namespace: '/a/b', name: 'r', template },
-    }));
-    const statuses: string[] = [];
-    for (let made = 0; made < CREATES; made += 1) {
-      const { status, text } = await doors.send('bob', 'POST /api/v1/batch', { body: { commands } });
-      statuses.push(status === 200 ? 'created' : text);
-    }
-    isOver = true;
-    await Promise.all(moving);
-    expect(new Set(statuses)).toEqual(new Set(['created']));
-  }, 120_000);
+      const commandsOf = (round: number): readonly object[] =>
+        templates.map((template, at) => {
+          const [path, more] = {
+            creates: ['resources', { body: { namespace: '/a/b', name: 'r', template } }] as const,
+            copies: [`resources/${sources[at] ?? ''}/copies`, { body: { destination: '/a/b' } }] as const,
+            versions: [
+              `process-templates/${sources[at] ?? ''}/versions`,
+              { body: { version: `v${String(round)}` } },
+            ] as const,
+            moves: [
+              `resources/${sources[at] ?? ''}/move`,
+              { body: { namespace: ['/a/c', '/a/b'][round % 2] }, ifMatch: `"${String(round + 1)}"` },
+            ] as const,
+          }[kind];
+          return { method: 'POST', path: `/api/v1/${path}`, ...more };
+        });
+      let isOver = false;
+      const move = async (actor: string, own: readonly string[]): Promise<void> => {
+        for (let to = 0; !isOver; to += 1) {
+          for (const id of own) {
+            const sending = { body: { namespace: ['/a', '/'][to % 2] }, ifMatch: to + 1, key: null };
+            const { status, text } = await doors.send(actor, `POST /api/v1/resource-templates/${id}/move`, sending);
+            if (status !== 200) throw new Error(text);
+          }
+        }
+      };
+      const half = TEMPLATES / 2;
+      const moving = [move('ada', templates.slice(0, half)), move('cyd', templates.slice(half))];
+      const statuses: string[] = [];
+      for (let round = 0; round < CREATES; round += 1) {
+        const { status, text } = await doors.send('bob', 'POST /api/v1/batch', {
+          body: { commands: commandsOf(round) },
+        });
+        statuses.push(status === 200 ? 'done' : text);
+      }
+      isOver = true;
+      await Promise.all(moving);
+      expect(new Set(statuses)).toEqual(new Set(['done']));
+    }, 120_000);
+  });
 });

@@ -1,6 +1,7 @@
 // Commands of all kinds on the same few records and names, many at once, as single requests and in batches: whatever they
 // lock, no two wait for each other in a circle, so the store never has to end a deadlock.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { deadlocksOf } from '../../support/deadlocks.js';
@@ -26,6 +27,8 @@ const KINDS = [
   'delete',
   'by name',
   'namespace',
+  'version',
+  'move template',
 ] as const;
 /** What commands that meet one another are answered. */
 const USUAL =
@@ -75,7 +78,12 @@ describeOnStores('commands of all kinds at once', (store) => {
       await make('resource-templates', { ...template, version: '1' }),
       await make('resource-templates', { ...template, version: '2', uniqueName: true }),
     ];
-    process = await make('process-templates', { ...template, version: '1', slots: [] });
+    process = await make('process-templates', {
+      ...template,
+      namespace: '/a',
+      version: '1',
+      slots: [{ name: 't', template: templates[0] }],
+    });
     for (let n = 0; n < RECORDS; n += 1) {
       ids.push(await make('resources', { namespace: '/a', name: `first ${String(n)}`, template: templates[0] }));
     }
@@ -165,6 +173,18 @@ describeOnStores('commands of all kinds at once', (store) => {
           path: `/api/v1/resources/by-name?${new URLSearchParams({ namespace, name }).toString()}`,
           body: { template: templates[1] },
         };
+      case 'version':
+        return {
+          method: 'POST',
+          path: `/api/v1/process-templates/${process}/versions`,
+          body: { version: randomUUID() },
+        };
+      case 'move template':
+        return change(
+          'POST',
+          { namespace: namespace === '/a' ? '/a' : '/' },
+          { of: `/api/v1/resource-templates/${template}`, verb: '/move' },
+        );
       case 'namespace':
         return change('PATCH', { description: name }, { of: `/api/v1/namespaces${namespace}` });
     }

@@ -12,6 +12,7 @@ import { inTransaction } from '../../../server/db/transaction.js';
 import type { TestPostgres } from '../../support/postgres.js';
 import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';
 import { PATIENT } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 
 const failure = (attempt: Promise<unknown>): Promise<unknown> =>
   attempt.then(
@@ -37,11 +38,26 @@ describe('a database URL', () => {
       'postgres://admin:hunter2@localhost/db?query_timeout=9',
       'store.url',
     ],
+    [
+      'with a time that PostgreSQL would not take',
+      'postgres://admin:hunter2@localhost/db?statement_timeout=30x',
+      'store.url',
+    ],
+    [
+      'with such a time among its options',
+      'postgres://admin:hunter2@localhost/db?options=-c%20lock_timeout%3D1w',
+      'store.url',
+    ],
     ['with an unknown sslmode', 'postgres://admin:hunter2@localhost/db?sslmode=bogus', 'store.tls'],
   ])('%s is refused without being quoted', async (_, url, code) => {
     const error = await failure(openDatabase({ kind: 'external', url }));
     expect(error).toMatchObject({ name: 'StoreError', code });
     expect(spelled(error)).not.toContain('hunter2');
+  });
+
+  it('with a time that cannot be read says how to write it', async () => {
+    const error = await failure(openDatabase({ kind: 'external', url: 'postgres://localhost/db?lock_timeout=5sec' }));
+    expect(error).toHaveProperty('message', expect.stringMatching(/`lock_timeout`.*such as `30s` or `500ms`/));
   });
 
   it('where nothing listens says where, and no password', async () => {
@@ -99,6 +115,46 @@ if (findPostgres() === null) {
          from pg_stat_activity where pid = pg_backend_pid()`,
       );
       expect(rows).toEqual([{ application_name: 'bailiwick', statement: '400ms', idle: '10s' }]);
+    });
+
+    it.each([
+      ['statement_timeout=30s', 'statement_timeout', '30s'],
+      ['statement_timeout=1500', 'statement_timeout', '1500ms'],
+      ['statement_timeout=0.5%20min', 'statement_timeout', '30s'],
+      ['statement_timeout=0', 'statement_timeout', '0'],
+      ['lock_timeout=2s', 'lock_timeout', '2s'],
+      ['idle_in_transaction_session_timeout=1h', 'idle_in_transaction_session_timeout', '1h'],
+      ['options=-c%20statement_timeout%3D30s', 'statement_timeout', '30s'],
+      ['options=--statement-timeout%3D45s%20-c%20lock_timeout%3D1min', 'statement_timeout', '45s'],
+      ['options=-c%20statement_timeout%3D45s&statement_timeout=2min', 'statement_timeout', '2min'],
+      ['options=-c%20idle_in_transaction_session_timeout%3D7s', 'idle_in_transaction_session_timeout', '7s'],
+      ['application_name=ours', 'statement_timeout', '400ms'],
+    ])('takes a URL with %s to mean what it means to PostgreSQL', async (parameter, name, shown) => {
+      const url = `${server.url}&${parameter}`;
+      const own = await openDatabase({ kind: 'external', url, statementTimeout: 400, maxConnections: 1 });
+      const { rows } = await own.knex.raw<{ rows: unknown[] }>('select current_setting(?) as shown', [name]);
+      expect(rows).toEqual([{ shown }]);
+      await own.close();
+    });
+
+    it('lets a statement take as long as the URL says', async () => {
+      const url = `${server.url}&statement_timeout=30s`;
+      const own = await openDatabase({ kind: 'external', url, statementTimeout: 200, maxConnections: 1 });
+      await own.knex.raw('select pg_sleep(1.2)');
+      await own.close();
+    });
+
+    it('that is away when we begin to listen is heard once it is back', async () => {
+      await server.crash();
+      const heard: (string | null)[] = [];
+      const listening = database.listen('late', (payload) => heard.push(payload));
+      await Promise.race([listening, failure(listening)]);
+      await server.start();
+      await until(() => heard.length > 0);
+      await runSql(server.url, "notify late, 'news'");
+      await until(() => heard.length > 1);
+      expect(heard).toEqual([null, 'news']);
+      await (await listening).close();
     });
 
     it('that has no such database or user refuses the connection with a code of its own', async () => {

@@ -73,24 +73,26 @@ describe('a lock', () => {
     createLockFolder(folder);
   });
 
-  it('that cannot be released says so, and throws nothing among the events of a thread', () => {
+  it('that cannot be released says so, and throws nothing among the events of a thread', async () => {
     const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
     rmSync(join(folder, '1'));
     mkdirSync(join(folder, '1'));
-    expect(lock?.release()).toBe(false);
+    expect(await lock?.release()).toBe(false);
   });
 
-  it('is lost as soon as the next number is taken, whatever any clock says', () => {
+  it('is lost as soon as the next number is taken, whatever any clock says', async () => {
     const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
     expect(stillOwns(lock?.file ?? '')).toBe(true);
+    expect(await lock?.isHeld()).toBe(true);
     writeFileSync(join(folder, '2'), '{}');
     expect(stillOwns(lock?.file ?? '')).toBe(false);
+    expect(await lock?.isHeld()).toBe(false);
     rmSync(join(folder, '2'));
     rmSync(join(folder, '1'));
     expect(stillOwns(lock?.file ?? '')).toBe(false);
   });
 
-  it('beats by the clock of the file system, not by that of its owner', () => {
+  it('beats by the clock of the file system, not by that of its owner', async () => {
     const lock = takeLock(folder, 1, '/tmp/bailiwick-abcdef');
     const file = join(folder, '1');
     utimesSync(file, new Date(0), new Date(0));
@@ -105,7 +107,7 @@ describe('a lock', () => {
       }
     } as DateConstructor;
     try {
-      lock?.touch();
+      await lock?.touch();
     } finally {
       globalThis.Date = real;
     }

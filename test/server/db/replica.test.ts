@@ -87,6 +87,37 @@ withPostgres('reads from a replica', () => {
     expect(tooOld).toEqual([]);
   });
 
+  it('never lacks what a commit has answered that nobody waited to be written', async () => {
+    const writer = await openDatabase({ kind: 'external', url: primary.url, maxWriters: 1 });
+    const commit = async (at: number): Promise<void> => {
+      await writer.knex.raw('SET synchronous_commit = off');
+      await writer.knex.raw('UPDATE public.ticks SET at = ?', [at]);
+    };
+    await runSql(primary.url, "ALTER SYSTEM SET wal_writer_delay = '10s'", 'SELECT pg_reload_conf()');
+    await untilRead('replica');
+    // The first one wakes the process that writes the log, which then sleeps again.
+    await commit(1);
+    await sleep(500);
+    await commit(2);
+    await sleep(1.5 * LAG);
+    const [row] = await db.readReplica<{ readonly at: number }>(
+      sql`SELECT at FROM public.ticks WHERE ${true}::boolean`,
+    );
+    expect(row?.at).toBe(2);
+    await writer.close();
+    await runSql(primary.url, 'ALTER SYSTEM RESET wal_writer_delay', 'SELECT pg_reload_conf()');
+  });
+
+  it('goes on with the replica where the log of the primary ends with a page', async () => {
+    await runSql(primary.url, 'UPDATE ticks SET at = 3', 'SELECT pg_switch_wal()');
+    await untilRead('replica');
+    const from = performance.now();
+    while (performance.now() - from < 2 * LAG) {
+      expect(await isReplica()).toBe(true);
+      await sleep(100);
+    }
+  });
+
   it('fails nobody while the replica crashes, and returns to it', async () => {
     await untilRead('replica');
     const over = new AbortController();

@@ -1,17 +1,21 @@
 // What happens to a request once its work is done: a change that is stored is told, whatever else has failed meanwhile.
 import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Recorder } from '../../../server/audit/trail.js';
+import { openTrail, type Recorder } from '../../../server/audit/trail.js';
 import { bindTcp, type GatewayServices, listen, makeServices } from '../../../server/compose.js';
 import { Connection } from '../../../server/http/connection.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { makeRequestAudit } from '../../../server/http/request-audit.js';
 import { toldToEach } from '../../../server/http/request-observer.js';
 import type { ActorRoute, AdminRoute } from '../../../server/http/route.js';
+import { makeIdSource, systemClock } from '../../../server/lib/ports.js';
+import { ApiProblem } from '../../../server/problem.js';
 import { HTTP_LIMITS, SHARE_LIMITS } from '../../../server/limits/http.js';
+import { readLines } from '../../support/audit-log.js';
 import { openGateway, openSocket, policyOf, type TestGateway } from '../../support/gateway.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { openInProcess } from '../../support/in-process.js';
+import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
 
 const OUTPUT = { 201: { type: 'application/json', schema: { type: 'object' } } };
@@ -94,6 +98,48 @@ it('takes no room of its actor if the client has left meanwhile, however large i
   // There would be no room beside a single byte that counts as unread.
   services.shares.actors.checkRoom('ada', 2 * SHARE_LIMITS.unreadBytes);
   await listener.close();
+});
+
+it('is recorded if it was refused, although the client has left meanwhile; what only failed then is not', async () => {
+  const folder = await makeFolder();
+  const trail = await openTrail({
+    ...{ folder, db: open.db, queries: 'all', onFailure: 'refuse', lag: 10_000, log: keptLog([]) },
+    ...{ clock: systemClock, nextId: makeIdSource() },
+  });
+  let begun = 0;
+  let isOver = false;
+  const end = (problem: ApiProblem): ActorRoute['run'] => {
+    return async () => {
+      begun += 1;
+      await until(() => isOver);
+      throw problem;
+    };
+  };
+  const route = { ...told, access: 'command' } as const;
+  const denied: ActorRoute = { ...route, path: '/denied', run: end(new ApiProblem('authz.denied')) };
+  const failed: ActorRoute = {
+    ...route,
+    path: '/failed',
+    operationId: 'other',
+    run: end(new ApiProblem('db.timeout')),
+  };
+  const audit = makeRequestAudit(trail, keptLog(lines));
+  const at = await bindTcp({ host: '127.0.0.1', port: 0 });
+  const listener = await listen({ ...services, audit }, { routes: [denied, failed], manner: { guard: anyHost }, at });
+  for (const path of ['/denied', '/failed']) {
+    const socket = await openSocket(listener.at.port);
+    const before = begun;
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${actor.authorization}\r\n\r\n`);
+    await until(() => begun > before);
+    socket.destroy();
+  }
+  await until(() => at.connections().known === 0);
+  isOver = true;
+  await until(() => lines.filter(({ message }) => message === 'the client went away').length === 2);
+  await listener.close();
+  await trail.close();
+  const events = readLines(folder).map((line): unknown => JSON.parse(line));
+  expect(events).toMatchObject([{ kind: 'authentication' }, { kind: 'refusal', status: 403, actor: { id: 'ada' } }]);
 });
 
 it('is answered although the audit log and an observer fail, and each of them says so', async () => {

@@ -3,7 +3,11 @@
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { openTrail } from '../../../server/audit/trail.js';
+import { makeIdSource, systemClock } from '../../../server/lib/ports.js';
+import { readLines, SILENT } from '../../support/audit-log.js';
 import { call, openGateway, openSocket } from '../../support/gateway.js';
+import { makeFolder } from '../../support/temp-folder.js';
 import { testStores } from '../../support/stores.js';
 import { until } from '../../support/until.js';
 
@@ -75,5 +79,43 @@ it('leaves no turn of its actor taken when it hangs up while its key is looked u
     expect(open.lines).toMatchObject([{ message: 'the client went away', actor: 'ada' }, { message: 'request' }]);
   } finally {
     await open.dispose();
+  }
+});
+
+it('leaves an event of what was refused, whether or not anybody waits for the answer', async () => {
+  const [embedded] = testStores();
+  if (embedded === undefined) throw new Error('no store');
+  const store = await embedded.open();
+  const folder = await makeFolder();
+  const ports = { db: store.database, clock: systemClock, nextId: makeIdSource(), log: SILENT };
+  const trail = await openTrail({ ...ports, folder, queries: 'all', onFailure: 'refuse', lag: 10_000 });
+  const open = await openGateway({ db: store.database, audit: trail });
+  try {
+    const { text } = await open.key({ actor: 'eve', identities: [{ provider: 'orcid', subject: 'eve' }] });
+    // The embedded store does one thing at a time, so the look-up of the key waits for this.
+    let release = (): void => undefined;
+    const held = open.db.transaction(
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve;
+        }),
+    );
+    const socket = await openSocket(open.port);
+    socket.write(`GET /api/v1/namespaces/labs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${text}\r\n\r\n`);
+    await sleep(200);
+    socket.destroy();
+    await sleep(100);
+    release();
+    await held;
+    await until(() => open.lines.some(({ message }) => message === 'the client went away'), 'the end of the request');
+    const refusals = (): readonly string[] => readLines(folder).filter((line) => line.includes('"kind":"refusal"'));
+    await until(() => refusals().length > 0, 'an event');
+    expect(refusals().map((line): unknown => JSON.parse(line))).toMatchObject([
+      { kind: 'refusal', operation: 'namespace.read', status: 403, step: 'no_matching_grant', actor: { id: 'eve' } },
+    ]);
+  } finally {
+    await open.dispose();
+    await trail.close();
+    await store.dispose();
   }
 });

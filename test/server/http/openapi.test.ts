@@ -271,3 +271,13 @@ describe('the check of every exchange of the suite', () => {
     }).toThrow(fault);
   });
 });
+
+test('every step at which a decision may end is described, `exclusive` with the two identities', () => {
+  const { schemas } = api.document['components'] as { readonly schemas: Readonly<Record<string, Json>> };
+  expect(schemas['Step']?.['enum']).toEqual(expect.arrayContaining(['exclusive', 'restriction', 'no_matching_grant']));
+  const denied = [...objectsIn(schemas['Decisions'])].find(([, { required }]) => String(required) === 'decision,step');
+  expect(denied?.[1]['properties']).toMatchObject({
+    step: { $ref: '#/components/schemas/Step' },
+    identities: { type: 'array', minItems: 2, maxItems: 2 },
+  });
+});

@@ -3,7 +3,7 @@
 import { mock } from 'node:test';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { instantOf, unrestrictedPolicy } from '../../../engine/index.js';
+import { ALL_SCOPES, instantOf, unrestrictedPolicy } from '../../../engine/index.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { makeRequestLog, type RequestLogOptions } from '../../../server/http/request-log.js';
@@ -37,9 +37,10 @@ afterEach(() => {
   mock.timers.reset();
 });
 
-function refuse(code: ProblemCode, address: string): void {
+function refuse(code: ProblemCode, address: string, actor?: Exchange['actor']): void {
   const problem = new ApiProblem(code, { retryAfter: 1, reason: 'too many' });
-  log.answered(exchangeFrom(address), problem.status, problem);
+  const exchange = exchangeFrom(address);
+  log.answered(actor === undefined ? exchange : { ...exchange, actor }, problem.status, problem);
 }
 
 function exchangeFrom(address: string, url = '/api/v1/whoami'): Exchange {
@@ -167,4 +168,62 @@ test('a flood has so many lines a second and one that counts the others by their
 
   mock.timers.tick(floodInterval);
   expect(lines).toHaveLength(floodLines + 1);
+});
+
+const PUBLIC = Object.freeze({ kind: 'anonymous', id: 'anonymous', credentialScopes: ALL_SCOPES }) as never;
+
+test.each<[string, (address: string) => void]>([
+  [
+    'asks for what is not there',
+    (address) => {
+      refuse('route.not_found', address, null);
+    },
+  ],
+  [
+    'has no credential',
+    (address) => {
+      refuse('auth.required', address, null);
+    },
+  ],
+  [
+    'sends what is no request',
+    (address) => {
+      refuse('request.malformed', address, null);
+    },
+  ],
+  [
+    'reads without a credential',
+    (address) => {
+      refuse('authz.denied', address, PUBLIC);
+    },
+  ],
+  [
+    'goes away',
+    (address) => {
+      log.abandoned({ ...exchangeFrom(address), actor: null });
+    },
+  ],
+  [
+    'sends what cannot be read',
+    (address) => {
+      log.refused({ requestId: 'id', address, problem: new ApiProblem('request.malformed') });
+    },
+  ],
+  [
+    'fails to shake hands',
+    (address) => {
+      log.handshakeFailed({ address, reason: 'EPROTO' });
+    },
+  ],
+])('a stranger who %s any number of times does not fill the log', (_, cause) => {
+  const { floodLines, floodInterval } = LOG_LIMITS;
+  for (let i = 0; i < floodLines + 100; i += 1) cause('192.0.2.7');
+  expect(lines).toHaveLength(floodLines);
+  mock.timers.tick(floodInterval);
+  expect(lines.at(-1)).toEqual({ level: 'warn', fields: { refused: 100, addresses: { '192.0.2.7': 100 } } });
+  // Whoever has shown a credential is not one of them.
+  lines.length = 0;
+  for (let i = 0; i < floodLines; i += 1) cause('192.0.2.7');
+  for (let i = 0; i < floodLines + 5; i += 1) refuse('authz.denied', '192.0.2.8');
+  expect(lines).toHaveLength(2 * floodLines + 5);
 });

@@ -25,3 +25,27 @@ it('refuses what is one too many, and goes on after a failure', async () => {
   expect(await next).toBe('next');
   expect(await inTurn(() => Promise.resolve('later'))).toBe('later');
 });
+
+it('gives the place of what is aborted to others at once, and never begins it', async () => {
+  const inTurn = oneAtATime(2, full);
+  let finish: () => void = () => undefined;
+  const first = inTurn(
+    () =>
+      new Promise<void>((resolve) => {
+        finish = resolve;
+      }),
+  );
+  const leaving = new AbortController();
+  let isBegun = false;
+  const begin = (): Promise<void> => {
+    isBegun = true;
+    return Promise.resolve();
+  };
+  const second = expect(inTurn(begin, leaving.signal)).rejects.toThrow('left');
+  leaving.abort(new Error('left'));
+  await second;
+  const third = inTurn(() => Promise.resolve('third'));
+  finish();
+  await first;
+  expect([await third, isBegun]).toEqual(['third', false]);
+});

@@ -8,6 +8,7 @@ import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/
 import type { HeldLock } from '../../../server/lib/owner-lock.js';
 import { OWNER_LIMITS } from '../../../server/limits/store.js';
 import { identifyProcess } from '../../../server/lib/process-identity.js';
+import { stickFile } from '../../support/stuck-file.js';
 
 let folder: string;
 
@@ -44,16 +45,16 @@ function plant(change: Readonly<Record<string, unknown>>, ageMs = 0): void {
 }
 
 describe('an unused lock', () => {
-  it('is free, is held once taken, and is free again once released', () => {
+  it('is free, is held once taken, and is free again once released', async () => {
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 1 });
     const lock = take();
     expect(readLock(folder)).toMatchObject({
       kind: 'held',
       record: { pid: process.pid, token: lock.token, socketDir: '/tmp/bailiwick-abcdef' },
     });
-    expect(ownsLock(lock.file, lock.token)).toBe(true);
-    lock.release();
-    expect(ownsLock(lock.file, lock.token)).toBe(false);
+    expect(await ownsLock(lock.file, lock.token)).toBe(true);
+    await lock.release();
+    expect(await ownsLock(lock.file, lock.token)).toBe(false);
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2, socketDir: null });
   });
 
@@ -63,21 +64,52 @@ describe('an unused lock', () => {
     expect(readLock(folder)).toMatchObject({ kind: 'held', record: { socketDir: '/tmp/a' } });
   });
 
-  it('leaves one file, readable by its owner alone', () => {
-    take().release();
-    take().release();
+  it('leaves one file, readable by its owner alone', async () => {
+    await take().release();
+    await take().release();
     const third = take();
     expect(readdirSync(folder)).toEqual(['3']);
     expect(JSON.parse(readFileSync(third.file, 'utf8'))).toMatchObject({ pid: process.pid });
   });
 
-  it('cannot be taken by one that slept while others came and went', () => {
+  it('cannot be taken by one that slept while others came and went', async () => {
     const seen = readLock(folder); // number 1 is free, says this sleeper
-    take().release();
+    await take().release();
     const living = take();
     expect(seen.kind === 'free' && takeLock(folder, seen.next, '/tmp/sleeper')).toBeNull();
-    expect(ownsLock(living.file, living.token)).toBe(true);
+    expect(await ownsLock(living.file, living.token)).toBe(true);
     expect(readLock(folder)).toMatchObject({ kind: 'held', record: { token: living.token } });
+  });
+});
+
+describe('a lock on a disk that does not answer', () => {
+  it('stops nothing else: its heartbeats wait for the disk, one at a time, and a release for the last of them', async () => {
+    const lock = take();
+    const record = readFileSync(lock.file, 'utf8');
+    const disk = stickFile(lock.file);
+    const beat = lock.touch();
+    expect(disk.isStuck()).toBe(true);
+    expect(lock.touch()).toBe(beat);
+    expect(await lock.isHeld()).toBe(true);
+    const released = lock.release();
+    // The disk has its file again, and then takes what waited for it.
+    rmSync(lock.file);
+    writeFileSync(lock.file, record);
+    disk.free();
+    expect(await released).toBe(true);
+    await lock.touch();
+    expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
+  });
+
+  it('is lost once another has taken it meanwhile, and what the disk takes late changes nothing', async () => {
+    const lock = take();
+    const disk = stickFile(lock.file);
+    const beat = lock.touch();
+    expect(takeLock(folder, 2, '/tmp/other')).not.toBeNull();
+    expect(await lock.isHeld()).toBe(false);
+    disk.free();
+    await beat;
+    expect(readLock(folder)).toMatchObject({ kind: 'held', record: { socketDir: '/tmp/other' } });
   });
 });
 
@@ -112,6 +144,23 @@ describe('a lock that was left behind', () => {
     expect(readLock(folder)).toMatchObject({ kind: 'free', next: 2 });
   });
 
+  it('is free if its owner has written only that it releases it, and not yet cut off the rest', () => {
+    plant({});
+    const file = join(folder, '1');
+    writeFileSync(file, `released\n${readFileSync(file, 'utf8').slice(9)}`);
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+  });
+
+  it('by an owner whose clock was ahead is judged by its heartbeat from when it is seen, not when the clock has come there', () => {
+    const far = { pid: 1, space: 'another-boot/pid:[1]' };
+    plant(far, -3_600_000);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    const { mtimeMs } = statSync(join(folder, '1'));
+    expect(mtimeMs).toBeLessThan(Date.now() + 5_000);
+    expect(readLock(folder)).toMatchObject({ kind: 'held' });
+    expect(statSync(join(folder, '1')).mtimeMs).toBe(mtimeMs);
+  });
+
   it('by copying the folder of a living owner is free at once, and its socket left alone', () => {
     plant({ path: '/elsewhere', inode: 1 });
     expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
@@ -136,12 +185,13 @@ describe('a lock that was left behind', () => {
     },
   );
 
-  it("is no longer its owner's once another has taken it", () => {
+  it("is no longer its owner's once another has taken it", async () => {
     const sleeper = take();
     expect(takeLock(folder, 2, '/tmp/other')).not.toBeNull();
-    expect(ownsLock(sleeper.file, sleeper.token)).toBe(false);
-    sleeper.touch();
-    sleeper.release();
+    expect(await ownsLock(sleeper.file, sleeper.token)).toBe(false);
+    expect(await sleeper.isHeld()).toBe(false);
+    await sleeper.touch();
+    await sleeper.release();
     expect(readLock(folder)).toMatchObject({ kind: 'held', record: { socketDir: '/tmp/other' } });
   });
 });

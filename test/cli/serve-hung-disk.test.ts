@@ -1,0 +1,22 @@
+// A gateway whose disk does not answer when it is stopped: it says what was not done, and ends all the same.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { startServing } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
+import { stickFile } from '../support/stuck-file.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { POLICY } from './policies.js';
+
+it('ends in time, and its log is free for the next one', async () => {
+  const [policy, dataDir] = [await makeFolder(POLICY), await newDataDir()];
+  const gateway = await startServing(dataDir, 'serve', '--policy', policy);
+  const audit = join(dataDir, 'audit');
+  const locks = (): readonly string[] => readdirSync(audit).filter((name) => name.endsWith('.lock'));
+  const disk = stickFile(join(audit, locks()[0] ?? '', '1'));
+  gateway.child.kill('SIGTERM');
+  expect(await gateway.ended).toBeNull();
+  expect([disk.isStuck(), gateway.child.signalCode]).toEqual([true, 'SIGKILL']);
+  expect(gateway.stderr()).toContain('the lock of the audit log could not be released');
+  disk.free();
+});

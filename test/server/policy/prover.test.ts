@@ -1,0 +1,130 @@
+// The queue of questions to be proved: whoever gives up leaves it, and nobody waits in it for longer than a connection lives.
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { mock } from 'node:test';
+import { rm } from 'node:fs/promises';
+import { instantOf } from '../../../engine/index.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { HTTP_LIMITS, SHARE_LIMITS } from '../../../server/limits/http.js';
+import { POLICY_LIMITS } from '../../../server/limits/policy.js';
+import { makeProver } from '../../../server/policy/open/prover.js';
+import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
+import { call, openGateway, openSocket, pathOf, snapshotOf, type TestGateway } from '../../support/gateway.js';
+import { newDataDir } from '../../support/stores.js';
+import { until } from '../../support/until.js';
+
+const { bytes, policy } = snapshotOf(
+  Array.from({ length: 400 }, (_, index) => [
+    { provider: 'orcid', subject: `s${String(index)}` },
+    `/labs/x${String(index)}`,
+    ['resource:read', 'resource:write', 'namespace:read'],
+  ]),
+);
+const AT = instantOf(Date.now());
+const ASKED = { scope: 'resource:read', namespace: pathOf('/labs/x1'), at: AT } as const;
+
+let dataDir: string;
+let db: Database;
+let open: TestGateway;
+
+beforeAll(async () => {
+  dataDir = await newDataDir();
+  db = await openDatabase({ kind: 'embedded', dataDir });
+  await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: null, at: AT });
+  // More at once than may wait, so that one key fills the queue.
+  open = await openGateway({ db, mode: { kind: 'serve', policy }, concurrency: 200 });
+});
+afterAll(async () => {
+  await open.dispose();
+  await db.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+afterEach(() => {
+  mock.timers.reset();
+});
+
+/** Takes a while: a thousand explanations, each with what would help. */
+const LONG = JSON.stringify({
+  items: Array.from({ length: 1_000 }, (_, index) => ({
+    actor: { identities: [`orcid:s${String(index % 400)}`] },
+    request: { kind: 'access', scope: 'process-run:write', target: `/labs/x${String((index * 7) % 400)}` },
+  })),
+});
+
+async function askLong(key: string): Promise<Socket> {
+  const socket = await openSocket(open.port);
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /api/v1/explain HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${String(LONG.length)}\r\n\r\n${LONG}`,
+  );
+  return socket;
+}
+
+test('the questions of clients that have left are dropped, and the one that is being answered is stopped', async () => {
+  const { text: key } = await open.key({ actor: 'portal', identities: [], decide: true });
+  const whoCan = (): Promise<number> =>
+    call(open.port, {
+      path: '/api/v1/who-can',
+      key,
+      body: { scope: 'resource:read', namespace: '/labs/x1' },
+    }).then(({ status }) => status);
+  expect(await whoCan()).toBe(200);
+  const sockets = await Promise.all(Array.from({ length: POLICY_LIMITS.proofsWaiting + 6 }, () => askLong(key)));
+  const heads: string[] = [];
+  for (const socket of sockets) socket.once('data', (first: Buffer) => heads.push(first.toString('latin1', 0, 12)));
+  await until(() => heads.includes('HTTP/1.1 503'), 'the one for which there is no place');
+  const closed = sockets.map((socket) => once(socket, 'close'));
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(closed);
+  const began = performance.now();
+  await until(async () => (await whoCan()) === 200, 'a place in the queue');
+  const alone = performance.now() - began;
+  // All of them would have taken so many times as long as one.
+  const socket = await askLong(key);
+  const one = performance.now();
+  await once(socket, 'data');
+  const long = performance.now() - one;
+  socket.destroy();
+  expect(alone).toBeLessThan(10 * long + 2_000);
+});
+
+test('a question that waits too long is refused for now, before its connection would end', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  let found = (): void => undefined;
+  const isFree = new Promise<null>((resolve) => {
+    found = () => {
+      resolve(null);
+    };
+  });
+  const prover = makeProver({ find: () => isFree, read: () => Promise.resolve(null) });
+  const gone = new AbortController().signal;
+  const refused = { code: 'proof.unavailable', status: 503, detail: { retryAfter: 1 } };
+  const first = expect(prover.whoCan(policy.digest, ASKED, gone)).rejects.toMatchObject(refused);
+  const second = expect(prover.whoCan(policy.digest, ASKED, gone)).rejects.toMatchObject(refused);
+  mock.timers.tick(POLICY_LIMITS.proofPatience);
+  await Promise.all([first, second]);
+  found();
+  expect(POLICY_LIMITS.proofPatience + SHARE_LIMITS.patience).toBeLessThan(HTTP_LIMITS.idleSocketTimeout - 5_000);
+  prover.close();
+});
+
+test('who gives up is let go at once, and the next question has its turn', async () => {
+  const stored = storedSnapshots(db);
+  let found = (): void => undefined;
+  const isFree = new Promise<void>((resolve) => {
+    found = resolve;
+  });
+  const prover = makeProver({ find: (digest) => isFree.then(() => stored.find(digest)), read: stored.read });
+  const staying = new AbortController().signal;
+  const leaving = new AbortController();
+  const first = prover.whoCan(policy.digest, ASKED, leaving.signal);
+  const second = prover.whoCan(policy.digest, ASKED, leaving.signal);
+  const third = prover.whoCan(policy.digest, ASKED, staying);
+  const left = [expect(first).rejects.toThrow('gone'), expect(second).rejects.toThrow('gone')];
+  leaving.abort(new Error('gone'));
+  await Promise.all(left);
+  found();
+  expect(await third).toHaveLength(1);
+  prover.close();
+});
