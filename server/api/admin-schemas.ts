@@ -4,7 +4,7 @@ import { KEY_LIMITS } from '../limits/credentials.js';
 import { digest } from './answer-schemas.js';
 import { bodyShape } from './body-shape.js';
 import { instant } from './record-schema.js';
-import { nullable, schema, whole } from './schema.js';
+import { nullable, schema, type TypeOf, whole } from './schema.js';
 import { NAME_PATTERN } from './shape-fault.js';
 import { SHADOW_SUMMARY } from './shadow-schemas.js';
 
@@ -164,31 +164,20 @@ export const UPLOAD_SCHEMA = schema({
   required: ['snapshot'],
 });
 
-export interface ActivateBody {
-  readonly reason?: string;
-}
+const ACTIVATION = schema({ title: 'Activation', type: 'object', properties: { reason }, additionalProperties: false });
+const ROLLBACK = schema({
+  title: 'Rollback',
+  type: 'object',
+  required: ['reason'],
+  properties: { to: digest, reason },
+  additionalProperties: false,
+});
 
-export const ACTIVATE_SHAPE = bodyShape<ActivateBody>(
-  schema({ title: 'Activation', type: 'object', properties: { reason }, additionalProperties: false }),
-);
+export type ActivateBody = TypeOf<typeof ACTIVATION>;
+export type RollbackBody = TypeOf<typeof ROLLBACK>;
 
-export interface RollbackBody {
-  readonly to?: string;
-  readonly reason: string;
-}
-
-export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(
-  schema({
-    title: 'Rollback',
-    type: 'object',
-    required: ['reason'],
-    properties: {
-      to: digest,
-      reason,
-    },
-    additionalProperties: false,
-  }),
-);
+export const ACTIVATE_SHAPE = bodyShape<ActivateBody>(ACTIVATION);
+export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(ROLLBACK);
 
 const scopes = schema({
   type: 'array',
@@ -237,16 +226,7 @@ const KEY_BODY = schema({
 });
 
 /** An absent member means the same as null. */
-export interface KeyBody {
-  readonly actor: string;
-  readonly identities?: readonly (string | { readonly provider: string; readonly subject: string })[];
-  readonly scopes?: readonly string[] | null;
-  readonly restrictions?: readonly string[] | null;
-  readonly expires?: string | null;
-  readonly admin?: boolean;
-  readonly decide?: boolean;
-  readonly monitor?: boolean;
-}
+export type KeyBody = TypeOf<typeof KEY_BODY>;
 
 export const KEY_SHAPE = bodyShape<KeyBody>(KEY_BODY);
 
@@ -270,6 +250,9 @@ const SHOWN = Object.freeze({
 } as const);
 
 const SHOWN_KEY = Object.freeze({ title: 'Key', ...whole(SHOWN) });
+
+/** A key as the command line, the admin listener and the console show it: everything but its secret. */
+export type ShownKey = TypeOf<typeof SHOWN_KEY>;
 
 export const KEYS_SCHEMA = whole({ keys: { type: 'array', items: SHOWN_KEY } });
 export const NEW_KEY_SCHEMA = whole({

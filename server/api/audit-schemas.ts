@@ -1,59 +1,120 @@
 // What admins are shown of the audit log, as JSON Schemas.
+import { SCOPE_PATTERN } from '../../engine/index.js';
 import { nullable, schema, whole } from './schema.js';
 
 const text = schema({ type: 'string' });
 const texts = schema({ type: 'array', items: text });
+const textOrNull = schema({ type: ['string', 'null'] });
 const count = schema({ type: 'integer', minimum: 0 });
+const scopes = schema({ type: 'array', items: { type: 'string', pattern: SCOPE_PATTERN } });
 
-const event = schema({
+const access = schema({
+  type: 'object',
+  required: ['context', 'family', 'scope', 'target'],
+  properties: {
+    context: text,
+    creates: text,
+    family: text,
+    reach: { enum: ['lineage', 'exact', 'subtree'] },
+    scope: { type: 'string', pattern: SCOPE_PATTERN },
+    target: text,
+  },
+});
+const copy = schema({
+  type: 'object',
+  required: ['destination', 'family', 'source'],
+  properties: { destination: text, family: text, moves: { const: true }, source: text },
+});
+const holder = { credentialScopes: scopes, identities: texts, namespaceRestrictions: nullableTexts() } as const;
+
+/** Ids; or how many, with the set of them or without. */
+export const LISTED_SCHEMA = schema({
+  oneOf: [
+    { type: 'object', required: ['ids'], properties: { ids: texts } },
+    {
+      type: 'object',
+      required: ['count'],
+      properties: { count: { type: 'integer', minimum: 1 }, ids: false, set: text },
+    },
+  ],
+});
+
+function nullableTexts(): { readonly type: readonly ['array', 'null']; readonly items: typeof text } {
+  return { type: ['array', 'null'], items: text };
+}
+
+/** An event in a log or in the outbox. Later releases may add members. */
+export const EVENT_SCHEMA = schema({
+  type: 'object',
+  required: ['access', 'actor', 'id', 'kind', 'operation', 'outcome', 'requestId', 'snapshot', 'status', 'time'],
+  properties: {
+    access: { anyOf: [{ type: 'null' }, access, copy] },
+    actor: {
+      type: 'object',
+      required: ['credentialScopes', 'fingerprint', 'id', 'identities', 'kind', 'namespaceRestrictions'],
+      properties: { ...holder, fingerprint: textOrNull, id: text, kind: text },
+    },
+    address: text,
+    cause: text,
+    credential: { type: 'object', required: ['actor', 'identities'], properties: { actor: text, identities: texts } },
+    grants: texts,
+    grantsOmitted: count,
+    hash: text,
+    held: texts,
+    id: text,
+    items: count,
+    key: text,
+    kind: { enum: ['command', 'query', 'refusal', 'authentication', 'admin'] },
+    listed: LISTED_SCHEMA,
+    log: text,
+    lost: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['hash', 'log', 'seq'],
+        properties: { hash: text, log: text, seq: { type: 'integer', minimum: 1 } },
+      },
+    },
+    namespace: text,
+    operation: text,
+    outcome: { enum: ['allowed', 'denied', 'failed'] },
+    policy: { type: 'object' },
+    previous: text,
+    recording: {
+      type: 'object',
+      required: ['queries', 'records'],
+      properties: { queries: { enum: ['all', 'denied', 'none'] }, records: { enum: ['set', 'ids', 'none'] } },
+    },
+    records: texts,
+    requestId: text,
+    seq: { type: 'integer', minimum: 1 },
+    snapshot: textOrNull,
+    status: { type: ['integer', 'null'] },
+    step: text,
+    subject: {
+      type: 'object',
+      required: ['credentialScopes', 'identities', 'namespaceRestrictions'],
+      properties: holder,
+    },
+    time: text,
+    visibility: text,
+    vocabulary: text,
+  },
+});
+export const STORED_EVENT_SCHEMA = Object.freeze({
+  ...EVENT_SCHEMA,
+  required: [...EVENT_SCHEMA.required, 'hash', 'log', 'previous', 'seq'] as const,
+});
+
+const event = Object.freeze({
+  ...STORED_EVENT_SCHEMA,
   title: 'FoundEvent',
   description:
     'An event as the log has it, with `shown` if a record was asked for that it does not name, and `fault` if it does not verify.',
-  type: 'object',
-  required: ['seq', 'log', 'time', 'kind', 'operation', 'outcome', 'requestId', 'actor', 'access', 'snapshot'],
   properties: {
-    seq: { type: 'integer', minimum: 1 },
-    log: text,
-    time: text,
-    kind: { enum: ['command', 'query', 'refusal', 'authentication', 'admin'] },
-    operation: text,
-    outcome: { enum: ['allowed', 'denied', 'failed'] },
-    status: { type: ['integer', 'null'] },
-    requestId: text,
-    actor: {
-      type: 'object',
-      required: ['id', 'kind', 'fingerprint', 'identities', 'credentialScopes', 'namespaceRestrictions'],
-      properties: {
-        id: text,
-        kind: text,
-        fingerprint: { type: ['string', 'null'] },
-        identities: texts,
-        credentialScopes: texts,
-        namespaceRestrictions: { type: ['array', 'null'], items: text },
-      },
-    },
-    access: nullable({
-      type: 'object',
-      properties: {
-        scope: text,
-        family: text,
-        reach: text,
-        context: text,
-        target: text,
-        creates: text,
-        source: text,
-        destination: text,
-      },
-    }),
-    step: text,
-    cause: text,
-    grants: texts,
-    items: count,
-    records: texts,
-    snapshot: { type: ['string', 'null'] },
-    hash: text,
-    shown: { enum: ['yes', 'maybe'] },
-    fault: { enum: ['edited', 'broken', 'unreadable'] },
+    ...EVENT_SCHEMA.properties,
+    shown: schema({ enum: ['yes', 'maybe'] }),
+    fault: schema({ enum: ['edited', 'broken', 'unreadable'] }),
   },
 });
 

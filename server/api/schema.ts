@@ -67,7 +67,7 @@ export type Nullable<S> = {
   readonly anyOf: readonly [S, { readonly type: 'null' }];
 };
 
-export function nullable<S extends JsonSchema>(one: S): Nullable<S> {
+export function nullable<const S extends JsonSchema>(one: S): Nullable<S> {
   return Object.freeze({ anyOf: [one, NULL] as const });
 }
 

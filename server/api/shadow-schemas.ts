@@ -16,7 +16,7 @@ const exact = schema({
 
 const SIDES = Object.freeze({ gained: count, lost: count });
 
-const ROW = Object.freeze({
+const ROW = schema({
   title: 'DifferenceRow',
   description: 'As a row of `bailiwick diff`. Of each list the first few; `omitted` counts the others.',
   type: 'object',
@@ -90,7 +90,7 @@ const places = Object.freeze({
   }),
 });
 
-const EXAMPLE = Object.freeze({
+const EXAMPLE = schema({
   title: 'ShadowExample',
   type: 'object',
   required: ['actor', 'operation', 'access', 'at', 'times', 'change', 'live', 'shadow'],

@@ -1,6 +1,6 @@
 // A key as the command line and the admin listener both show it: everything but its secret.
 import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
-import type { ShownKey } from '../api/shown-key.js';
+import type { ShownKey } from '../api/admin-schemas.js';
 import type { ApiKey } from './api-keys.js';
 import type { Fingerprinter } from './fingerprint.js';
 

@@ -47,7 +47,10 @@ function endsOf(policy: Policy): Ends {
   };
 }
 
-/** When a grant ends to give them a scope; minus infinity if it does not give it now. */
+/**
+ * When a grant ends to give them a scope; minus infinity if it does not give it now. A row that begins before another ends
+ * goes on from it.
+ */
 function endsFor(policy: Policy, { identities, at }: Asked): (grant: string, scope: ScopeName) => number {
   const ends = known.get(policy) ?? endsOf(policy);
   known.set(policy, ends);
@@ -61,13 +64,14 @@ function endsFor(policy: Policy, { identities, at }: Asked): (grant: string, sco
   ends.principals.forEach(({ kind, name }, row) => {
     if (kind === 'identity' && names.has(name)) add(row);
   });
-  return (grant, scope) =>
-    Math.max(
-      ...(ends.grants.get(grant) ?? [])
-        .filter(({ principal, from, until }) => theirs.has(principal) && from <= at && at < until)
-        .filter(({ scopes }) => scopes.includes(scope))
-        .map(({ until }) => until),
-    );
+  return (grant, scope) => {
+    const rows = (ends.grants.get(grant) ?? [])
+      .filter(({ principal, scopes }) => theirs.has(principal) && scopes.includes(scope))
+      .sort((a, b) => a.from - b.from);
+    let end: number = at;
+    for (const { from, until } of rows) if (from <= end && end < until) end = until;
+    return end === at ? -Infinity : end;
+  };
 }
 
 /** `Map.groupBy`, which Node 20 does not have. */

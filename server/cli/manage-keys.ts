@@ -7,7 +7,7 @@ import { createKey, listKeys, type NewKey, revokeKey } from '../auth/api-keys.js
 import { type Fingerprinter, makeFingerprinter } from '../auth/fingerprint.js';
 import { isKeyId } from '../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../auth/new-key.js';
-import type { ShownKey } from '../api/shown-key.js';
+import type { ShownKey } from '../api/admin-schemas.js';
 import { showKey } from '../auth/shown-key.js';
 import { readSecrets } from '../db/secrets.js';
 import { scopeHelp, unknownPerson } from './actor.js';

@@ -19,22 +19,18 @@ const PROVIDER_DOC =
 /** Which claims carry what, the same for every kind of token. */
 const CLAIMS = Object.freeze({
   scopeClaim: setting(TEXT, {
-    default: null,
     example: 'scope',
     doc: 'claim with the scopes of a token; a token without the claim carries no scope (default: tokens carry every scope)',
   }),
   groupsClaim: setting(TEXT, {
-    default: null,
     example: 'groups',
     doc: 'claim with a list of groups; each is the identity `<provider>-group:<name>`, and a string is one group',
   }),
   groupsSeparator: setting(TEXT, {
-    default: null,
     example: '","',
     doc: 'separator between groups, if the claim is one string with several groups',
   }),
   restrictionsClaim: setting(TEXT, {
-    default: null,
     example: 'bailiwick_namespaces',
     doc: 'claim with a list of namespaces that the token is limited to; a token without the claim is refused',
   }),
@@ -46,29 +42,25 @@ export const AUTHENTICATION = group('how callers prove who they are', {
   }),
   oidc: list('issuers of OpenID Connect or OAuth 2.0 whose signed tokens (JWT) are accepted', {
     issuer: setting(TEXT, {
-      default: null,
       required: true,
       example: 'https://id.example.org/',
       doc: 'issuer, exactly as in the `iss` of its tokens',
     }),
     audience: setting(TEXTS, {
-      default: null,
       required: true,
       example: 'bailiwick',
       doc: '`aud` of tokens for this gateway; may be a list',
     }),
-    provider: setting(PROVIDER, { default: null, required: true, example: 'orcid', doc: PROVIDER_DOC }),
+    provider: setting(PROVIDER, { required: true, example: 'orcid', doc: PROVIDER_DOC }),
     algorithms: setting(
       someOf('RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'),
-      { default: null, required: true, example: '[RS256]', doc: 'algorithms that tokens may be signed with' },
+      { required: true, example: '[RS256]', doc: 'algorithms that tokens may be signed with' },
     ),
     jwksUrl: setting(OUTGOING_URL, {
-      default: null,
       example: 'https://id.example.org/jwks',
       doc: 'URL of the public keys (default: the one in the discovery document of the issuer)',
     }),
     clients: setting(TEXTS, {
-      default: null,
       example: '[beamline-app]',
       doc: 'clients (`azp` or `client_id`) that tokens may be issued to; with this list, a token may also have other audiences',
     }),
@@ -88,32 +80,27 @@ export const AUTHENTICATION = group('how callers prove who they are', {
   }),
   introspection: list('endpoints that say whom an opaque token belongs to (RFC 7662)', {
     url: setting(OUTGOING_URL, {
-      default: null,
       required: true,
       example: 'https://id.example.org/introspect',
       doc: 'URL of the endpoint',
     }),
     clientId: setting(TEXT, {
-      default: null,
       required: true,
       example: 'bailiwick',
       doc: 'client id of the gateway at the endpoint',
     }),
     clientSecretFile: setting(PATH, {
-      default: null,
       required: true,
       file: 'secret',
       example: 'secrets/introspection',
       doc: 'file that holds the secret of that client, read at the start',
     }),
-    provider: setting(PROVIDER, { default: null, required: true, example: 'facility', doc: PROVIDER_DOC }),
+    provider: setting(PROVIDER, { required: true, example: 'facility', doc: PROVIDER_DOC }),
     audience: setting(TEXTS, {
-      default: null,
       example: 'bailiwick',
       doc: 'value that `aud` of the answer must have; may be a list (default: the endpoint decides which tokens are for this gateway)',
     }),
     tokenPrefix: setting(TEXT, {
-      default: null,
       example: 'facility_',
       doc: 'prefix of the tokens of this endpoint; required if there are several endpoints',
     }),
@@ -125,20 +112,17 @@ export const AUTHENTICATION = group('how callers prove who they are', {
   }),
   mtls: optional('certificates of clients; this needs `tls`', {
     caFile: setting(PATH, {
-      default: null,
       required: true,
       file: 'authorities',
       example: 'secrets/clients-ca.crt',
       doc: 'PEM file with the authorities whose client certificates are accepted',
     }),
     provider: setting(PROVIDER, {
-      default: null,
       required: true,
       example: 'workloads',
       doc: 'provider of the policy; a certificate is for the identity `<provider>:<name>`',
     }),
     subjectFrom: setting(oneOf('san:uri', 'san:email', 'subject:cn'), {
-      default: null,
       required: true,
       example: 'san:uri',
       doc: 'field of the certificate that holds the subject; there must be exactly one',
@@ -146,14 +130,12 @@ export const AUTHENTICATION = group('how callers prove who they are', {
   }),
   anonymous: optional('callers without a credential: they read what the policy grants to one identity', {
     identity: setting(IDENTITY, {
-      default: null,
       required: true,
       example: 'public:anyone',
       doc: 'the identity of such requests; the policy must declare its provider, and no issuer may have it',
     }),
   }),
   revocationsFile: setting(PATH, {
-    default: null,
     file: 'revocations',
     example: 'revoked.txt',
     doc: 'file of revoked credentials, one fingerprint per line; read again when it changes',

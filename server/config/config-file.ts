@@ -9,7 +9,7 @@ import { nearest } from '../../engine/index.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
-import { laterNames, memberOf, type SettingRow, rowsOf } from './setting.js';
+import { memberOf, type SettingRow, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type WrittenSetting } from './value-types.js';
 
@@ -37,7 +37,6 @@ export interface ConfigFile {
 
 const { fileBytes: MAX_BYTES } = CONFIG_LIMITS;
 const validate = new Ajv({ allErrors: true, strict: true, verbose: true }).compile(CONFIG_SCHEMA);
-const LATER: ReadonlySet<string> = new Set(laterNames(SETTINGS));
 
 /** Reads the file at `path`. An `optional` file may be missing. Relative paths in it start at its folder. */
 export async function readConfigFile(path: string, need: 'optional' | 'required'): Promise<ConfigFile> {
@@ -143,10 +142,6 @@ function schemaFaults(errors: readonly ErrorObject[], rows: readonly SettingRow[
 }
 
 function unknownKey(path: string, error: ErrorObject): Omit<ConfigFault, 'place'> {
-  if (LATER.has(path)) {
-    const message = `\`${path}\` is not available in this version of bailiwick and would have no effect`;
-    return { message, fix: 'remove it' };
-  }
   const key = path.slice(path.lastIndexOf('.') + 1);
   const known: unknown = error.parentSchema?.['properties'];
   const meant = nearest(key, typeof known === 'object' && known !== null ? Object.keys(known) : []);

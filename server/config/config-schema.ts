@@ -6,7 +6,6 @@ export const CONFIG_SCHEMA: object = objectOf(SETTINGS);
 
 function objectOf(table: Table): object {
   const properties = Object.entries(table).flatMap(([name, member]): [string, object][] => {
-    if (member.kind === 'later') return [];
     if (member.kind === 'setting') return propertiesOf(name, member);
     const { doc: description, members } = member;
     if (member.kind === 'list') return [[name, { description, type: 'array', items: objectOf(members) }]];
@@ -19,7 +18,7 @@ function objectOf(table: Table): object {
 }
 
 function propertiesOf(name: string, { type, doc, default: usual, secretFile }: Setting<unknown>): [string, object][] {
-  const own = { description: doc, ...type.schema, ...(usual === null ? {} : { default: usual }) };
+  const own = { description: doc, ...type.schema, ...(usual === undefined ? {} : { default: usual }) };
   if (secretFile === undefined) return [[name, own]];
   return [
     [name, own],

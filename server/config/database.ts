@@ -36,7 +36,6 @@ export const DATABASE = group('connections to the store, and their time limits',
     doc: 'longest time for opening a connection',
   }),
   acquireTimeout: setting(DURATION, {
-    default: null,
     doc: `longest time that a request may wait for a connection (default: ${inSeconds(DATABASE_LIMITS.acquireTimeout.external)}; on the embedded store ${inSeconds(DATABASE_LIMITS.acquireTimeout.embedded)})`,
     example: inSeconds(DATABASE_LIMITS.acquireTimeout.external),
   }),

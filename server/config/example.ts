@@ -16,7 +16,6 @@ export function exampleConfig(): string {
 function linesOf(table: Table, indent: string): readonly string[] {
   return Object.entries(table).flatMap(([name, member]): readonly string[] => {
     const gap = indent === '' ? [''] : [];
-    if (member.kind === 'later') return [];
     if (member.kind === 'setting') return [...gap, ...settingLines(name, member, indent)];
     const lines = [...gap, `${indent}# ${member.doc}`];
     if (member.kind !== 'group') return [...lines, ...unsetLines(name, member, indent)];
@@ -52,7 +51,7 @@ function settingLines(
 ): readonly string[] {
   const variables = [...(flag === undefined ? [] : [flag.split(' ')[0] ?? '']), ...(env ?? [])];
   const from = variables.length === 0 ? '' : ` (${variables.join(', ')})`;
-  const line = usual === null ? `${indent}#${name}: ${example ?? ''}` : `${indent}${name}: ${writtenText(usual)}`;
+  const line = usual === undefined ? `${indent}#${name}: ${example ?? ''}` : `${indent}${name}: ${writtenText(usual)}`;
   const file = secretFile === undefined ? [] : [`${indent}#${name}File: secrets/${name}`];
   return [`${indent}# ${doc}${from}`, line, ...file];
 }

@@ -66,7 +66,7 @@ export interface SettingFlag {
 /** The flag of a setting. The description includes its default and its variable. */
 export function flagOf(name: SettingName): SettingFlag {
   const row = [...CONFIG_FILE_ROWS, ...ROWS].find(({ flag }) => flag?.name === name);
-  const { flag = '', doc = '', default: usual = null } = row?.setting ?? {};
-  const usually = usual === null ? '' : ` (default: ${writtenText(usual)})`;
+  const { flag = '', doc = '', default: usual } = row?.setting ?? {};
+  const usually = usual === undefined ? '' : ` (default: ${writtenText(usual)})`;
   return { flags: flag, description: `${doc}${usually} [${row?.env.at(-1) ?? ''}]` };
 }

@@ -8,7 +8,7 @@ import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeO
 import { type Contradiction, contradictionsOf } from './relations.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError } from '../lib/small-file.js';
-import { type FileKind, laterNames, nest, type SettingRow } from './setting.js';
+import { type FileKind, nest, type SettingRow } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
 import { type Parsed, type WrittenSetting, writtenText } from './value-types.js';
 
@@ -185,7 +185,7 @@ async function valueOf(row: SettingRow, chosen: Chosen, { cwd, faults }: Reading
   const named = [...chosen.values()].find((one) => one.row.setting === row.setting && one.row.choice === row.choice);
   if (named !== undefined) return readSecret(named, faults);
   const { type, default: usual } = row.setting;
-  if (usual === null) return null;
+  if (usual === undefined) return null;
   const parsed = type.parse(usual, cwd);
   return parsed.ok ? parsed.value : null;
 }
@@ -244,7 +244,7 @@ function contradictionFault({ key, message, fix }: Contradiction, chosen: Chosen
 
 function tellChosen(row: SettingRow, given: Given | null): ChosenSetting {
   const isSecret = row.setting.secret === true && row.holds === 'value';
-  const written = given?.written ?? (row.holds === 'value' ? row.setting.default : null);
+  const written = given?.written ?? (row.holds === 'value' ? (row.setting.default ?? null) : null);
   return {
     key: row.key,
     written: isSecret ? null : written,
@@ -270,14 +270,9 @@ function assemble(values: ReadonlyMap<string, unknown>, { path, document }: Conf
 function unknownVariables(env: ConfigSources['env']): ConfigFault[] {
   const known = [...[...CONFIG_FILE_ROWS, ...ROWS].flatMap((row) => row.env), ...OTHER_VARIABLES];
   const names = known.flatMap((name) => (name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : []));
-  const later = new Set(laterNames(SETTINGS));
   return Object.entries(env)
     .filter(([name, value]) => name.startsWith(PREFIX) && !known.includes(name) && !isOfService(name, value))
     .map(([place]) => {
-      if (later.has(place)) {
-        const message = 'is not available in this version of bailiwick and would have no effect';
-        return { place, message, fix: 'unset it' };
-      }
       // The common beginning would make any two variables near.
       const meant = nearest(place.slice(PREFIX.length), names);
       const message = 'there is no such setting';

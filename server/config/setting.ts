@@ -14,8 +14,8 @@ export type FileKind =
   | 'value of a setting';
 
 export interface SettingFacts {
-  /** As the file would write it. Null if the setting has no default; its value is then null. */
-  readonly default: WrittenSetting | null;
+  /** As the file would write it. Without a default, the value of a setting that is not set is null. */
+  readonly default?: WrittenSetting;
   /**
    * In the form that commander takes. A flag without a value means `true`. A setting with a flag also has the variable
    * `BAILIWICK_<FLAG>`.
@@ -66,20 +66,14 @@ export interface Optional<Members> {
   readonly members: Members;
 }
 
-/** Documented but not available yet: setting it is an error, so that nobody believes it has an effect. */
-export interface Later {
-  readonly kind: 'later';
-  readonly env: readonly string[];
-}
-
 /** Settings and groups of settings, by their names in the file. */
 export interface Table {
-  readonly [name: string]: Setting<unknown> | SettingGroup<Table> | List<Table> | Optional<Table> | Later;
+  readonly [name: string]: Setting<unknown> | SettingGroup<Table> | List<Table> | Optional<Table>;
 }
 
 /** The values of a table, nested in the same way. */
 export type ValuesOf<T> = {
-  readonly [Name in keyof T as T[Name] extends Later ? never : Name]: T[Name] extends SettingGroup<infer Members>
+  readonly [Name in keyof T]: T[Name] extends SettingGroup<infer Members>
     ? ValuesOf<Members>
     : T[Name] extends List<infer Members>
       ? readonly ValuesOf<Members>[]
@@ -92,9 +86,9 @@ export type ValuesOf<T> = {
 
 type ValueOf<Of, Value> = Of extends { readonly required: true }
   ? Value
-  : Of extends { readonly default: null }
-    ? Value | null
-    : Value;
+  : Of extends { readonly default: WrittenSetting }
+    ? Value
+    : Value | null;
 
 /** What commander calls the flags of a table: `--data-dir <folder>` is `dataDir`. */
 export type FlagNames<T> = {
@@ -136,10 +130,6 @@ export function optional<Members>(doc: string, members: Members): Optional<Membe
   return { kind: 'optional', doc, members };
 }
 
-export function later(...env: readonly string[]): Later {
-  return { kind: 'later', env };
-}
-
 /** One setting of a table, and where it can be given. */
 export interface SettingRow {
   /** As in the file: `limits.rate.perActor`. */
@@ -164,8 +154,6 @@ export function rowsOf(table: Table, document: unknown, prefix = ''): readonly S
     const key = prefix + name;
     const part = memberOf(document, name);
     switch (member.kind) {
-      case 'later':
-        return [];
       case 'setting':
         return rowsOfSetting(key, member);
       case 'list':
@@ -184,8 +172,6 @@ export function nest(table: Table, document: unknown, valueOf: (key: string) => 
     const part = memberOf(document, name);
     const inner = (prefix: string) => (key: string) => valueOf(`${name}.${prefix}${key}`);
     switch (member.kind) {
-      case 'later':
-        return [name, undefined];
       case 'setting':
         return [name, valueOf(name)];
       case 'list': {
@@ -198,7 +184,7 @@ export function nest(table: Table, document: unknown, valueOf: (key: string) => 
         return [name, nest(member.members, part, inner(''))];
     }
   });
-  return Object.freeze(Object.fromEntries(nested.filter(([, value]) => value !== undefined)));
+  return Object.freeze(Object.fromEntries(nested));
 }
 
 function itemsOf(document: unknown): readonly unknown[] {
@@ -209,15 +195,6 @@ function itemsOf(document: unknown): readonly unknown[] {
 export function memberOf(document: unknown, name: string): unknown {
   if (Array.isArray(document)) return document[Number(name)];
   return isObject(document) ? new Map<string, unknown>(Object.entries(document)).get(name) : undefined;
-}
-
-/** Keys and variables of settings that are not available yet. */
-export function laterNames(table: Table, prefix = ''): readonly string[] {
-  return Object.entries(table).flatMap(([name, member]): readonly string[] => {
-    const key = prefix + name;
-    if (member.kind === 'later') return [key, ...member.env];
-    return member.kind === 'group' ? laterNames(member.members, `${key}.`) : [];
-  });
 }
 
 export function rowsOfSetting(key: string, setting: Setting<unknown>): readonly SettingRow[] {

@@ -6,7 +6,6 @@ import { DATABASE } from './database.js';
 import {
   type FlagNames,
   group,
-  later,
   list,
   optional,
   type SettingRow,
@@ -52,7 +51,6 @@ export const SETTINGS = Object.freeze({
     doc: 'folder of the embedded store',
   }),
   databaseUrl: setting(DATABASE_URL, {
-    default: null,
     flag: '--database-url <url>',
     env: ['DATABASE_URL'],
     secret: true,
@@ -62,7 +60,6 @@ export const SETTINGS = Object.freeze({
     example: 'postgres://bailiwick@db.example.org/bailiwick',
   }),
   databaseReadUrl: setting(DATABASE_URLS, {
-    default: null,
     env: ['DATABASE_READ_URL'],
     secret: true,
     secretFile: true,
@@ -71,7 +68,6 @@ export const SETTINGS = Object.freeze({
     example: 'postgres://bailiwick@replica.example.org/bailiwick',
   }),
   policy: setting(PATH, {
-    default: null,
     flag: '--policy <path>',
     choice: 'policy',
     doc: 'policy folder (checked and compiled first) or snapshot file',
@@ -88,7 +84,6 @@ export const SETTINGS = Object.freeze({
     doc: 'address for admins and monitoring, in clear text on loopback and with the `tls` of the API elsewhere; `none` turns it off',
   }),
   adminSocket: setting(PATH_OR_NONE, {
-    default: null,
     flag: '--admin-socket <path>',
     doc: 'Unix socket for commands of the same user (default: admin.sock in the data folder); `none` turns it off',
     example: '/run/bailiwick/admin.sock',
@@ -99,18 +94,15 @@ export const SETTINGS = Object.freeze({
     doc: 'whether the console is served at /console, on `adminListen` and the admin socket; `bailiwick console` works without it',
   }),
   trustProxy: setting(NETWORKS, {
-    default: null,
     doc: 'addresses and networks of the proxies whose `X-Forwarded-For` is trusted (default: none)',
     example: '[10.0.0.0/8]',
   }),
   cors: group('web pages of other origins that may send requests to the API, with a credential in `Authorization`', {
     origins: setting(ORIGINS, {
-      default: null,
       doc: 'origins of web pages that may use the API, as browsers send them; there is no wildcard',
       example: '[https://app.example.org]',
     }),
   }),
-  secretsFile: later('BAILIWICK_SECRETS_FILE'),
   workers: setting(count(1, 64), {
     default: 1,
     flag: '--workers <count>',
@@ -151,7 +143,6 @@ export const SETTINGS = Object.freeze({
       default: '24h',
       doc: 'how long the answer to a create, copy or batch is kept under its Idempotency-Key',
     }),
-    expandedRows: later(),
   }),
   changes: group('the feed of changes (docs/feed.md)', {
     keep: setting(AGE, {
@@ -166,37 +157,31 @@ export const SETTINGS = Object.freeze({
   snapshot: SNAPSHOT,
   authzen: optional('the API of AuthZEN 1.0 (docs/authzen.md), for decide keys', {
     baseUrl: setting(BASE_URL, {
-      default: null,
       required: true,
       example: 'https://pdp.example.org',
       doc: 'URL at which clients reach this gateway; the discovery document names it',
     }),
     vocabulary: setting(VOCABULARY, {
-      default: null,
       example: '{ actions: { can_read: resource:read } }',
       doc: 'what the names that clients use mean here: `subjects`, `resources`, `actions` (default: each name means itself)',
     }),
   }),
   audit: group('the log of decisions', {
     folder: setting(PATH, {
-      default: null,
       doc: 'folder of the log (default: `audit` in the data folder)',
       example: '/var/lib/bailiwick/audit',
     }),
     signingKey: setting(PATH, {
-      default: null,
       doc: 'private key of `keygen` that signs checkpoints of the log: after 1,000 events or ten minutes, and when the gateway ends',
       example: '/etc/bailiwick/audit.key',
     }),
     witnesses: list('services that also sign checkpoints of the log (C2SP tlog-witness)', {
       url: setting(OUTGOING_URL, {
-        default: null,
         required: true,
         example: 'https://witness.example.org',
         doc: 'URL of the witness, without `/add-checkpoint`',
       }),
       key: setting(WITNESS_KEY, {
-        default: null,
         required: true,
         example: 'witness.example.org+2117e12c+BFDYWOCYXsx/YEGKrwzFq1h/QsJXCohAlanozKzQ9lRc',
         doc: 'verifier key of the witness, as it publishes it',
@@ -231,7 +216,6 @@ export const SETTINGS = Object.freeze({
   }),
   shutdown: group('orderly shutdown after SIGTERM or SIGINT', {
     notice: setting(DURATION_OR_OFF, {
-      default: null,
       doc: 'how long `/readyz` answers 503 while requests are still answered, so that load balancers send new ones elsewhere (default: no notice)',
       example: '5s',
     }),
@@ -242,7 +226,6 @@ export const SETTINGS = Object.freeze({
   }),
   tls: group('certificate of the API, which is in clear text without one. Both files are read again when they change', {
     certFile: setting(PATH, {
-      default: null,
       env: ['BAILIWICK_TLS_CERT_FILE'],
       needs: 'tls.keyFile',
       file: 'certificate',
@@ -250,7 +233,6 @@ export const SETTINGS = Object.freeze({
       example: '/etc/bailiwick/tls/tls.crt',
     }),
     keyFile: setting(PATH, {
-      default: null,
       env: ['BAILIWICK_TLS_KEY_FILE'],
       needs: 'tls.certFile',
       file: 'private key',
@@ -263,7 +245,6 @@ export const SETTINGS = Object.freeze({
 /** The place of the settings file, which is the one setting that the file cannot hold. */
 const CONFIG_FILE = Object.freeze({
   config: setting(PATH, {
-    default: null,
     flag: '--config <file>',
     doc: 'settings file (default: bailiwick.yaml, if there is one)',
   }),

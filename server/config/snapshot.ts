@@ -15,21 +15,18 @@ import {
 export const SNAPSHOT = group('which policy may be served, and for how long', {
   source: group('where the policy comes from, unless `policy` names a path', {
     directory: setting(PATH, {
-      default: null,
       flag: '--policy-directory <folder>',
       choice: 'policy',
       doc: 'directory store, as written by `bailiwick publish --to`',
       example: '/srv/policies',
     }),
     url: setting(OUTGOING_URL, {
-      default: null,
       flag: '--policy-url <url>',
       choice: 'policy',
       doc: 'URL of a snapshot; the URL of its statement has `.dsse.json` added to the path',
       example: 'https://policies.example.org/snapshot.json',
     }),
     caFile: setting(PATH, {
-      default: null,
       needs: 'snapshot.source.url',
       file: 'authorities',
       doc: 'PEM file with the certificate authorities that are trusted for this URL (default: those of Node)',
@@ -41,26 +38,22 @@ export const SNAPSHOT = group('which policy may be served, and for how long', {
       doc: 'whether the URL may lead into a private network, such as 10.0.0.0/8',
     }),
     git: setting(PATH, {
-      default: null,
       flag: '--policy-git <repository>',
       choice: 'policy',
       doc: 'git repository on this machine, a checkout or a bare one',
       example: '/srv/policies.git',
     }),
     ref: setting(GIT_REF, {
-      default: null,
       needs: 'snapshot.source.git',
       doc: 'full name of the branch or tag (default: refs/heads/main)',
       example: 'refs/heads/main',
     }),
     path: setting(PATH_INSIDE, {
-      default: null,
       needs: 'snapshot.source.git',
       doc: 'policy folder or snapshot in the repository (default: its top folder)',
       example: 'policies',
     }),
     signersFile: setting(PATH, {
-      default: null,
       needs: 'snapshot.source.git',
       file: 'signers',
       doc: 'file of allowed signers, in the format of `ssh-keygen`; one of them must have signed the commit or the tag',
@@ -78,7 +71,6 @@ export const SNAPSHOT = group('which policy may be served, and for how long', {
     doc: 'whether a snapshot is served only with a valid statement: signed, for this environment, and not expired',
   }),
   keyringFile: setting(PATH, {
-    default: null,
     flag: '--keyring <file>',
     needs: 'snapshot.environment',
     file: 'keyring',
@@ -86,23 +78,19 @@ export const SNAPSHOT = group('which policy may be served, and for how long', {
     example: '/etc/bailiwick/keyring.yaml',
   }),
   environment: setting(NAME, {
-    default: null,
     flag: '--environment <name>',
     doc: 'environment that the statement of a snapshot must name',
     example: 'production',
   }),
   tableFolder: setting(PATH_OR_NONE, {
-    default: null,
     doc: 'folder for the derived tables of large policies, which make the next start faster (default: `tables` in the data folder of an embedded store, unless signatures are required); `none` keeps no tables',
     example: '/var/lib/bailiwick/tables',
   }),
   softAge: setting(AGE_OR_OFF, {
-    default: null,
     doc: 'age of the policy at which the log warns: the time since the policy was last found at its source (default: no limit)',
     example: '1h',
   }),
   hardAge: setting(AGE_OR_OFF, {
-    default: null,
     doc: 'age of the policy at which the gateway stops deciding and answers 503 `snapshot.expired` (default: no limit)',
     example: '24h',
   }),

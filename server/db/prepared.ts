@@ -14,7 +14,7 @@ import type { Turns } from '../lib/turns.js';
 export interface ReadOptions {
   /** Stops the statement, or keeps it from beginning. The reader then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Who asks. If the store takes turns, nobody waits for more than one statement of another asker at a time. */
+  /** Who asks. If the store takes turns, nobody waits for more than one statement of another asker at a time, or two brief ones. */
   readonly asker?: string | undefined;
   /** Whether the statement reads whole ranges in any order, so that it is planned with `WHOLE_RANGES`. */
   readonly whole?: boolean | undefined;

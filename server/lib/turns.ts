@@ -34,23 +34,30 @@ export function makeTurns(most: number): Turns {
 /** How many names are remembered whose work was brief. */
 const REMEMBERED = 10_000;
 
+/** After long work a name has one place for so many times as long as that took. */
+const ALONE = 10;
+
 /**
  * One place for each name, and a second one as long as its work takes at most `brief` milliseconds each. So the store has
- * the next piece of brief work when it has done one, and long work is done one by one.
+ * the next piece of brief work when it has done one, and long work is done one by one: whoever had two long pieces done at
+ * once has one place for a while, whatever brief work comes between.
  */
 export function makeBriefTurns(brief: number): Turns {
   const [places, alone] = [makeTurns(2), makeTurns(1)];
-  const wasBrief = makeLruCache<boolean>(REMEMBERED);
+  const pairedFrom = makeLruCache<number>(REMEMBERED);
   return {
     enter: async (name) => {
       const leave = await places.enter(name);
-      const leaveAlone = wasBrief.get(name) === true ? null : await alone.enter(name);
+      const isPaired = (pairedFrom.get(name) ?? Infinity) <= performance.now();
+      const leaveAlone = isPaired ? null : await alone.enter(name);
       const begun = performance.now();
       let isLeft = false;
       return () => {
         if (isLeft) return;
         isLeft = true;
-        wasBrief.put(name, performance.now() - begun <= brief, 1);
+        const now = performance.now();
+        if (now - begun > brief) pairedFrom.put(name, now + ALONE * (now - begun), 1);
+        else if (pairedFrom.get(name) === undefined) pairedFrom.put(name, now, 1);
         leaveAlone?.();
         leave();
       };

@@ -62,7 +62,8 @@ export const EMBEDDED_LIMITS = Object.freeze({
   copyBytes: 256 * 1024 * 1024,
   /**
    * The share of a statement's waiting time that a query may run. The engine runs one statement at a time, so with this
-   * share a query can still run after those of two other callers.
+   * share a query can still run after those of two other callers. Brief ones of theirs, of which they have two, take none
+   * of it.
    */
   queryShare: 1 / 3,
   /** An actor whose queries take at most so many milliseconds may have a second one in the engine's queue. */

@@ -64,7 +64,7 @@ describe('config check', () => {
         'error: the configuration has 5 errors',
         '  BAILIWICK_DATA_DI: there is no such setting; did you mean `BAILIWICK_DATA_DIR`?',
         '  bailiwick.yaml:1:1: there is no setting `listn`; did you mean `listen`?',
-        '  bailiwick.yaml:2:1: `secretsFile` is not available in this version of bailiwick and would have no effect; remove it',
+        '  bailiwick.yaml:2:1: there is no setting `secretsFile`',
         '  bailiwick.yaml:3:29: `limits.rate.perActor` must be a whole number from 0 to 1000000',
         '  --policy: is empty',
         '',
@@ -75,11 +75,7 @@ describe('config check', () => {
     expect(json.faults).toEqual([
       { place: 'BAILIWICK_DATA_DI', message: 'there is no such setting', fix: 'did you mean `BAILIWICK_DATA_DIR`?' },
       { place: 'bailiwick.yaml:1:1', message: 'there is no setting `listn`', fix: 'did you mean `listen`?' },
-      {
-        place: 'bailiwick.yaml:2:1',
-        message: '`secretsFile` is not available in this version of bailiwick and would have no effect',
-        fix: 'remove it',
-      },
+      { place: 'bailiwick.yaml:2:1', message: 'there is no setting `secretsFile`' },
       { place: 'bailiwick.yaml:3:29', message: '`limits.rate.perActor` must be a whole number from 0 to 1000000' },
       { place: '--policy', message: 'is empty' },
     ]);

@@ -1,7 +1,7 @@
 // What is held until an instant is held until just before it and by none of these grants then; what never ends is held forever.
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { whatCan } from '../../engine/compiler.js';
+import { readPolicy, whatCan } from '../../engine/compiler.js';
 import { ALL_SCOPES, decide, type Decision, instantOf, type Policy, type ScopeName } from '../../engine/index.js';
 import { heldUntil, type RegionUntil } from '../../server/authoring/held-until.js';
 import { load } from '../engine/prove/brute.js';
@@ -57,4 +57,22 @@ test('each scope of each region', () => {
     testRuns({ usual: 200, deep: 2000 }),
   );
   expect(ending).toBeGreaterThan(100);
+});
+
+test('what goes on by a membership that begins before another ends', () => {
+  const files = {
+    'policy.yaml': 'bailiwick: 1\nname: labs\nproviders: { p: {} }\n',
+    'team.yaml': `roles:
+  inner: { members: [{ identity: "p:a", notBefore: 2026-05-20T00:00:00Z, expires: 2026-09-01T00:00:00Z }] }
+  team: { members: [{ identity: "p:a", expires: 2026-06-01T00:00:00Z }, { role: inner }] }
+grants: [{ id: team, role: team, namespace: /labs, scopes: [resource:read] }]
+`,
+  };
+  const { policy: set } = readPolicy(
+    Object.entries(files).map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) })),
+  );
+  if (set === null) throw new Error('the policy is right');
+  const at = instantOf(Date.parse('2026-05-10T00:00:00Z'));
+  const held = heldUntil(load(set), { identities: [{ provider: 'p', subject: 'a' }] as typeof IDENTITIES, at });
+  expect(held.map(({ until }) => until)).toEqual([Date.parse('2026-09-01T00:00:00Z')]);
 });

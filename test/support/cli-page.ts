@@ -27,7 +27,7 @@ function settingsMarkdown(): string {
   const code = (text: string): string => `\`${text}\``;
   const rows = ROWS.map(({ key, flag, env, setting, holds }) => {
     const names = [...(flag === null ? [] : [flag.long]), ...env].map(code).join(', ');
-    const usual = setting.default === null || holds !== 'value' ? '' : code(writtenText(setting.default));
+    const usual = setting.default === undefined || holds !== 'value' ? '' : code(writtenText(setting.default));
     const [about, values] =
       holds === 'value' ? [setting.doc, setting.type.words] : ['a file that holds the value', 'a path'];
     return `| ${code(key)} | ${names} | ${values} | ${usual} | ${about} |`;

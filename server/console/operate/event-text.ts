@@ -32,8 +32,8 @@ export function eventRow(event: LogEvent): readonly string[] {
 
 function placeOf(access: EventAccess | null): string {
   if (access === null) return '';
-  const { source, destination, creates, target = '', reach } = access;
-  if (source !== undefined) return `${source} to ${destination ?? ''}`;
+  if ('source' in access) return `${access.source} to ${access.destination}`;
+  const { creates, target, reach } = access;
   return `${creates ?? target}${reach === undefined ? '' : ` (${reach})`}`;
 }
 
@@ -45,13 +45,11 @@ export function accessesOf({ access, actor, subject = actor, time }: LogEvent): 
   const of = (scope: string, context: string, target: string): PastAccess => ({
     ...{ identities, credentialScopes, namespaceRestrictions, scope, context, target, at },
   });
-  const { source, destination, family = '', scope, context, target, moves } = access;
-  if (source !== undefined && destination !== undefined) {
-    return [
-      of(`${family}:read`, source, source),
-      ...(moves === true ? [of(`${family}:write`, source, source)] : []),
-      of(`${family}:write`, destination, destination),
-    ];
-  }
-  return scope === undefined || context === undefined || target === undefined ? [] : [of(scope, context, target)];
+  if (!('source' in access)) return [of(access.scope, access.context, access.target)];
+  const { source, destination, family, moves } = access;
+  return [
+    of(`${family}:read`, source, source),
+    ...(moves === true ? [of(`${family}:write`, source, source)] : []),
+    of(`${family}:write`, destination, destination),
+  ];
 }

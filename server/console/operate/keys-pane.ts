@@ -5,7 +5,7 @@ import { closeOpened } from '../page/close-opened.js';
 import { fieldValue, html } from '../page/html.js';
 import { plain } from '../page/words.js';
 import { Table } from '../page/table.js';
-import type { ShownKey } from '../../api/shown-key.js';
+import type { ShownKey } from '../../api/admin-schemas.js';
 import { useDraft } from './draft.js';
 import type { GatewayClient } from './gateway.js';
 

@@ -55,13 +55,13 @@ const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [503, 'Try again in a moment.'],
 ]);
 
-export function refusalOf(status: number, { title, code = '', requestId, errors = [] }: Problem): Refusal {
+export function refusalOf(status: number, { title, code, requestId, errors = [] }: Problem): Refusal {
   const what = title ?? `The gateway answered with status ${String(status)}`;
   const where = errors.map(({ pointer, message }) => `${pointer === '' ? '' : `${pointer.slice(1)}: `}${message}`);
-  const advice = BY_CODE.get(code) ?? BY_STATUS.get(status) ?? 'The log of the gateway says more.';
+  const advice = BY_CODE.get(code ?? '') ?? BY_STATUS.get(status) ?? 'The log of the gateway says more.';
   const id = requestId === undefined ? '' : ` Request ${requestId}.`;
   const text = `${[what, ...where].join('. ').replaceAll('..', '.')}. ${advice}${id}`;
-  return { kind: 'refused', status, code, text };
+  return { kind: 'refused', status, code: code ?? '', text };
 }
 
 export function unreachable(): Refusal {

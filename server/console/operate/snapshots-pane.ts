@@ -6,7 +6,7 @@ import { html } from '../page/html.js';
 import { Table } from '../page/table.js';
 import { grouped, plain } from '../page/words.js';
 import { whereText } from '../page/changes-pane.js';
-import type { ShadowAnswer, StoredSnapshot } from './answers.js';
+import type { Candidate, ShadowAnswer, StoredSnapshot } from './answers.js';
 import type { CandidateSnapshot } from './candidate.js';
 import { useDraft } from './draft.js';
 import type { GatewayClient } from './gateway.js';
@@ -94,7 +94,7 @@ export function SnapshotsPane({ gateway, running, done, onCandidate }: Snapshots
       <h2>In shadow</h2>
       ${shadow !== null && shadow.snapshot !== null && html`<button type="button" onClick=${() => void endShadow()}>End it</button>`}
     </div>
-    ${shadow === null ? html`<p>Asking the gateway…</p>` : shadow.snapshot === null ? html`<p>No candidate is judged beside what runs.</p>` : html`<${InShadow} shadow=${shadow} />`}
+    ${shadow === null ? html`<p>Asking the gateway…</p>` : !('live' in shadow) ? html`<p>No candidate is judged beside what runs.</p>` : html`<${InShadow} shadow=${shadow} />`}
   </div>`;
 }
 
@@ -102,7 +102,7 @@ const STATES: Readonly<Record<StoredSnapshot['state'], string>> = {
   ...{ active: 'good', shadow: 'warning', stored: '', refused: 'bad' },
 };
 
-function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { readonly shadow: ShadowAnswer }): VNode {
+function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { readonly shadow: Candidate }): VNode {
   const rows =
     differs === null
       ? []
@@ -115,7 +115,7 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
             row.from === null && row.until === null ? 'always' : `${row.from ?? ''} to ${row.until ?? ''}`,
           ]),
         );
-  const examples = (live?.examples ?? []).map(({ actor, operation, access, at, times, change }) => [
+  const examples = live.examples.map(({ actor, operation, access, at, times, change }) => [
     change,
     actor.id,
     operation,
@@ -125,15 +125,16 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
   ]);
   return html`<section>
     <p><code>${snapshot}</code> since ${since}, judged on every request, decides nothing.</p>
-    ${fault !== null && fault !== undefined && html`<p class="bad">${plain(`${fault.code}: ${fault.message}`)}</p>`}
+    ${fault !== null && html`<p class="bad">${plain(`${fault.code}: ${fault.message}`)}</p>`}
     <p>
       ${
         differs === null
           ? 'The cells that differ are being worked out.'
-          : html`<span class="gained">${grouped(differs.gained)} cells gained</span>${', '}
-              <span class="lost">${grouped(differs.lost)} cells lost</span>${` of ${grouped(differs.compared)}.`}`
+          : html`<span class="gained">${grouped(BigInt(differs.gained))} cells gained</span>${', '}
+              <span class="lost">${grouped(BigInt(differs.lost))} cells lost</span
+              >${` of ${grouped(BigInt(differs.compared))}.`}`
       }
-      ${live !== undefined && ` Live: ${grouped(live.compared)} decisions compared, ${grouped(live.gained)} would be gained, ${grouped(live.lost)} lost.`}
+      ${` Live: ${grouped(live.compared)} decisions compared, ${grouped(live.gained)} would be gained, ${grouped(live.lost)} lost.`}
     </p>
     ${rows.length > 0 && html`<${Table} name="shadow-cells" heads=${['', 'Who', 'Scopes', 'Where', 'When']} rows=${rows} json=${differs?.rows} />`}
     ${
@@ -143,7 +144,7 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
           name="shadow-requests"
           heads=${['', 'Who', 'What', 'Where', 'Times', 'Last']}
           rows=${examples}
-          json=${live?.examples}
+          json=${live.examples}
         />`
     }
   </section>`;

@@ -13,7 +13,8 @@ export function enforcerFor(
   const reached = new Set([subject]);
   let level = [subject];
   for (let depth = 0; depth < HIERARCHY && level.length > 0; depth += 1) {
-    level = level.flatMap((member) => rolesOf.get(member) ?? []).filter((role) => !reached.has(role));
+    const next = new Set(level.flatMap((member) => rolesOf.get(member) ?? []));
+    level = [...next].filter((role) => !reached.has(role));
     for (const role of level) reached.add(role);
   }
   const effects = new Map<string, Set<CasbinPermission['effect']>>();

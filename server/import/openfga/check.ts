@@ -15,9 +15,14 @@ export function usersByTarget(tuples: readonly RelationTuple[]): UsersByTarget {
 
 /** Answers for one user. */
 export function checkerFor(byTarget: UsersByTarget, user: string): (relation: string, object: string) => boolean {
-  const has = (target: string, above: readonly string[]): boolean =>
-    (byTarget.get(target) ?? []).some(
-      (who) => who === user || (who.includes('#') && !above.includes(who) && has(who, [...above, who])),
-    );
-  return (relation, object) => has(`${object}#${relation}`, [`${object}#${relation}`]);
+  return (relation, object) => {
+    const sets = new Set([`${object}#${relation}`]);
+    // A set that is added on the way comes later in the same loop.
+    for (const set of sets)
+      for (const who of byTarget.get(set) ?? []) {
+        if (who === user) return true;
+        if (who.includes('#')) sets.add(who);
+      }
+    return false;
+  };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { OTHER_OPERATIONS, RECORD_ACTS } from '../../../server/audit/event.js';
-import { EVENT_SCHEMA } from '../../../server/audit/event-schema.js';
+import { EVENT_SCHEMA } from '../../../server/api/audit-schemas.js';
 import { fromRoot } from '../../support/root.js';
 
 const page = readFileSync(fromRoot('docs/audit.md'), 'utf8');

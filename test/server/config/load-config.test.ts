@@ -270,11 +270,6 @@ describe('faults', () => {
       [/^BAILIWICK_AUDIT_FOLDER: there is no such setting; /, /^BAILIWICK_LOG_LEVEL: there is no such setting; /],
     ],
     [
-      'a variable of a later version',
-      { env: { BAILIWICK_SECRETS_FILE: 's' } },
-      [/^BAILIWICK_SECRETS_FILE: is not available/],
-    ],
-    [
       'a variable that a flag overrides',
       {
         flags: { policy: 'p', listen: '127.0.0.1:1' },
@@ -340,11 +335,6 @@ describe('faults', () => {
       'a negative rate',
       { file: 'limits: { rate: { perActor: -1 } }\n' },
       [/`limits.rate.perActor` must be a whole number from 0 to 1000000$/],
-    ],
-    [
-      'a setting of a later version',
-      { file: 'secretsFile: s\n' },
-      [/^bailiwick.yaml:1:1: `secretsFile` is not available in this version/],
     ],
     [
       'a certificate without its key',

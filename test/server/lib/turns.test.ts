@@ -36,3 +36,14 @@ it('brief work has a second place, and long work none', async () => {
   expect(await mostAtOnce(strict, 'b', [30, 30, 30])).toBe(1);
   expect(await mostAtOnce(strict, 'b', [30, 30])).toBe(1);
 });
+
+it('brief work between long work gives that no second place', async () => {
+  const turns = makeBriefTurns(10);
+  expect(await mostAtOnce(turns, 'a', [0])).toBe(1);
+  // Nothing tells long work from brief work before it is done.
+  expect(await mostAtOnce(turns, 'a', [60, 60])).toBe(2);
+  for (let time = 0; time < 3; time += 1) {
+    expect(await mostAtOnce(turns, 'a', [0])).toBe(1);
+    expect(await mostAtOnce(turns, 'a', [60, 60])).toBe(1);
+  }
+});
