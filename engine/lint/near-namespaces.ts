@@ -78,7 +78,9 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
 /** A guardrail at an unintended place guards nothing, so it always holds and nobody notices. */
 function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
   const { world, nameOf } = scene;
-  const childrenAt = remember((row: number) => new Map(childrenOf(world.tree, row).map((child) => [nameOf(child), child])));
+  const childrenAt = remember(
+    (row: number) => new Map(childrenOf(world.tree, row).map((child) => [nameOf(child), child])),
+  );
   const commonOf = remember((row: number) => commonNames(scene, [...childrenAt(row).values()]));
   let tested: ReadonlySet<string> | null = null;
   for (const { id, rule, place } of world.set.guardrails) {

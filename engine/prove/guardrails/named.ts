@@ -31,8 +31,7 @@ export function makeNamed(
   const rows = roles.flatMap((role) => roleRows.get(role) ?? []);
   const named = withMembersBelow(counts === 'ever' ? everMembership : membership, rows);
   spend(STEPS_OF.member * named.size);
-  for (const principal of named)
-    if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
+  for (const principal of named) if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
   const texts = new Set(identities.map(formatIdentity));
   for (const identity of identities) {
     const row = identityRow(policy, identity);
