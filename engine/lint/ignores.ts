@@ -2,11 +2,13 @@
 // file. A comment covers the whole entry, so the entry's layout does not matter. Lint checks the comments too: one without a reason
 // ignores nothing, and one that ignores nothing is reported.
 import { ENGINE_LIMITS, type EngineLimits } from '../limits.js';
-import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { groupBy } from '../model/group.js';
+import { firstFrom } from '../model/row-lists.js';
 import { lineTableOf, positionAt, type Range, rangeOf, type Span } from '../model/span.js';
 import { commentsOf } from '../source/comments.js';
 import { readTree } from '../source/read-tree.js';
 import type { Node } from '../source/tree.js';
+import type { LintFinding } from './rule.js';
 
 type LineRange = readonly [first: number, last: number];
 
@@ -45,20 +47,20 @@ function ignoresIn(file: string, text: string, limits: EngineLimits): readonly I
     if (behind !== null && !before.has(behind)) before.set(behind, range);
   }
   const contentStart = positionAt(lines, parsed.node.start).line;
+  // From each line on, the first one that is neither blank nor a comment alone.
+  const contentFrom = new Int32Array(lines.length + 2).fill(lines.length + 1);
+  for (let line = lines.length; line > 0; line -= 1) {
+    const isPassed = own.has(line) || text.slice(lines[line - 1], lines[line] ?? text.length).trim() === '';
+    contentFrom[line] = isPassed ? (contentFrom[line + 1] ?? 0) : line;
+  }
   return comments.flatMap((comment) => {
     const match = COMMENT.exec(comment.text);
     if (match === null) return [];
     const range = rangeOf(lines, comment);
     const codes = (match[1] ?? '').split(/[\s,]+/).filter((code) => code !== '');
-    let line = range.start.line;
-    const isHead = comment.ownLine && line < contentStart;
-    while (
-      comment.ownLine &&
-      (own.has(line) || text.slice(lines[line - 1], lines[line] ?? text.length).trim() === '')
-    ) {
-      line += 1;
-      if (line > lines.length) break;
-    }
+    const at = range.start.line;
+    const isHead = comment.ownLine && at < contentStart;
+    const line = comment.ownLine ? (contentFrom[at] ?? at) : at;
     const [first, last] = (comment.ownLine ? below : before).get(line) ?? [line, line];
     const covered: LineRange = [Math.min(line, first), Math.max(line, last)];
     return [{ file, range, codes, reason: (match[2] ?? '').trim(), lines: isHead ? null : covered }];
@@ -100,22 +102,44 @@ function entriesOf(text: string, node: Node): readonly EntrySpan[] {
   return found;
 }
 
-/** Whether a comment covers a diagnostic. */
-export function isIgnoredBy(
-  comment: IgnoreComment,
-  code: string,
-  diagnostic: Pick<Diagnostic, 'file' | 'range'>,
-): boolean {
-  return (
-    comment.reason !== '' &&
-    comment.file === diagnostic.file &&
-    (comment.lines === null || isWithin(diagnostic.range.start.line, comment.lines)) &&
-    comment.codes.includes(code)
-  );
+interface Applied {
+  /** The findings that no comment covers. */
+  readonly kept: readonly LintFinding[];
+  /** Of each comment, the codes of which it covers a finding. */
+  readonly used: ReadonlyMap<IgnoreComment, ReadonlySet<string>>;
 }
 
-function isWithin(line: number, [first, last]: LineRange): boolean {
-  return line >= first && line <= last;
+/** Findings are sorted by line, so a comment takes two searches, however many of them it covers. */
+export function applyIgnores(comments: readonly IgnoreComment[], findings: readonly LintFinding[]): Applied {
+  const keyOf = (code: string, file: string): string => `${code} ${file}`;
+  const lineOf = (finding: LintFinding | undefined): number => finding?.place.range.start.line ?? 0;
+  const groups = groupBy(findings, ({ code, place }) => keyOf(code, place.file));
+  for (const alike of groups.values()) alike.sort((a, b) => lineOf(a) - lineOf(b));
+  // At each finding of a group, how many more comments cover it than the one before.
+  const turns = new Map(Array.from(groups, ([key, alike]) => [key, new Int32Array(alike.length + 1)]));
+  const used = new Map<IgnoreComment, Set<string>>();
+  for (const comment of comments) {
+    const [first, last] = comment.lines ?? [0, Infinity];
+    for (const code of comment.reason === '' ? [] : comment.codes) {
+      const key = keyOf(code, comment.file);
+      const [alike, more] = [groups.get(key) ?? [], turns.get(key)];
+      const from = firstFrom(alike.length, (i) => lineOf(alike[i]) >= first);
+      const until = firstFrom(alike.length, (i) => lineOf(alike[i]) > last);
+      if (more === undefined || from === until) continue;
+      more[from] = (more[from] ?? 0) + 1;
+      more[until] = (more[until] ?? 0) - 1;
+      used.set(comment, (used.get(comment) ?? new Set()).add(code));
+    }
+  }
+  const ignored = new Set<LintFinding>();
+  for (const [key, alike] of groups) {
+    let covering = 0;
+    for (const [i, finding] of alike.entries()) {
+      covering += turns.get(key)?.[i] ?? 0;
+      if (covering > 0) ignored.add(finding);
+    }
+  }
+  return { kept: findings.filter((finding) => !ignored.has(finding)), used };
 }
 
 // The findings that a policy accepts (docs/language.md "Mistakes"), for comparing two policies: how often each rule is ignored for an

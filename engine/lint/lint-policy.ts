@@ -12,7 +12,7 @@ import { makeDiagnostic, sortDiagnostics } from '../diagnostics/report.js';
 import { findMissingWithin } from './delegation.js';
 import { findEndingGrants, findUnreachableGrants, findUnstoredNamespaces, findWritesAtRoot } from './grant-rules.js';
 import { makeNamespacePlaces } from './grant-places.js';
-import { findIgnores, type IgnoreComment, isIgnoredBy } from './ignores.js';
+import { applyIgnores, findIgnores, type IgnoreComment } from './ignores.js';
 import { makeLintWorld } from './lint-world.js';
 import { findLookalikes } from './lookalikes.js';
 import { findNearNamespaces } from './near-namespaces.js';
@@ -21,7 +21,6 @@ import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
 import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
-import { groupBy } from '../model/group.js';
 
 export type LintLevel = 'off' | Severity;
 
@@ -107,7 +106,7 @@ export function lintPolicy(
   // that are off or gave up.
   const isQuiet = (code: string): boolean =>
     isLintCode(code) && (isOff(code) || CLOCK_RULES.has(code) || (MAY_GIVE_UP.has(code) && gaveUp.length > 0));
-  const kept = applyIgnores(findings, findIgnores(input.sources, limits), isQuiet);
+  const kept = withFaults(findings, findIgnores(input.sources, limits), isQuiet);
   const shown = kept.filter(({ code }) => !isOff(code));
   const notes = gaveUp.map((place) =>
     makeDiagnostic({
@@ -145,19 +144,13 @@ function toDiagnostic({ place, ...finding }: LintFinding, levels: LintOptions['l
 }
 
 /** The findings that no comment ignores, plus the findings about the comments themselves. */
-function applyIgnores(
+function withFaults(
   findings: readonly LintFinding[],
   ignores: readonly IgnoreComment[],
   isQuiet: (code: string) => boolean,
 ): readonly LintFinding[] {
   if (ignores.length === 0) return findings;
-  const byFile = groupBy(ignores, ({ file }) => file);
-  const used = new Map<IgnoreComment, Set<string>>();
-  const kept = findings.filter(({ code, place }) => {
-    const by = byFile.get(place.file)?.filter((comment) => isIgnoredBy(comment, code, place)) ?? [];
-    for (const comment of by) used.set(comment, (used.get(comment) ?? new Set()).add(code));
-    return by.length === 0;
-  });
+  const { kept, used } = applyIgnores(ignores, findings);
   return [...kept, ...ignores.flatMap((comment) => faultsOf(comment, used.get(comment) ?? new Set(), isQuiet))];
 }
 

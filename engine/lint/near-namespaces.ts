@@ -36,15 +36,16 @@ interface Scene {
 }
 
 function makeScene(world: LintWorld): Scene {
-  const { tables, nodes, set, tree } = world;
+  const { tables, set } = world;
   const { segment } = tables.namespaces;
   const digits = tables.segments.map((name) => name.replace(/[^0-9]/g, ''));
+  const first = firstGrants(world);
   return {
     world,
     uses: usesOf(world),
     nameOf: (row) => tables.segments[segment[row] ?? 0] ?? '',
     digitsOf: (row) => digits[segment[row] ?? 0] ?? '',
-    grantIn: (row) => set.grants[nodes.findIndex((node) => row <= node && node < (tree.end[row] ?? 0))],
+    grantIn: (row) => set.grants[first[row] ?? -1],
   };
 }
 
@@ -77,20 +78,23 @@ function findSlipsOfGrants(scene: Scene, context: LintContext): void {
 /** A guardrail at an unintended place guards nothing, so it always holds and nobody notices. */
 function findSlipsOfGuardrails(scene: Scene, context: LintContext): void {
   const { world, nameOf } = scene;
-  const commonOf = remember((row: number) => commonNames(scene, childrenOf(world.tree, row)));
+  const childrenAt = remember(
+    (row: number) => new Map(childrenOf(world.tree, row).map((child) => [nameOf(child), child])),
+  );
+  const commonOf = remember((row: number) => commonNames(scene, [...childrenAt(row).values()]));
   let tested: ReadonlySet<string> | null = null;
   for (const { id, rule, place } of world.set.guardrails) {
     let row = 0;
     let path = '';
     for (const name of pathOfRule(rule)?.slice(1).split('/') ?? []) {
-      const children = childrenOf(world.tree, row);
+      const children = childrenAt(row);
       path += `/${name}`;
-      const next = children.find((child) => nameOf(child) === name);
+      const next = children.get(name);
       if (next !== undefined) {
         row = next;
         continue;
       }
-      if (children.length > CHILDREN) break;
+      if (children.size > CHILDREN) break;
       const meant = meantBy(name, { scene, common: commonOf(row), least: MORE });
       tested ??= namedByTests(world.set);
       if (meant === null || tested.has(path)) break;
@@ -153,6 +157,18 @@ function meantBy(
     .flatMap((key) => common.get(key) ?? [])
     .filter((row) => (uses[row] ?? 0) >= least && isSlip(name, nameOf(row)));
   return near.sort((a, b) => (uses[b] ?? 0) - (uses[a] ?? 0) || a - b)[0] ?? null;
+}
+
+/** By row, the first grant of the policy at it or below it. */
+function firstGrants({ tables, nodes }: LintWorld): Int32Array {
+  const { parent } = tables.namespaces;
+  const first = new Int32Array(parent.length).fill(nodes.length);
+  const lower = (row: number, grant: number): void => {
+    first[row] = Math.min(first[row] ?? 0, grant);
+  };
+  for (let grant = 0; grant < nodes.length; grant += 1) lower(nodes[grant] ?? 0, grant);
+  for (let row = parent.length - 1; row > 0; row -= 1) lower(parent[row] ?? 0, first[row] ?? 0);
+  return first;
 }
 
 function usesOf({ tables, nodes }: LintWorld): Int32Array {

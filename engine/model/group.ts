@@ -14,6 +14,12 @@ export function addTo<T, K>(groups: Map<K, T[]>, key: K, thing: T): void {
   else group.push(thing);
 }
 
+/** What the other list does not have. */
+export function without<T>(list: Iterable<T>, other: Iterable<T>): T[] {
+  const left = new Set(other);
+  return Array.from(list).filter((one) => !left.has(one));
+}
+
 /** Returns the function with a memory: for the same key it gives the same object. */
 export function remember<K, V extends object | number | null>(answer: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();

@@ -2,6 +2,7 @@
 // member itself: whatever reads the tables then needs to know nothing about windows of members (docs/meaning.md "Identities and roles").
 import { remember } from './group.js';
 import type { Window } from './instant.js';
+import { compareTexts } from './order.js';
 import { firstFrom, listRows, type RowLists, rowsOf } from './row-lists.js';
 import {
   countPrincipals,
@@ -130,7 +131,7 @@ function makeDerivation(tables: PolicyTables, most: number): (grant: number) => 
     const [from, until] = [grants.notBefore[grant] ?? -Infinity, grants.expires[grant] ?? Infinity];
     const found = new Map<string, Derived>();
     if (!addBelow({ id: grants.id[grant] ?? '', grant, principal, from, until, edges: [] }, found)) return null;
-    return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return [...found.values()].sort((a, b) => compareTexts(a.id, b.id));
   };
 }
 

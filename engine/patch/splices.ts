@@ -1,5 +1,6 @@
 // Changes of one place in the text of a policy file, which leave every other character as it is: an item out of a list or into one, a key
 // with another value, a new one or none. What goes takes its own comments with it: those on its lines and those right above it.
+import type { Span } from '../model/span.js';
 import { commentsOf } from '../source/comments.js';
 import type { Entry, ListNode, MappingNode, Node } from '../source/tree.js';
 
@@ -20,21 +21,22 @@ export function withoutItem(text: string, { key, value: list }: ListEntry, index
 /** The text with one item more at the end of a list. `item` are lines without a dash, the first of which may stand in brackets. */
 export function withItem(
   text: string,
-  { key, value: list }: ListEntry,
+  { value: list }: ListEntry,
   item: { flow: string; block: readonly string[] },
 ): Spliced {
   const last = list.items.at(-1);
-  if (isFlow(text, list))
-    return insert(text, last?.end ?? list.start + 1, last === undefined ? item.flow : `, ${item.flow}`);
-  if (last === undefined) return replaceValue(text, { key, value: list }, `[${item.flow}]`);
+  // An empty list is written in brackets.
+  if (last === undefined) return insert(text, list.start + 1, item.flow);
+  if (isFlow(text, list)) return insert(text, last.end, `, ${item.flow}`);
   const indent = ' '.repeat(columnOf(text, list.start));
   const lines = item.block.map((line, i) => `${indent}${i === 0 ? '- ' : '  '}${line}\n`).join('');
   return insertLines(text, endOfLine(text, last.end), lines);
 }
 
 /** The text with an item replaced by one that is written on one line. */
-export function withReplaced(text: string, { start, end }: Node, written: string): Spliced {
-  if (hasComment(text, start, end)) return null;
+export function withReplaced(text: string, node: Node, written: string): Spliced {
+  const { start, end } = node;
+  if (hasComment(text, node)) return null;
   const rest = text.slice(start, end);
   return text.slice(0, start) + written + (rest.endsWith('\n') ? '\n' : '') + text.slice(end);
 }
@@ -69,10 +71,18 @@ export function withoutKey(text: string, map: MappingNode, key: string): Spliced
   const parts = map.entries.map((one) => ({ start: one.key.start, end: one.value.end }));
   if (isFlow(text, map)) return withoutFlowPart(text, map, parts, index);
   const start = lineStartOf(text, entry.key.start);
-  // The first key of an item stands behind its dash.
-  if (text.slice(start, entry.key.start).trim() !== '') return null;
+  const next = map.entries[index + 1];
+  // The first key of an item stands behind its dash, where the next one takes its place.
+  if (text.slice(start, entry.key.start).trim() !== '' && next !== undefined)
+    return withoutUpTo(text, { start: entry.key.start, end: entry.value.end }, next.key.start);
   const column = columnOf(text, entry.key.start);
   return cut(text, commentsAbove(text, start, column), endOfBlock(text, entry.value.end, column));
+}
+
+/** The text without a part and with what comes next in its place. Comments between the two are about the next unless they are behind the part. */
+function withoutUpTo(text: string, { start, end }: Span, next: number): Spliced {
+  const below = Math.min(endOfLine(text, end), next);
+  return text.slice(below, next).includes('#') ? null : cut(text, start, next);
 }
 
 /** A key whose value is a list. */
@@ -84,35 +94,36 @@ export interface ListEntry {
 function replaceValue(text: string, { key, value }: Entry, written: string): Spliced {
   const isInline = !text.slice(key.end, value.start).includes('\n');
   const start = isInline ? value.start : afterColon(text, key.end);
-  if (hasComment(text, start, value.end)) return null;
+  if (hasComment(text, value, start)) return null;
   const isOwnLine = text.slice(start, value.end).endsWith('\n');
   return text.slice(0, start) + (isInline ? '' : ' ') + written + (isOwnLine ? '\n' : '') + text.slice(value.end);
 }
 
 /** An item of a list in brackets, or an entry of a mapping in braces, with a comma. */
-function withoutFlowPart(
-  text: string,
-  { start, end }: Node,
-  parts: readonly { readonly start: number; readonly end: number }[],
-  index: number,
-): Spliced {
+function withoutFlowPart(text: string, all: Node, parts: readonly Span[], index: number): Spliced {
   const [before, part, next] = [parts[index - 1], parts[index], parts[index + 1]];
   if (part === undefined) return text;
   if (next !== undefined) {
-    if (!text.slice(part.end, next.start).includes('\n')) return cut(text, part.start, next.start);
+    const [rest] = text.slice(part.end, next.start).split('\n', 1);
+    if (rest === text.slice(part.end, next.start)) return cut(text, part.start, next.start);
+    // The comma may stand in front of the next one.
+    if (!/^\s*,/.test(rest ?? '')) return withoutUpTo(text, part, next.start);
     const line = lineStartOf(text, part.start);
     return cut(text, text.slice(line, part.start).trim() === '' ? line : part.start, endOfLine(text, part.end));
   }
-  if (before === undefined) return hasComment(text, start, end) ? null : cut(text, start + 1, end - 1);
-  return cut(text, hasComment(text, before.end, part.start) ? part.start : before.end, part.end);
+  if (before === undefined) return hasComment(text, all) ? null : cut(text, all.start + 1, all.end - 1);
+  if (text.slice(before.end, part.start).includes('#'))
+    // The comma before the comment stays, so one behind the part goes.
+    return cut(text, part.start, part.end + (/^\s*,/.exec(text.slice(part.end, all.end))?.[0].length ?? 0));
+  return cut(text, before.end, part.end);
 }
 
 function isFlow(text: string, { start }: Node): boolean {
   return text[start] === '[' || text[start] === '{';
 }
 
-function hasComment(text: string, start: number, end: number): boolean {
-  return commentsOf(text.slice(start, end), null).length > 0;
+function hasComment(text: string, node: Node, from = node.start): boolean {
+  return commentsOf(text.slice(0, node.end), node, from).length > 0;
 }
 
 function cut(text: string, start: number, end: number): string {

@@ -108,7 +108,10 @@ function placeForm({ scopes, at }: GuardrailRule & { readonly kind: 'atLeast' | 
 }
 
 function partiesForm({ to, except }: Parties, resolve: Resolve): object {
-  return { to: to === null ? null : audienceForm(to), except: resolve({ ...except, providers: [] }, 'always') };
+  return {
+    to: to === null ? null : audienceForm(to),
+    except: resolve({ ...except, providers: [] }, 'always').identities,
+  };
 }
 
 /** Providers and roles by name: whoever comes to them or leaves them, the rule speaks of the same. */

@@ -1,6 +1,7 @@
 // How a merge weakens the checks of a policy where no reviewed change does by itself: a guardrail that only the merge weakens, a test that
 // only the merge drops. Rights that only a merge opens are found by `findEmergent`.
 import { CHECK_KINDS, type CheckKind } from '../model/checks.js';
+import { groupBy } from '../model/group.js';
 import { compareTexts } from '../model/order.js';
 import { checkForms } from './checks.js';
 import { type CheckedPolicy, diffChecks } from './diff-checks.js';
@@ -99,8 +100,8 @@ function weakenings(base: CheckedPolicy, other: CheckedPolicy): readonly Weakeni
   };
   for (const kind of CHECK_KINDS) {
     const { added, removed, changed } = diff.checks[kind];
-    const textOf = (name: string): string =>
-      forms[kind].flatMap((form) => (form.name === name ? [form.text] : [])).join('\n');
+    const textsOf = groupBy(forms[kind], ({ name }) => name);
+    const textOf = (name: string): string => (textsOf.get(name) ?? []).map(({ text }) => text).join('\n');
     if (kind !== 'delegation') for (const name of removed) add({ kind, change: 'removed', name }, '');
     if (kind === 'people') for (const name of added) add({ kind, change: 'added', name }, textOf(name));
     if (kind === 'guardrails' || kind === 'delegation') {

@@ -1,4 +1,5 @@
 // What changed between two policies of where their folders and files may decide, and whether somebody may decide about more than before.
+import { without } from '../model/group.js';
 import { isWithin } from '../model/namespace.js';
 import type { PolicyFolder, PolicySet } from '../model/policy-set.js';
 import type { CheckChange, Weakness } from './guardrail-changes.js';
@@ -29,8 +30,7 @@ function gone(id: string, text: string): CheckChange {
 
 function changeOf(was: PolicyFolder, { path, within, exports }: PolicyFolder): readonly CheckChange[] {
   const [before, now] = [was.exports ?? [], exports ?? []];
-  const gained = now.filter((role) => !before.includes(role));
-  const lost = before.filter((role) => !now.includes(role));
+  const [gained, lost] = [without(now, before), without(before, now)];
   const changes = [
     ...(within === was.within ? [] : [`within ${was.within} → ${within}`]),
     ...(gained.length === 0 ? [] : [`exports ${gained.join(', ')}`]),

@@ -1,11 +1,12 @@
 // What of a guardrail changed between two policies, and whether it asks for less than before. A rule is weaker if something that it
 // refused may now hold: it leaves out more, speaks of fewer, counts more, or looks at less. Newcomers of whom it speaks make no rule
-// weaker.
+// weaker. A role that `to` loses makes it weaker even if it is empty: it could be filled by a later change, which touches no rule.
 import { durationText } from '../model/duration.js';
-import { formatIdentity } from '../model/identity.js';
+import { without } from '../model/group.js';
+import { formatIdentity, GROUP_SUFFIX } from '../model/identity.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
-import { compareTexts } from '../model/order.js';
+import { sortTexts } from '../model/order.js';
 import { scopeNames, type ScopeSet } from '../model/scope-set.js';
 import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js';
 
@@ -114,8 +115,7 @@ function valuePart<T extends string | number | boolean>(
 type Weakening = 'lost' | 'gained';
 
 function namesPart(name: string, { was, is }: Pair<readonly string[]>, weakening: Weakening): readonly Part[] {
-  const lost = was.filter((one) => !is.includes(one));
-  const gained = is.filter((one) => !was.includes(one));
+  const [lost, gained] = [without(was, is), without(is, was)];
   return [
     ...listPart({ field: name, verb: 'lost', weaker: weakening === 'lost' }, lost),
     ...listPart({ field: name, verb: 'gained', weaker: weakening === 'gained' }, gained),
@@ -137,7 +137,7 @@ function scopesPart({ was, is }: Pair<ScopeSet>, weakening: Weakening): readonly
 
 function sidesText(sides: readonly ScopeSet[]): string {
   const texts = sides.map((side) => scopeNames(side).join('|'));
-  return texts.sort().join(', ');
+  return sortTexts(texts).join(', ');
 }
 
 /** A rule about a namespace is about everything below it. */
@@ -159,15 +159,27 @@ function some(names: readonly string[]): string {
   return names.length > SHOWN ? `${shown} and ${String(names.length - SHOWN)} more` : shown;
 }
 
-/** `except` is weaker if it gained somebody; `to` if it lost somebody whom both policies name, or a provider. */
+/** `except` is weaker if it gained somebody or a role; `to` if it lost somebody, a role or a provider that did not leave the policy. */
 function makePartiesParts(old: PolicySet, changed: PolicySet): (pair: Pair<Parties>) => readonly Part[] {
   const [resolveOld, resolveNew] = [makeResolve(old), makeResolve(changed)];
-  let here: ReadonlySet<string> | null = null;
-  const isHere = (text: string): boolean => (here ??= new Set(namedIdentities(changed).map(formatIdentity))).has(text);
-  return ({ was, is }) => [
-    ...toParts({ was: was.to, is: is.to }, { resolveOld, resolveNew, isHere }),
-    ...exceptParts({ was: was.except, is: is.except }, { resolveOld, resolveNew }),
-  ];
+  const roles = new Set(changed.roles.map(({ name }) => name));
+  let named: readonly ReadonlySet<string>[] | null = null;
+  const hasLeft = (text: string): boolean => {
+    named ??= [old, changed].map((set) => new Set(namedIdentities(set).map(formatIdentity)));
+    const [before, now] = named;
+    return before?.has(text) === true && now?.has(text) !== true;
+  };
+  // Many guardrails name the same roles.
+  const known = new Map<string, readonly Part[]>();
+  return ({ was, is }) => {
+    const key = JSON.stringify([was.to, is.to, was.except, is.except]);
+    const parts = known.get(key) ?? [
+      ...toParts({ was: was.to, is: is.to }, { resolveOld, resolveNew, roles, hasLeft }),
+      ...exceptParts({ was: was.except, is: is.except }, { resolveOld, resolveNew }),
+    ];
+    known.set(key, parts);
+    return parts;
+  };
 }
 
 interface Both {
@@ -175,35 +187,47 @@ interface Both {
   readonly resolveNew: Resolve;
 }
 
+interface Stayed {
+  /** The roles of the new policy. */
+  readonly roles: ReadonlySet<string>;
+  /** Whether the old policy names an identity, beside in guardrails, and the new one does not. */
+  readonly hasLeft: (text: string) => boolean;
+}
+
 function toParts(
   { was, is }: Pair<Parties['to']>,
-  { resolveOld, resolveNew, isHere }: Both & { readonly isHere: (text: string) => boolean },
+  { resolveOld, resolveNew, roles, hasLeft }: Both & Stayed,
 ): readonly Part[] {
   if (was === null && is === null) return [];
   if (was === null) return [{ field: '`to`', text: '`to` was everyone', weaker: true }];
   if (is === null) return [{ field: '`to`', text: '`to` is everyone', weaker: false }];
-  const providers = namesPart('`to` providers', { was: was.providers, is: is.providers }, 'lost').map((part) => ({
-    ...part,
-    field: '`to`',
-  }));
-  // Members come and go: only somebody who is still in the policy was let off. Whoever joins a role that was named before
-  // counts as well, or the role could be dropped first and filled then.
-  const now = new Set(resolveNew(is, 'ever'));
-  const before = new Set([...resolveOld(was, 'ever'), ...resolveNew(was, 'ever')]);
-  const lost = [...before].filter((text) => isHere(text) && !now.has(text)).sort(compareTexts);
-  const roles = namesPart('`to` roles', { was: was.roles, is: is.roles }, 'gained').map((part) => ({
-    ...part,
-    weaker: false,
-  }));
-  return [...providers, ...roles, ...listPart({ field: '`to`', verb: 'lost', weaker: true }, lost)];
+  // Members come and go: whoever leaves the policy was not let off. Whoever joins a role that was named before counts as well.
+  const [old, both, now] = [resolveOld(was, 'ever'), resolveNew(was, 'ever'), resolveNew(is, 'ever')];
+  const providers = new Set(is.providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
+  const isLetOff = (text: string): boolean => {
+    const provider = text.slice(0, text.indexOf(':'));
+    // Who is in a group is decided elsewhere, so people are let off even by a group that left.
+    return !providers.has(provider) && (provider.endsWith(GROUP_SUFFIX) || !hasLeft(text));
+  };
+  const people = without(new Set([...old.identities, ...both.identities]), now.identities).filter(isLetOff);
+  const lost = without([...old.roles, ...both.roles], now.roles).filter((role) => roles.has(role));
+  const part = (field: string, verb: Weakening, names: Iterable<string>, weaker: boolean): readonly Part[] =>
+    listPart({ field, verb, weaker }, sortTexts(new Set(names))).map((one) => ({ ...one, field: '`to`' }));
+  return [
+    ...part('`to` providers', 'lost', without(was.providers, is.providers), true),
+    ...part('`to` providers', 'gained', without(is.providers, was.providers), false),
+    ...part('`to` roles', 'lost', lost, true),
+    ...part('`to` roles', 'lost', without(without(was.roles, is.roles), lost), false),
+    ...part('`to` roles', 'gained', without(is.roles, was.roles), false),
+    ...part('`to`', 'lost', people, true),
+  ];
 }
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
-  const roles = is.roles.filter((role) => !was.roles.includes(role)).map((role) => `role ${role}`);
-  const before = new Set(resolveOld({ ...was, providers: [] }, 'always'));
-  const after = new Set(resolveNew({ ...is, providers: [] }, 'always'));
-  const gained = [...after].filter((text) => !before.has(text));
-  const lost = [...before].filter((text) => !after.has(text));
+  const roles = without(is.roles, was.roles).map((role) => `role ${role}`);
+  const before = resolveOld({ ...was, providers: [] }, 'always').identities;
+  const after = resolveNew({ ...is, providers: [] }, 'always').identities;
+  const [gained, lost] = [without(after, before), without(before, after)];
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [
     ...(by === ''

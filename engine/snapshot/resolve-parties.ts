@@ -1,14 +1,22 @@
 // Whom `to` and `except` of a guardrail name, as texts: identities, members of roles (nested ones too), and whoever the policy names of a
 // provider.
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
-import { compareTexts } from '../model/order.js';
+import { sortTexts } from '../model/order.js';
 import type { Audience, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 
+/** Whom an audience names. */
+interface Resolved {
+  /** As sorted texts. */
+  readonly identities: readonly string[];
+  /** With those inside them. */
+  readonly roles: ReadonlySet<string>;
+}
+
 /**
- * All identities that an audience names, as sorted texts. `ever`: also those who are in a role for some time only. `always`: those alone
- * whose memberships have no window, whom `except` leaves out (docs/meaning.md "Identities and roles").
+ * `ever`: also those who are in a role for some time only. `always`: those alone whose memberships have no window, whom `except` leaves
+ * out (docs/meaning.md "Identities and roles").
  */
-export type Resolve = (named: Audience, counts: 'ever' | 'always') => readonly string[];
+export type Resolve = (named: Audience, counts: 'ever' | 'always') => Resolved;
 
 export function makeResolve(set: PolicySet): Resolve {
   const members = new Map(set.roles.map((role) => [role.name, role.members]));
@@ -29,7 +37,7 @@ export function makeResolve(set: PolicySet): Resolve {
       everybody ??= namedIdentities(set);
       for (const identity of everybody) if (from.has(identity.provider)) named.add(formatIdentity(identity));
     }
-    return [...named].sort(compareTexts);
+    return { identities: sortTexts(named), roles: reached };
   };
 }
 

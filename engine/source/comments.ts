@@ -9,15 +9,15 @@ export interface Comment extends Span {
   readonly ownLine: boolean;
 }
 
-/** In order. `root` is the tree of `text`, null if it is empty. */
-export function commentsOf(text: string, root: Node | null): readonly Comment[] {
+/** In order. `root` is the tree of the text, null if there is none. With `from`, it need only have what stands from there on. */
+export function commentsOf(text: string, root: Node | null, from = 0): readonly Comment[] {
   const comments: Comment[] = [];
   // The next hash is found once, and not once for each text before it.
-  const nextHash = (from: number): number => {
-    const found = text.indexOf('#', from);
+  const nextHash = (start: number): number => {
+    const found = text.indexOf('#', start);
     return found < 0 ? text.length : found;
   };
-  let at = nextHash(0);
+  let at = nextHash(from);
   const take = (until: number): void => {
     while (at < until) {
       const found = text.indexOf('\n', at);

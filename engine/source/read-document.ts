@@ -57,11 +57,14 @@ function treeOf(context: FileContext, faults: readonly SourceFault[], shape: Map
   return read.kind === 'empty' ? 'empty' : null;
 }
 
-/** An empty `policy.yaml` lacks its required keys. Any other empty file is only unusual. */
-function emptyFile(context: FileContext, isHeader: boolean): Node {
+/** An empty `policy.yaml` declares nothing that others need, so nothing of theirs is reported. Any other empty file is only unusual. */
+function emptyFile(context: FileContext, isHeader: boolean): Node | null {
   const first = { start: 0, end: context.text.split('\n', 1)[0]?.length ?? 0 };
-  if (!isHeader)
-    refuse(context, 'FILE_EMPTY', { at: first, message: 'the file has no content', help: 'fill it, or remove it' });
+  if (isHeader) {
+    const [message, help] = ['`policy.yaml` has no content', 'write `bailiwick: 1`, `name` and `providers` into it'];
+    return refuse(context, 'POLICY_MISSING', { at: first, message, help });
+  }
+  refuse(context, 'FILE_EMPTY', { at: first, message: 'the file has no content', help: 'fill it, or remove it' });
   return { kind: 'mapping', entries: [], ...first };
 }
 

@@ -1,5 +1,5 @@
 // A key as the event of its making and of its end holds it: all but its secret (docs/audit.md "An event").
-import { formatIdentity, formatInstant, type ScopeName, scopeNames } from '../../engine/index.js';
+import { compareTexts, formatIdentity, formatInstant, type ScopeName, scopeNames } from '../../engine/index.js';
 import type { NewKey } from '../auth/api-keys.js';
 
 /** Members in the order of RFC 8785. Null means that the key is not narrowed, or does not expire. */
@@ -19,7 +19,7 @@ export function eventCredential(key: NewKey): EventCredential {
     admin: key.admin,
     decide: key.decide === true,
     expires: key.expires === null ? null : formatInstant(key.expires),
-    identities: key.identities.map(formatIdentity).sort(),
+    identities: key.identities.map(formatIdentity).sort(compareTexts),
     namespaceRestrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
     scopes: key.scopes === null ? null : scopeNames(key.scopes),
   };

@@ -1,5 +1,5 @@
 // A key as the command line and the admin listener both show it: everything but its secret.
-import { formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
+import { compareTexts, formatIdentity, formatInstant, type Instant, scopeNames } from '../../engine/index.js';
 import type { ShownKey } from '../api/admin-schemas.js';
 import type { ApiKey } from './api-keys.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -9,7 +9,7 @@ export function showKey(key: ApiKey, now: Instant, fingerprint: Fingerprinter): 
   return {
     id: key.id,
     actor: key.actor,
-    identities: key.identities.map(formatIdentity).sort(),
+    identities: key.identities.map(formatIdentity).sort(compareTexts),
     scopes: key.scopes === null ? null : scopeNames(key.scopes),
     restrictions: key.restrictions === null ? null : [...key.restrictions].sort(),
     admin: key.admin,

@@ -1,6 +1,6 @@
 // What may be written at a place of a policy file: keys by the schema, and the policy's own names.
 import { type JsonSchema, type NamePlace, policySchema, type PolicySet } from '../../engine/compiler.js';
-import { vocabularyOf } from '../../engine/index.js';
+import { compareTexts, vocabularyOf } from '../../engine/index.js';
 
 export interface Choice {
   readonly text: string;
@@ -86,7 +86,7 @@ function valuesOf({ names, set }: Known, key: string): readonly Choice[] {
         .filter(({ kind }) => kinds.includes(kind))
         .map(({ name }) => name),
     );
-    return [...found].sort().map((text) => ({ text, about: kinds[0] ?? '', kind: 'name' }));
+    return [...found].sort(compareTexts).map((text) => ({ text, about: kinds[0] ?? '', kind: 'name' }));
   }
   if (SCOPES.includes(key))
     return patterns(set === null ? [] : vocabularyOf(set).scopes).map((text) => ({

@@ -1,7 +1,7 @@
 // A policy by its names: what an editor asks about one name must not cost as much as the whole policy. Each part is made when it is first
 // asked for.
 import { draftPolicy, type HeldRegion, type PolicySet, whatCan } from '../../engine/compiler.js';
-import { formatIdentity, type Identity, type Instant } from '../../engine/index.js';
+import { compareTexts, formatIdentity, type Identity, type Instant } from '../../engine/index.js';
 
 type Grant = PolicySet['grants'][number];
 type Role = PolicySet['roles'][number];
@@ -69,7 +69,7 @@ function membersIn(roles: ReadonlyMap<string, Role>, name: string): readonly str
       else people.add(formatIdentity(member.identity));
     }
   }
-  return [...people].sort();
+  return [...people].sort(compareTexts);
 }
 
 /** The policy without what gives the identity nothing. Grants only add, so it holds in it exactly what it holds in the whole. */

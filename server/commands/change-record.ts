@@ -6,7 +6,7 @@ import type { Json } from '../api/dataset-schema.js';
 import { isRecordId } from '../api/record-schema.js';
 import { askedOf } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { storedPath } from '../db/tables.js';
+import { isNamed, storedPath } from '../db/tables.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { ApiProblem } from '../problem.js';
 import { referencesOf, resourcesOf } from '../records/content.js';
@@ -38,7 +38,7 @@ import {
   readStored,
   updateRecord,
 } from './stored.js';
-import { asksForUniqueNames, assertFree, type Claim, holdClaim, isNamed } from './unique-names.js';
+import { asksForUniqueNames, assertFree, type Claim, holdClaim } from './unique-names.js';
 
 /** Which record is changed, and the revision that it must have, as an entity tag. */
 export type Target = Touched & { readonly ifMatch: string };

@@ -2,13 +2,14 @@
 import { type Family, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { RecordFields } from '../api/dataset-schema.js';
 import { askedOf } from '../audit/event.js';
+import { isNamed } from '../db/tables.js';
 import { contentOf, referencesOf, resourcesOf } from '../records/content.js';
 import { judgedPart } from '../templates/judge-record.js';
 import type { AtOnce, Command, Done, Found, GivenName, RecordToCreate, Session } from './command.js';
 import { assertOpen, assertRoom, assertUsable, holdReferences, judgeByTemplate } from './references.js';
 import { access, mustAllow } from './rules.js';
 import { type DependedOn, doneOf, type Ground, insertRecord, readGround } from './stored.js';
-import { asksForUniqueNames, assertFree, holdClaim, isNamed } from './unique-names.js';
+import { asksForUniqueNames, assertFree, holdClaim } from './unique-names.js';
 
 export interface Creation {
   readonly id: string;

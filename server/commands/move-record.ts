@@ -5,14 +5,14 @@
 import { type Family, isWithin, lineageOf, type NamespacePath } from '../../engine/index.js';
 import type { CopyAsked } from '../audit/event.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { storedPath } from '../db/tables.js';
+import { isNamed, storedPath } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import { orTooLate } from '../query/compile-condition.js';
 import { rowPredicate, visibleRows } from '../query/row-predicate.js';
 import { type Command, type Done, Moved, type Perform, type Session } from './command.js';
 import { assertOpen, holdReferences, referencesOfStored } from './references.js';
 import { locate, mustMove, nothingThere } from './rules.js';
-import { assertFree, holdClaim, isNamed } from './unique-names.js';
+import { assertFree, holdClaim } from './unique-names.js';
 import {
   byId,
   type DependedOn,

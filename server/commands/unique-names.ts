@@ -23,11 +23,6 @@ export interface Claim {
   readonly pointer: string;
 }
 
-/** Whether records of the family are made from templates. A template's own name is never unique. */
-export function isNamed(family: Family): boolean {
-  return family === 'resource' || family === 'process-run';
-}
-
 /** Holds that the actor may read where the name is to be unique. */
 export function holdClaim(session: Session, { family, namespace }: Claim): void {
   const { rule, asked } = alsoAllow(access(family, 'read', namespace));

@@ -1,6 +1,7 @@
 // The stored form of a record: family codes, stored paths, the instants that fit. What SQL knows about names and codes
 // is defined only here. Migrations are frozen history and spell theirs out.
 import { FAMILIES, type Family, type NamespacePath } from '../../engine/index.js';
+import { sql, type Fragment } from './sql.js';
 
 const FAMILY_CODES: ReadonlyMap<Family, number> = new Map(FAMILIES.map((family, code) => [family, code]));
 
@@ -10,6 +11,14 @@ export function familyCode(family: Family): number {
   if (code === undefined) throw new RangeError('a family without a code');
   return code;
 }
+
+/** Whether records of the family are made from templates, which may ask for unique names. A template's own name is never unique. */
+export function isNamed(family: Family): boolean {
+  return family === 'resource' || family === 'process-run';
+}
+
+/** The same of a column with the code of a family. */
+export const IS_NAMED: Fragment = sql`IN (2, 4)`;
 
 /** Namespaces are stored with a closing slash, so that a subtree is one range in byte order: `/`, `/labs/optics/`. */
 export function storedPath(path: NamespacePath): string {

@@ -11,7 +11,7 @@ import {
 } from '../../engine/index.js';
 import { copyIn } from '../db/copy-in.js';
 import { codeOf } from '../db/failures.js';
-import { familyCode, storedPath } from '../db/tables.js';
+import { familyCode, IS_NAMED, isNamed, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import type { Reference } from '../records/content.js';
 import { giveUpNames, MARK } from './exchange-names.js';
@@ -353,11 +353,6 @@ export const NAME_TAKEN: RecordRefusal = Object.freeze({
     'is the name of another record in this namespace, and the template asks for unique names; lines that exchange names must be close together, or load one of them under another name first',
 });
 
-/** Whether records of the family may have unique names. */
-function isNamed(family: Family): boolean {
-  return family === 'resource' || family === 'process-run';
-}
-
 /** The places of those rows whose id no record has. */
 function withoutRecord(trx: Knex, places: readonly number[]): Promise<readonly number[]> {
   return placesOf(
@@ -412,7 +407,7 @@ function namespaceId(namespace: NamespacePath): string {
 const NAMESPACE = sql`${familyCode('namespace')}::smallint`;
 
 /** Of templates: whether they ask for unique names. Of all others, the store sets the column. */
-const SAME_DEMAND = sql`(r.family IN (2, 4) OR r.unique_name = i.unique_name)`;
+const SAME_DEMAND = sql`(r.family ${IS_NAMED} OR r.unique_name = i.unique_name)`;
 
 interface Rules {
   /** Which stored record `r` a line `i` is about. */

@@ -38,13 +38,14 @@ function commentOf(
   gained: readonly DiffRow[],
   lost: readonly DiffRow[],
   compared: Parameters<typeof renderMarkdown>[1] = COMPARED,
+  exclusive: DiffReport['exclusive'] = { added: [], removed: [] },
 ): string {
   const cells = { compared: 100n, equal: 60n, gained: 20n, lost: 20n };
   const report: DiffReport = {
     equal: false,
     gained,
     lost,
-    exclusive: { added: [], removed: [] },
+    exclusive,
     scopes: { added: [], removed: [] },
     cells,
     visited: { groups: 0, nodes: 0 },
@@ -149,5 +150,17 @@ test('changes of guardrails have their share of a comment, and the others are co
   const shown = lines(comment, '- `g-');
   expect(shown).toBeGreaterThan(10);
   expect(comment).toContain(`${String(400 - shown)} more changes of checks not shown: \`bailiwick diff\` lists all.\n`);
+  expect(lines(comment, '| +')).toBeGreaterThan(20);
+});
+
+test('exclusive pairs have their share of a comment, and the others are counted', () => {
+  const pair = (i: number): readonly [string, string] => [`okta:${'a'.repeat(200)}${String(i)}`, 'okta:b'];
+  const removed = Array.from({ length: 2_000 }, (_, i) => pair(i));
+  const comment = commentOf(rowsOf(3000, 40), [], COMPARED, { added: [], removed });
+  expect(comment.length).toBeLessThan(65_536);
+  const shown = lines(comment, '**an actor with both');
+  expect(shown).toBeGreaterThan(10);
+  const left = (2_000 - shown).toLocaleString('en');
+  expect(comment).toContain(`${left} more changes of \`exclusive\` not shown: \`bailiwick diff\` lists all.\n`);
   expect(lines(comment, '| +')).toBeGreaterThan(20);
 });

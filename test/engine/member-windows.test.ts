@@ -21,6 +21,8 @@ import {
   type ScopeSet,
   visibility,
 } from '../../engine/index.js';
+import { compiledOf } from '../../engine/evaluate/policy.js';
+import { compareTexts } from '../../engine/model/order.js';
 import type { GuardrailRule, PolicySet } from '../../engine/model/policy-set.js';
 import { EVERYONE } from './prove/brute.js';
 import { testRuns } from '../support/test-runs.js';
@@ -278,4 +280,21 @@ describe('in a file', () => {
     const { policy: none, diagnostics } = read({ ...FILES, 'roles.yaml': roles });
     expect([none, diagnostics.map((one) => one.code)]).toEqual([null, [code]]);
   });
+});
+
+it('the rows of a grant are in the order of code points, as every other column', () => {
+  // The order of UTF-16 puts the first of these before the second.
+  const members = ['\u{1f600}', '\uff5e'].map(
+    (subject) => `{ identity: "okta:${subject}", expires: 2027-01-01T00:00:00Z }`,
+  );
+  const { policy: set } = readPolicy(
+    Object.entries({
+      'policy.yaml': 'bailiwick: 1\nname: p\nproviders: { okta: {} }\n',
+      'a.yaml': `roles:\n  crew: { members: [${members.join(', ')}] }\ngrants:\n  - { id: g, role: crew, scopes: [resource:read], namespace: / }\n`,
+    }).map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) })),
+  );
+  if (set === null) throw new Error('not a policy');
+  const { id } = compiledOf(compiled(set).policy).tables.grants;
+  expect(id).toHaveLength(3);
+  expect(id).toEqual([...id].sort(compareTexts));
 });

@@ -6,7 +6,8 @@ const HEAD = 'bailiwick: 1\nname: photon-facility\nproviders: { orcid: {}, githu
 export const POLICY_PAGES = pagesOf({
   POLICY_MISSING: {
     title: 'the folder has no `policy.yaml`',
-    explanation: 'A policy folder has a `policy.yaml` at its root, which names the policy and its providers.',
+    explanation:
+      'A policy folder has a `policy.yaml` at its root, which names the policy and its providers. One without content, or with nothing but comments, is reported alike, and then no file is blamed for a name that it should declare.',
     wrong: 'a folder with `grants.yaml` alone',
     right: 'a folder with `policy.yaml` and `grants.yaml`',
     shows: 'words',

@@ -2,6 +2,7 @@
 // that these are from. Who is in a group is decided elsewhere, so whoever has an identity of a provider may be in each of its groups.
 // No actor carries two identities of an `exclusive` list.
 import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identity.js';
+import type { ProofBudget } from './proof-budget.js';
 
 /** A person, or somebody whom no policy names. */
 export interface Human {
@@ -27,7 +28,7 @@ export interface Actors {
   readonly mayCarry: (human: Human, carried: readonly Identity[]) => boolean;
 }
 
-export function makeActors(exclusive: readonly (readonly Identity[])[]): Actors {
+export function makeActors(exclusive: readonly (readonly Identity[])[], spend: ProofBudget['spend']): Actors {
   const listsOf = new Map<string, Set<number>>();
   exclusive.forEach((identities, list) => {
     for (const identity of identities) {
@@ -36,28 +37,35 @@ export function makeActors(exclusive: readonly (readonly Identity[])[]): Actors 
       listsOf.set(text, lists.add(list));
     }
   });
-  const areApart = (a: Identity, b: Identity): boolean => {
-    const [own, others] = [listsOf.get(formatIdentity(a)), listsOf.get(formatIdentity(b))];
-    if (own === undefined || others === undefined || formatIdentity(a) === formatIdentity(b)) return false;
-    const [few, many] = own.size < others.size ? [own, others] : [others, own];
-    return [...few].some((list) => many.has(list));
+  /** Whether a list has two of them. */
+  const areApart = (carried: readonly Identity[]): boolean => {
+    if (listsOf.size === 0) return false;
+    const taken = new Map<number, string>();
+    for (const text of carried.map(formatIdentity)) {
+      const lists = listsOf.get(text) ?? new Set();
+      spend(lists.size);
+      for (const list of lists) {
+        if ((taken.get(list) ?? text) !== text) return true;
+        taken.set(list, text);
+      }
+    }
+    return false;
   };
   // Each group comes with an identity of its provider.
   const isCarried = (human: Human, carried: readonly Identity[], lacking: readonly string[]): boolean => {
     const [provider, ...more] = lacking;
     if (provider === undefined) return true;
     if (human.strange.includes(provider)) return isCarried(human, carried, more);
-    return human.own.some(
-      (one) =>
-        one.provider === provider &&
-        !carried.some((other) => areApart(one, other)) &&
-        isCarried(human, [...carried, one], more),
-    );
+    spend(human.own.length);
+    return human.own.some((one) => {
+      const all = [...carried, one];
+      return one.provider === provider && !areApart(all) && isCarried(human, all, more);
+    });
   };
   return {
     isListed: (identity) => listsOf.size > 0 && listsOf.has(formatIdentity(identity)),
     mayCarry: (human, carried) => {
-      if (carried.some((one, i) => carried.slice(i + 1).some((other) => areApart(one, other)))) return false;
+      if (areApart(carried)) return false;
       const own = new Set(carried.map(({ provider }) => provider));
       const needed = new Set(carried.flatMap(({ provider }) => providerOfGroup(provider) ?? []));
       return isCarried(

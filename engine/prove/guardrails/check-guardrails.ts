@@ -101,11 +101,11 @@ function relied(
   const reliances = set.guardrails.flatMap((guardrail): readonly Reliance[] => {
     if (violated.has(guardrail.id)) return [];
     const holds = (lists: readonly (readonly Identity[])[]): boolean => {
-      const { finding } = check({ ...world, actors: makeActors(lists) }, guardrail.rule, topLevel);
+      const { finding } = check({ ...world, actors: makeActors(lists, world.spend) }, guardrail.rule, topLevel);
       return finding.sightings.length === 0;
     };
     try {
-      const pairs = reliedOn(exclusive, holds, RELIANCE_TRIES);
+      const pairs = reliedOn(exclusive, { holds, spend: world.spend, tries: RELIANCE_TRIES });
       return pairs.length === 0 ? [] : [{ guardrail: guardrail.id, pairs }];
     } catch (problem) {
       if (problem instanceof TooManySteps) return [{ guardrail: guardrail.id, pairs: [], unknown: true }];
@@ -122,7 +122,8 @@ interface Proving {
 
 function worldOf(set: PolicySet, prepared: PreparedPolicy, bounds: ProofBounds): Proving {
   const topLevel = prepared.paths.filter((_, row) => prepared.tables.namespaces.parent[row] === 0);
-  const more = set.guardrails.flatMap(({ rule }) => pathsOf(rule, topLevel));
+  // All rules about every top level share one list.
+  const more = [...new Set(set.guardrails.map(({ rule }) => pathsOf(rule, topLevel)))].flat();
   const exclusive = set.exclusive.map(({ identities }) => identities);
   return { world: makeWorld({ policy: prepared, people: set.people, exclusive, more, ...bounds }), topLevel };
 }
@@ -177,9 +178,10 @@ interface Proof {
 }
 
 function check(world: World, rule: GuardrailRule, topLevel: readonly NamespacePath[]): Proof {
-  const { grants, identities } = world.policy.tables;
+  const { policy, people } = world;
+  const { grants, identities } = policy.tables;
   // Every kind of rule looks at all of them.
-  world.spend(grants.id.length + identities.subject.length + world.people.named.length * STEPS_OF.person);
+  world.spend(grants.id.length + identities.subject.length + people.identities + people.named.length * STEPS_OF.person);
   const places = (): readonly Where[] => placesOf(world.nodes, rule, pathsOf(rule, topLevel));
   const proof = (counted: Counted, toFinding: (scene: Scene) => GuardrailFinding): Proof => {
     const scene = { ...world, counted };

@@ -4,6 +4,7 @@ import { formatIdentity, GROUP_SUFFIX, type Identity } from '../../model/identit
 import type { Audience } from '../../model/policy-set.js';
 import { identityRow } from '../cells/identities.js';
 import { withMembersBelow } from '../cells/membership.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { World } from './scene.js';
 
 interface Named {
@@ -17,7 +18,7 @@ interface Named {
  * speaks of whoever is ever in a role that `to` names, and leaves out whoever always is in one that `except` names.
  */
 export function makeNamed(
-  { policy, membership, everMembership }: World,
+  { policy, membership, everMembership, roleRows, spend }: World,
   { providers, roles, identities }: Audience,
   counts: 'ever' | 'always',
 ): Named {
@@ -27,10 +28,10 @@ export function makeNamed(
   const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
   const isFrom = tables.providers.map((provider) => (from.has(provider) ? 1 : 0));
   const byRow = new Uint8Array(tables.identities.provider.map((row) => isFrom[row] ?? 0));
-  const wanted = new Set(roles);
-  const rows = [...tables.roles.name.keys()].filter((row) => wanted.has(tables.roles.name[row] ?? ''));
-  for (const principal of withMembersBelow(counts === 'ever' ? everMembership : membership, rows))
-    if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
+  const rows = roles.flatMap((role) => roleRows.get(role) ?? []);
+  const named = withMembersBelow(counts === 'ever' ? everMembership : membership, rows);
+  spend(STEPS_OF.member * named.size);
+  for (const principal of named) if (principal >= firstIdentity) byRow[principal - firstIdentity] = 1;
   const texts = new Set(identities.map(formatIdentity));
   for (const identity of identities) {
     const row = identityRow(policy, identity);

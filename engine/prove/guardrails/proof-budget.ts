@@ -8,6 +8,8 @@ import type { PolicyGuardrail } from '../../model/policy-set.js';
 export const STEPS_OF = Object.freeze({
   /** A person whom `people` names: with which of their identities, and beside which groups, they count. */
   person: 40,
+  /** A member of a role that `to` or `except` names. */
+  member: 4,
   /** A place in which holders are counted. */
   place: 100,
   /** An identity that is put into a group of those who hold the same grants. */
@@ -55,6 +57,16 @@ export interface Costliest {
 export function makeProofBudget(steps: number): ProofBudget {
   let left = steps;
   const spent = new Map<PolicyGuardrail, number>();
+  const findCostliest = (): Costliest | null => {
+    const files = new Map<string | null, Costliest[]>();
+    for (const [guardrail, own] of spent) addTo(files, guardrail.place?.file ?? null, { guardrail, own, ofFile: 0 });
+    const most = [...files.values()].map((those): Costliest | null => {
+      const [first] = those.toSorted((a, b) => b.own - a.own);
+      return first === undefined ? null : { ...first, ofFile: those.reduce((sum, { own }) => sum + own, 0) };
+    });
+    return most.filter((one) => one !== null).sort((a, b) => b.ofFile - a.ofFile)[0] ?? null;
+  };
+  let last: Costliest | null = null;
   return {
     steps,
     spend: (some) => {
@@ -70,14 +82,7 @@ export function makeProofBudget(steps: number): ProofBudget {
         spent.set(guardrail, (spent.get(guardrail) ?? 0) + Math.max(0, before) - Math.max(0, left));
       }
     },
-    costliest: () => {
-      const files = new Map<string | null, Costliest[]>();
-      for (const [guardrail, own] of spent) addTo(files, guardrail.place?.file ?? null, { guardrail, own, ofFile: 0 });
-      const most = [...files.values()].map((those): Costliest | null => {
-        const [first] = those.toSorted((a, b) => b.own - a.own);
-        return first === undefined ? null : { ...first, ofFile: those.reduce((sum, { own }) => sum + own, 0) };
-      });
-      return most.filter((one) => one !== null).sort((a, b) => b.ofFile - a.ofFile)[0] ?? null;
-    },
+    // Nothing is spent any more once there are no steps left.
+    costliest: () => (left < 0 ? (last ??= findCostliest()) : findCostliest()),
   };
 }

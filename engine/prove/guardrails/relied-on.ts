@@ -1,7 +1,8 @@
 // Which exclusive pairs a guardrail holds by: a set of pairs with which it holds, and without any one of them it does not.
 import { countPairs, type ExclusivePair } from '../../model/exclusions.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
-import { sortTexts } from '../../model/order.js';
+import { compareTexts } from '../../model/order.js';
+import { type ProofBudget, STEPS_OF } from './proof-budget.js';
 
 type List = readonly Identity[];
 
@@ -14,17 +15,20 @@ export interface Reliance {
   readonly unknown?: true;
 }
 
-/**
- * The pairs that are needed. `holds` proves the rule as if there were only these lists; it is called at most `tries` times. With more
- * pairs, entire lists are tried, and with more lists each is named.
- */
-export function reliedOn(
-  exclusive: readonly List[],
-  holds: (lists: readonly List[]) => boolean,
-  tries: number,
-): Reliance['pairs'] {
+interface Search {
+  /** Proves the rule as if there were only these lists. */
+  readonly holds: (lists: readonly List[]) => boolean;
+  readonly spend: ProofBudget['spend'];
+  /** How often `holds` may be asked. */
+  readonly tries: number;
+}
+
+/** The pairs that are needed. With more pairs than `tries`, entire lists are tried, and with more lists each is named. */
+export function reliedOn(exclusive: readonly List[], { holds, spend, tries }: Search): Reliance['pairs'] {
   if (exclusive.length === 0 || holds([])) return [];
-  const pairs = countPairs(exclusive.map(({ length }) => length)) < tries ? exclusive.flatMap(pairsOf) : exclusive;
+  const count = countPairs(exclusive.map(({ length }) => length));
+  spend(STEPS_OF.pair * count);
+  const pairs = count < tries ? exclusive.flatMap(pairsOf) : exclusive;
   let needed = pairs;
   if (pairs.length < tries) {
     for (const list of pairs) {
@@ -32,10 +36,11 @@ export function reliedOn(
       if (holds(others)) needed = others;
     }
   }
-  const texts = needed.flatMap(pairsOf).map(([a, b]) => sortTexts([formatIdentity(a), formatIdentity(b)]));
-  return texts.map(([a = '', b = '']) => [a, b]);
+  return needed
+    .flatMap((list) => pairsOf(list.map(formatIdentity)))
+    .map(([a, b]) => (compareTexts(a, b) < 0 ? [a, b] : [b, a]));
 }
 
-function pairsOf(list: List): readonly (readonly [Identity, Identity])[] {
+function pairsOf<T>(list: readonly T[]): readonly (readonly [T, T])[] {
   return list.flatMap((a, i) => list.slice(i + 1).map((b) => [a, b] as const));
 }

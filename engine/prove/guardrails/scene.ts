@@ -49,6 +49,8 @@ export interface World extends NodeRights {
   readonly membership: Membership;
   /** With the memberships that have a window. */
   readonly everMembership: Membership;
+  /** By name. */
+  readonly roleRows: ReadonlyMap<string, number>;
   readonly people: People;
   readonly actors: Actors;
   /** Counts steps of a proof. Throws `TooManySteps` beyond the limit. */
@@ -79,8 +81,9 @@ export function makeWorld({ policy, people, exclusive, more, limits, budget }: W
     limits,
     membership,
     everMembership: stated === policy.tables ? membership : makeMembership(stated),
+    roleRows: new Map(policy.tables.roles.name.map((name, row) => [name, row])),
     people: makePeople(policy, people),
-    actors: makeActors(exclusive),
+    actors: makeActors(exclusive, budget.spend),
     spend: budget.spend,
     reach: makeReach(policy),
   };
@@ -141,6 +144,8 @@ interface Person extends Human {
 
 interface People {
   readonly named: readonly Person[];
+  /** How many identities these have together. */
+  readonly identities: number;
   /** The named person of an identity row. */
   readonly ofIdentity: ReadonlyMap<number, Person>;
   /** Every identity that `people` names belongs to somebody, also those without a row. */
@@ -174,6 +179,7 @@ function makePeople(policy: PreparedPolicy, declared: readonly PolicyPerson[]): 
   }
   return {
     named,
+    identities: declared.reduce((sum, { identities }) => sum + identities.length, 0),
     ofIdentity: new Map(named.flatMap((person) => Array.from(person.rows, (row) => [row, person]))),
     identityOf: remember((row: number) => identityAt(tables, row)),
     isGroup: (row) => (claimedBy[tables.identities.provider[row] ?? -1] ?? null) !== null,

@@ -7,6 +7,7 @@ import type { Parties } from '../../model/policy-set.js';
 import { identityRow } from '../cells/identities.js';
 import { type Human, providerOfGroup, providersOf } from './actors.js';
 import { makeNamed } from './named.js';
+import { STEPS_OF } from './proof-budget.js';
 import type { RowNumbers, World } from './scene.js';
 
 /** Texts of what an actor carries besides, sorted. */
@@ -30,7 +31,7 @@ export interface Speech {
 }
 
 export function makeSpeech(world: World, { to, except }: Parties): Speech {
-  const { people, actors } = world;
+  const { people, actors, spend } = world;
   const left = makeNamed(world, { ...except, providers: [] }, 'always');
   const named = to === null ? null : makeNamed(world, to, 'ever');
   const counts = (row: number): boolean => named === null || named.row(row);
@@ -42,16 +43,27 @@ export function makeSpeech(world: World, { to, except }: Parties): Speech {
     return named?.identity(identity) === true && !left.identity(identity);
   };
   const toGroups = groupsOf(world, to, isCounted);
-  const isSpokenOf = ({ own, strange }: Human): boolean =>
-    to === null || strange.some((provider) => to.providers.includes(provider)) || own.some(isCounted);
+  const toProviders = new Set(to?.providers);
+  const speaksOf = ({ own, strange }: Human): boolean =>
+    to === null || strange.some((provider) => toProviders.has(provider)) || own.some(isCounted);
+  // Each identity of a person asks again.
+  const spokenOf = new Map(people.named.map((person): [Human, boolean] => [person, speaksOf(person)]));
+  const isSpokenOf = (human: Human): boolean => spokenOf.get(human) ?? speaksOf(human);
+  const mayCarry = (human: Human, identities: readonly Identity[]): boolean => {
+    if (actors.mayCarry(human, identities)) return true;
+    // Then others are tried.
+    spend(STEPS_OF.pair + identities.length);
+    return false;
+  };
   const beside = (human: Human, carried: RowNumbers): Beside | null => {
     const identities = Array.from(carried, identityOf);
-    if (isSpokenOf(human)) return actors.mayCarry(human, identities) ? [] : null;
+    if (isSpokenOf(human)) return mayCarry(human, identities) ? [] : null;
     if (toGroups.size === 0) return null;
+    spend(human.own.length + human.strange.length);
     for (const provider of providersOf(human)) {
       for (const group of toGroups.get(provider) ?? []) {
         const isCarried = identities.some((one) => one.provider === group.provider && one.subject === group.subject);
-        if (actors.mayCarry(human, isCarried ? identities : [...identities, group]))
+        if (mayCarry(human, isCarried ? identities : [...identities, group]))
           return isCarried ? [] : [formatIdentity(group)];
       }
     }

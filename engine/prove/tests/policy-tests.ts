@@ -176,19 +176,21 @@ function checkVisibility(
   { family, context, namespaces, place }: ExpectedVisibility,
 ): PolicyTestFailure | null {
   const expected = [...namespaces].sort(comparePaths);
+  const isExpected = new Set<string>(expected);
   // A process run is visible only from its own namespace (docs/meaning.md "Visibility").
   const reach = family === 'process-run' ? 'exact' : 'lineage';
   let failure: PolicyTestFailure | null = null;
   for (const interval of intervals(run, context)) {
     const answer = visibility(run.policy, { actor: run.actor, request: { family, context, reach }, at: interval.at });
     const actual = listed(answer);
+    const isActual = new Set<string>(actual);
     for (const target of expected) {
-      if (!actual.includes(target)) continue;
+      if (!isActual.has(target)) continue;
       const seen = ask(run, { scope: readOf(family), context, target, at: interval.at });
       if (seen.decision === 'allow') run.carriers.push(seen.grants);
     }
-    const extra = actual.find((path) => !expected.includes(path));
-    const missing = expected.find((path) => !actual.includes(path));
+    const extra = actual.find((path) => !isExpected.has(path));
+    const missing = expected.find((path) => !isActual.has(path));
     const different = extra ?? missing;
     if (different === undefined || failure !== null) continue;
     const question = { scope: readOf(family), context, target: different, at: interval.at } as const;

@@ -28,7 +28,7 @@ import { patternsOf, shortList, stretchText } from './words.js';
 const OPEN_ROWS = 20;
 /** Entries shown of each list in a row; the others are counted. */
 const SHOWN = 5;
-/** Characters for how guardrails and folders changed, of those of a comment. */
+/** Characters for how guardrails and folders changed, and as many for exclusive pairs, of those of a comment. */
 const CHANGES = CLI_LIMITS.commentCharacters / 4;
 /** Of a reason or a description. */
 const SHOWN_CHARACTERS = 120;
@@ -42,7 +42,10 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
     ...shownRows(lost).map((row): SignedRow => ({ sign: '−', text: markdownRow(row, '−') })),
   ];
   const { kept: changes, left: moreChanges } = changesOf(compared);
-  const room = CLI_LIMITS.commentCharacters - changes.join('').length;
+  const { kept: pairs, left: morePairs } = withinRoom(
+    exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
+  );
+  const room = CLI_LIMITS.commentCharacters - changes.join('').length - pairs.join('').length;
   const { kept: fitting, left } = share(rows, { room, size: ({ text }) => text.length });
   const { kept: open, left: folded } = share(fitting, { room: OPEN_ROWS, size: () => 1 });
   const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
@@ -52,7 +55,10 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
     ...(open.length === 0 ? [] : [table(open)]),
     ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
     ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
-    ...exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
+    ...pairs,
+    ...(morePairs === 0
+      ? []
+      : [`${count(morePairs, 'more change')} of \`exclusive\` not shown: \`bailiwick diff\` lists all.\n`]),
     ...scopeLines(report, code).map((text) => `**${text}**\n`),
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
@@ -68,8 +74,8 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
 }
 
 /** How checks changed, as many lines as there is room for. What only a merge weakens comes first. */
-function changesOf({ checks, merge }: ComparedPolicies): { readonly kept: readonly string[]; readonly left: number } {
-  const lines = [
+function changesOf({ checks, merge }: ComparedPolicies): Fitting {
+  return withinRoom([
     ...(merge?.checks ?? []).map(({ text, ...check }) => {
       const shown = text === undefined ? check : { ...check, text: code(text) };
       return `- **the merge alone**: ${emergentText(shown, code)}\n`;
@@ -77,7 +83,16 @@ function changesOf({ checks, merge }: ComparedPolicies): { readonly kept: readon
     ...changeLines(checks).map(
       ({ name, text, weaker }) => `- ${code(name)}${weaker ? ' **weaker**' : ''}: ${code(text)}\n`,
     ),
-  ];
+  ]);
+}
+
+interface Fitting {
+  readonly kept: readonly string[];
+  /** How many are left out. */
+  readonly left: number;
+}
+
+function withinRoom(lines: readonly string[]): Fitting {
   let room = CHANGES;
   const kept = lines.filter((line) => (room -= line.length) >= 0);
   return { kept, left: lines.length - kept.length };

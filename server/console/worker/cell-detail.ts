@@ -1,6 +1,6 @@
 // What stands behind one cell of the picture: who holds what there, and by which grants; or what changed it.
 import { type DiffReport, type DiffRow, type HeldGrant, whoCan } from '../../../engine/compiler.js';
-import { canonicalize, type Instant, type ScopeName } from '../../../engine/index.js';
+import { canonicalize, compareTexts, type Instant, type ScopeName } from '../../../engine/index.js';
 import { causeText } from '../../authoring/causes.js';
 import type { Picture } from '../map/picture.js';
 import type { OpenPolicy } from './policy.js';
@@ -88,7 +88,7 @@ function causesOf(touched: readonly DiffRow[], { rows, names }: Around): CellDet
       const found = others.get(causeText(cause));
       if (found !== undefined) for (const identity of identities) if (!names.has(identity)) found.add(identity);
     }
-  return Array.from(others, ([text, found]) => ({ text, others: [...found].sort() }));
+  return Array.from(others, ([text, found]) => ({ text, others: [...found].sort(compareTexts) }));
 }
 
 function namesIn(picture: Picture, column: number): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 // Where the folder of a policy was at each commit of a line: if it was moved, it is followed to where it came from.
+import { compareTexts } from '../../../engine/index.js';
 import { HISTORY_LIMITS } from '../../limits/policy.js';
 import { type LoggedCommit, readLogged } from '../sources/git-log.js';
 import type { GitObjects } from '../sources/git-objects.js';
@@ -112,7 +113,7 @@ async function policiesIn(
     for (const { mode, name, object } of entries)
       if (mode === TREE_MODE) left.push({ path: next.path === '' ? name : `${next.path}/${name}`, tree: object });
   }
-  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return found.sort((a, b) => compareTexts(a.path, b.path));
 }
 
 /** What else a folder has is no reason not to follow it. */

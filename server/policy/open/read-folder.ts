@@ -15,7 +15,7 @@ import {
   ENGINE_LIMITS,
   type SourceFile,
 } from '../../../engine/compiler.js';
-import { bytesText, groupDigits } from '../../../engine/index.js';
+import { bytesText, compareTexts, groupDigits } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf, type FileFault, pathFaultOf } from '../policy-fault.js';
 import { DISK, type EntryKind, type FolderFiles } from './folder-files.js';
@@ -46,7 +46,7 @@ export async function readFolder(folder: string, on: FolderFiles = DISK): Promis
     stopped: false,
   };
   await visitFolder(walk, walk.root, '', [walk.root]);
-  walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  walk.files.sort((a, b) => compareTexts(a.path, b.path));
   return { kind: 'read', files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
 }
 
@@ -128,7 +128,7 @@ async function visitHidden(walk: Walk, { real, name, path, beside }: Entry): Pro
 async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Promise<void> {
   if (isForeignFolder(prefix)) return;
   const names = await walk.on.namesIn(folder).catch(() => []);
-  for (const name of names.map((raw) => raw.toString('utf8')).sort()) {
+  for (const name of names.map((raw) => raw.toString('utf8')).sort(compareTexts)) {
     walk.hiddenLeft -= 1;
     if (walk.hiddenLeft < 0) return;
     const [real, path] = [join(folder, name), `${prefix}/${name}`];

@@ -304,6 +304,48 @@ test.each<[string, string, Change | TakingChange, string]>([
     { kind: 'grant', identity: 'ad:zoe', namespace: '/b/c' as never, scopes: ['resource:read'], inherit: false },
     `${SCOPES}${GRANT}    reason: "to see"\n  - id: zoe-resource-read\n    identity: ad:zoe\n    scopes: [resource:read]\n    inherit: false\n    namespace: /b/c`,
   ],
+  [
+    'a hash in a name is no comment, in brackets',
+    'roles:\n  crew: { members: ["ad:ann #1"] }\n',
+    { kind: 'drop-member', role: 'crew', member: 'ad:ann #1' },
+    'roles:\n  crew: { members: [] }\n',
+  ],
+  [
+    'a hash in a name is no comment where the membership ends',
+    'roles:\n  crew:\n    members:\n      - "ad:ann#1" # since May\n',
+    { kind: 'end-member', role: 'crew', member: 'ad:ann#1', expires: AT },
+    'roles:\n  crew:\n    members:\n      - { identity: ad:ann#1, expires: 2027-01-01T00:00:00.000Z } # since May\n',
+  ],
+  [
+    'the first key of an item gives its place to the next',
+    `${SCOPES}grants:\n  - inherit: false # why\n    id: a\n    role: crew\n    namespace: /a\n`,
+    { kind: 'inherit', grant: { id: 'a' }, inherit: true },
+    `${SCOPES}grants:\n  - id: a\n    role: crew\n    namespace: /a\n`,
+  ],
+  [
+    'the first key of an item stays where a comment about the next one would be lost',
+    `${SCOPES}grants:\n  - inherit: false\n    # Where.\n    id: a\n    role: crew\n    namespace: /a\n`,
+    { kind: 'inherit', grant: { id: 'a' }, inherit: true },
+    'refused: a comment inside of what would be replaced in `z.yaml` would be lost',
+  ],
+  [
+    'an item goes with the comma in front of the next one',
+    'roles:\n  crew:\n    members: [ad:ann # since May\n      , ad:ben]\n',
+    { kind: 'drop-member', role: 'crew', member: 'ad:ann' },
+    'roles:\n  crew:\n    members: [ad:ben]\n',
+  ],
+  [
+    'the last item goes with the comma behind it where a comment stands before it',
+    'roles:\n  crew:\n    members: [\n      ad:ann, # since May\n      ad:ben,\n    ]\n',
+    { kind: 'drop-member', role: 'crew', member: 'ad:ben' },
+    'roles:\n  crew:\n    members: [\n      ad:ann, # since May\n      \n    ]\n',
+  ],
+  [
+    'the first member is written into the brackets of an empty list',
+    'roles:\n  crew:\n    members:\n      # Nobody yet.\n      []\n',
+    { kind: 'member', role: 'crew', identity: 'ad:zoe' },
+    'roles:\n  crew:\n    members:\n      # Nobody yet.\n      [ad:zoe]\n',
+  ],
 ])('%s', (_name, before, change, after) => {
   expect(edit(before, change)).toBe(after);
 });

@@ -1,5 +1,5 @@
 // What reports say of guardrails, where a reader could take it for something else.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import { checkGuardrails, type GuardrailViolation } from '../../../engine/compiler.js';
 import { guardrailChanges } from '../../../engine/snapshot/guardrail-changes.js';
 import { digestChecks } from '../../../engine/snapshot/checks.js';
@@ -141,5 +141,62 @@ it('`to` is weaker if it loses a role that somebody joins in the same change', (
   expect(change).toMatchObject({
     weaker: true,
     changes: ['`to` roles lost contractors', '`to` lost okta:new'],
+  });
+});
+
+describe('`to` is weaker if a later change could let off somebody unseen', () => {
+  const policyWith = (to: string, roles: string, grant = 'role: other'): ReturnType<typeof policyIn> =>
+    policyIn(
+      `roles:\n  other: { members: ["okta:x"] }\n${roles}` +
+        `grants:\n  - { id: g, ${grant}, scopes: [resource:read], namespace: / }\n` +
+        `guardrails:\n  - { id: r, never: { scopes: [resource:write], under: /, to: ${to} } }\n`,
+    );
+  const EMPTY = '  crew: { members: [] }\n';
+  const BOTH = '{ roles: [crew, other] }';
+  const OTHER = '{ roles: [other] }';
+  const INNER = '  crew: { members: [{ role: inner }] }\n  inner: { members: [] }\n';
+  const named = (identity: string): string => `{ roles: [other], identities: ["${identity}"] }`;
+
+  test.each<[string, ReturnType<typeof policyIn>, ReturnType<typeof policyIn>, boolean, string]>([
+    ['an empty role', policyWith(BOTH, EMPTY), policyWith(OTHER, EMPTY), true, '`to` roles lost crew'],
+    ['a role that is gone', policyWith(BOTH, EMPTY), policyWith(OTHER, ''), false, '`to` roles lost crew'],
+    [
+      'an empty role in a role',
+      policyWith(BOTH, INNER),
+      policyWith(BOTH, INNER.replace('{ role: inner }', '')),
+      true,
+      '`to` roles lost inner',
+    ],
+    [
+      'a role that another one has now',
+      policyWith(BOTH, EMPTY),
+      policyWith('{ roles: [all] }', `${EMPTY}  all: { members: [{ role: crew }, { role: other }] }\n`),
+      false,
+      '`to` roles lost crew, other; `to` roles gained all',
+    ],
+    [
+      'an identity that only `to` names',
+      policyWith(named('okta:z'), ''),
+      policyWith(OTHER, ''),
+      true,
+      '`to` lost okta:z',
+    ],
+    [
+      'an identity that leaves',
+      policyWith(named('okta:z'), '', 'identity: "okta:z"'),
+      policyWith(OTHER, ''),
+      false,
+      '`to` lost okta:z',
+    ],
+    [
+      'a group that leaves, whose people stay',
+      policyWith(named('okta-group:z'), '', 'identity: "okta-group:z"'),
+      policyWith(OTHER, ''),
+      true,
+      '`to` lost okta-group:z',
+    ],
+  ])('%s', (_name, old, changed, weaker, text) => {
+    const [change] = guardrailChanges(old, changed);
+    expect([change?.weaker ?? false, change?.changes.join('; ') ?? text]).toEqual([weaker, text]);
   });
 });

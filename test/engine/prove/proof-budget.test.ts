@@ -1,6 +1,6 @@
 // Proofs and tests of a policy end in bounded time whatever one of its files holds, and what is said names that file (docs/language.md
 // "Limits").
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import {
   checkGuardrails,
   compilePolicy,
@@ -102,6 +102,71 @@ describe('guardrails', () => {
       // A fortieth of the steps, in several times what they take on a busy machine.
       expect({ shape, isSoon: spent() < 15_000 }).toEqual({ shape, isSoon: true });
     }
+  });
+
+  const grantTo = (identity: string): string =>
+    `  - { id: ${identity.replaceAll(/[^a-z0-9]/g, '-')}, identity: "${identity}", scopes: [resource:read], namespace: / }\n`;
+  const list = (count: number, name: (i: number) => string): string =>
+    Array.from({ length: count }, (_, i) => `"${name(i)}"`).join(', ');
+
+  it('pay for the members of roles that they name', () => {
+    const set = policyIn({
+      'team.yaml':
+        `roles:\n  big: { members: [${list(100, (i) => `okta:m${String(i)}`)}] }\n` +
+        'guardrails:\n  - { id: n, never: { scopes: [namespace:write], under: /, to: { roles: [big] } } }\n',
+    });
+    // 100 identities, and four steps for each of them and for the role.
+    expect(proved(set, { proofSteps: 504 })).toMatchObject({ held: 1 });
+    expect(proved(set, { proofSteps: 503 })).toMatchObject({ violated: 1, violations: [{ unproved: true }] });
+  });
+
+  test.each<[string, Folder, Partial<EngineLimits>]>([
+    [
+      'many roles',
+      {
+        'roles.yaml': `roles:\n${lines(60_000, (i) => `  r${String(i)}: { members: ["okta:m"] }\n`)}`,
+        'team.yaml': `guardrails:\n${lines(2_000, (i) => never(`n${String(i)}`).replace(' }', ', except: { roles: [r1] } }'))}`,
+      },
+      {},
+    ],
+    [
+      'many namespaces at the top',
+      {
+        'grants.yaml': `grants:\n${lines(6_000, (i) => grantTo(`okta:u${String(i)}`).replace('namespace: /', `namespace: /n${String(i)}`))}`,
+        'team.yaml': `guardrails:\n${lines(5_000, (i) => `  - { id: n${String(i)}, atMost: { identities: 1, scopes: [namespace:write], at: every-top-level } }\n`)}`,
+      },
+      { proofSteps: 1_000_000 },
+    ],
+    [
+      'more guardrails than steps',
+      { 'team.yaml': `guardrails:\n${lines(10_000, (i) => never(`n${String(i)}`))}`, 'grants.yaml': GRANTS },
+      { proofSteps: 500_000 },
+    ],
+    [
+      'a person with many identities',
+      {
+        'people.yaml': `people:\n  ana: { identities: [${list(5_000, (i) => `okta:u${String(i)}`)}] }\n`,
+        'grants.yaml': `roles:\n  all: { members: [${list(5_000, (i) => `okta:u${String(i)}`)}] }\ngrants:\n  - { id: g, role: all, scopes: [resource:read], namespace: / }\n`,
+        'team.yaml':
+          'guardrails:\n  - { id: n, never: { scopes: [namespace:write], under: /, to: { identities: ["okta:other"] } } }\n',
+      },
+      {},
+    ],
+    [
+      'groups that nobody may carry',
+      {
+        'policy.yaml': `${POLICY}exclusive:\n  - [${list(500, (i) => `okta:u${String(i)}`)}, ${list(500, (i) => `okta-group:g${String(i)}`)}]\n`,
+        'grants.yaml': `grants:\n${lines(500, (i) => grantTo(`okta:u${String(i)}`) + grantTo(`okta-group:g${String(i)}`))}`,
+        'team.yaml': `guardrails:\n${lines(30, (i) => `  - { id: n${String(i)}, never: { scopes: [namespace:write], under: /, to: { identities: [${list(500, (k) => `okta-group:g${String(k)}`)}] } } }\n`)}`,
+      },
+      { proofSteps: 10_000_000 },
+    ],
+  ])('do not cost a product of two sizes: %s', (_name, folder, limits) => {
+    const set = policyIn(folder);
+    const policy = load(set);
+    const spent = stopCpu();
+    checkGuardrails(set, policy, { ...ENGINE_LIMITS, ...limits });
+    expect(spent()).toBeLessThan(2_500);
   });
 
   it('do not name the members of large roles again and again', () => {

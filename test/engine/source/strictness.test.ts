@@ -150,6 +150,11 @@ describe('all mistakes of one run', () => {
     expect(readFolder(files).diagnostics.map((diagnostic) => diagnostic.code)).toEqual(['YAML_UNCLOSED']);
     const noHeader = { 'roles.yaml': 'roles:\n  staff: { members: [orcid:x] }\n' };
     expect(readFolder(noHeader).diagnostics.map((diagnostic) => diagnostic.code)).toEqual(['POLICY_MISSING']);
+    const invoices = `${noHeader['roles.yaml']}grants:\n  - { id: g, role: staff, scopes: [invoice:pay], namespace: /x }\n`;
+    for (const header of ['', `# ${POLICY.trimEnd().replaceAll('\n', '\n# ')}\n`])
+      expect(readFolder({ 'policy.yaml': header, 'roles.yaml': invoices }).diagnostics).toMatchObject([
+        { code: 'POLICY_MISSING', message: '`policy.yaml` has no content' },
+      ]);
   });
 
   it('refer to where a name was first declared', () => {
