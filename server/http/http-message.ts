@@ -196,7 +196,7 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
     const settle = (finish: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       // A later request of the connection may be the one that is read now.
-      if (connection.reader === refuse) connection.reader = null;
+      if (connection.reader === onFault) connection.reader = null;
       finish();
     };
     const onData = (chunk: Buffer): void => {
@@ -221,18 +221,21 @@ function readChunks(request: GatewayRequest, most: number, add: (chunk: Buffer) 
         reject(reason);
       });
     };
+    // A request that has arrived whole is fine, whatever comes after it.
+    const onFault = (problem: ApiProblem): void => {
+      if (!request.complete) refuse(problem);
+    };
     const connection = connectionOf(request.socket);
     // The client may have left while its credential was looked up. In that case the request emits no more events.
     if (request.destroyed) {
       reject(new RequestAborted());
       return;
     }
-    // A request that has arrived whole is fine, whatever comes after it.
     if (connection.fault !== null && !request.complete) {
       reject(connection.fault);
       return;
     }
-    connection.reader = refuse;
+    connection.reader = onFault;
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 }

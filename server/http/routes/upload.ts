@@ -44,22 +44,25 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
     parts: UploadParts,
     signal: AbortSignal,
   ): Promise<JsonAnswer> => {
-    const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed', status: 201 } as const;
+    const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed' } as const;
+    let status: 200 | 201 = 201;
     const { digest: snapshot, decisions } = await refusedAs('snapshot.invalid', () =>
       takeUpload(parts, {
         ...options,
         snapshots: activator.snapshots,
         tables: activator.tables,
-        beside: (writing, stored) =>
-          recordInTransaction(writing, [
-            makeEvent({ ...act, snapshot: stored, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
-          ]),
+        beside: (writing, { snapshot, isNew }) => {
+          status = isNew ? 201 : 200;
+          return recordInTransaction(writing, [
+            makeEvent({ ...act, status, snapshot, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
+          ]);
+        },
         signal,
       }),
     );
     const made = await activator.activations.list(POLICY_LIMITS.history);
     const generation = made.find((activation) => activation.snapshot === snapshot)?.generation ?? null;
-    return { status: 201, json: JSON.stringify({ snapshot, decisions, generation }) };
+    return { status, json: JSON.stringify({ snapshot, decisions, generation }) };
   };
   return {
     method: 'POST',
@@ -76,7 +79,10 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
       },
     },
     problems: ['snapshot.invalid', 'snapshot.rollback_refused', 'snapshot.busy'],
-    output: { 201: { type: 'application/json', schema: STORED_SCHEMA } },
+    output: {
+      200: { type: 'application/json', schema: STORED_SCHEMA },
+      201: { type: 'application/json', schema: STORED_SCHEMA },
+    },
     run: async (call) => {
       const { actor, upload } = call;
       if (upload === null) throw new TypeError('a route that takes an upload was given none');

@@ -21,7 +21,7 @@ export interface UploadOptions extends Succession {
   /** Where the table of the policy is kept. Null if none are. */
   readonly tables: KeptTables | null;
   /** Runs in the transaction that stores the snapshot. */
-  readonly beside: (writing: Writing, snapshot: string) => Promise<void>;
+  readonly beside: (writing: Writing, stored: { readonly snapshot: string; readonly isNew: boolean }) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -35,8 +35,8 @@ export async function takeUpload(sent: UploadParts, options: UploadOptions): Pro
     { rule, clock, tables, checkSuccession: successionCheck(options) },
     signal,
   );
-  await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (writing) =>
-    beside(writing, policy.digest),
+  await snapshots.put({ policy, bytes, labels: 'unverified', statement, at: clock.now() }, (writing, isNew) =>
+    beside(writing, { snapshot: policy.digest, isNew }),
   );
   // The upload is answered meanwhile.
   void tables?.keep(policy);

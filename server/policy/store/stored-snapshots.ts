@@ -37,9 +37,12 @@ export interface Snapshots {
   readonly keep: (snapshot: NewSnapshot) => Promise<Labels>;
   /**
    * Like `keep`, but also writes the bytes again, which repairs a damaged copy. In one transaction with `beside`, it is
-   * there or not at all.
+   * there or not at all. `beside` is given whether the snapshot is new.
    */
-  readonly put: (snapshot: NewSnapshot, beside?: (writing: Writing) => Promise<void>) => Promise<Labels>;
+  readonly put: (
+    snapshot: NewSnapshot,
+    beside?: (writing: Writing, isNew: boolean) => Promise<void>,
+  ) => Promise<Labels>;
   readonly find: (snapshot: string) => Promise<StoredSnapshot | null>;
   /** Most recently used first. */
   readonly list: () => Promise<readonly StoredSnapshot[]>;
@@ -62,6 +65,11 @@ interface SnapshotRow {
   readonly stored_at: Date;
 }
 
+interface Entry {
+  readonly labels: Labels;
+  readonly isNew: boolean;
+}
+
 const COLUMNS = sql`snapshot, policy, decisions, bytes, labels, statement, stored_at`;
 
 /** The store must be migrated. */
@@ -80,29 +88,29 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
           VALUES (${policy.digest}, ${part}, decode(${packed.toString('base64')}, 'base64'), ${writtenAt}::timestamptz)
           ON CONFLICT (snapshot, part) DO UPDATE SET bytes = EXCLUDED.bytes, written_at = EXCLUDED.written_at`);
     }
-    const known =
+    const entered =
       beside === undefined
         ? await enter(kept, db)
         : await db.write(async (within) => {
-            await beside(within);
-            return enter(kept, within);
+            const entry = await enter(kept, within);
+            await beside(within, entry.isNew);
+            return entry;
           });
     await makeRoom(policy.digest, writtenAt);
-    return known;
+    return entered.labels;
   };
   /** The snapshot only exists from here on. */
-  const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot, into: Store): Promise<Labels> => {
+  const enter = async ({ policy, bytes, labels, statement, at }: NewSnapshot, into: Store): Promise<Entry> => {
     const storedAt = formatInstant(at);
-    const [row] = await into.rows<
-      Pick<SnapshotRow, 'labels'>
-    >(sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
+    const [row] =
+      await into.rows<Entry>(sql`INSERT INTO snapshots AS s (snapshot, policy, decisions, bytes, labels, statement, stored_at, used_at)
         VALUES (${policy.digest}, ${policy.name}, ${policy.decisions}, ${bytes.length}, ${labels}, ${statement},
           ${storedAt}::timestamptz, ${storedAt}::timestamptz)
         ON CONFLICT (snapshot) DO UPDATE SET statement = COALESCE(EXCLUDED.statement, s.statement),
           labels = CASE WHEN s.labels = 'unverified' THEN EXCLUDED.labels ELSE s.labels END,
           used_at = GREATEST(s.used_at, EXCLUDED.used_at)
-        RETURNING labels`);
-    return row?.labels ?? labels;
+        RETURNING labels, xmax = 0 AS "isNew"`);
+    return row ?? { labels, isNew: true };
   };
   /** Keeps the snapshot in force, and parts that somebody may still be writing. */
   const makeRoom = async (just: string, now: string): Promise<void> => {
@@ -128,7 +136,7 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
       const known = await find(kept.policy.digest);
       if (known === null) return put(kept);
       const isNews = kept.statement !== null && kept.statement !== known.statement;
-      return isNews || known.labels !== kept.labels ? enter(kept, db) : known.labels;
+      return isNews || known.labels !== kept.labels ? (await enter(kept, db)).labels : known.labels;
     },
     put,
     find,

@@ -1,6 +1,7 @@
 // What comes after a request on its connection and is none: it neither ends the gateway, a process of its own here, nor
 // takes anything from an answer under way.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { call, openSocket, readToEnd } from '../../support/gateway.js';
 import { runCli } from '../../support/run-cli.js';
@@ -74,8 +75,21 @@ describe('a CONNECT after a request', () => {
     });
     expect(written.status).toBe(201);
     await until(() => Promise.resolve(text.includes(String(written.json?.['id']))), 'the event');
-    socket.destroy();
+    // The end of the stream is heard behind it, too.
+    socket.end();
+    await once(socket, 'close');
     expect(await health()).toBe(200);
+  });
+
+  it.each([
+    ['a CONNECT', TUNNEL],
+    ['bytes that are no request', 'hello\r\n\r\n'],
+  ])('and %s in one packet with it leave its answer as it is', async (_, after) => {
+    const socket = await openSocket(served.port);
+    const body = '{"family":"resource","namespace":"/a","page":{"size":1},"select":["name"]}';
+    const length = `Content-Length: ${String(body.length)}`;
+    socket.write(headed('POST /api/v1/query HTTP/1.1', 'Content-Type: application/json', length) + body + after);
+    expect((await readToEnd(socket)).split('\r\n', 1)).toEqual(['HTTP/1.1 200 OK']);
   });
 });
 
