@@ -26,6 +26,8 @@ export interface RowChanges {
 }
 
 export interface CellVisitor {
+  /** True passes over the row and the rows below it. Called first; by default no row is passed over. */
+  readonly skip?: (row: number) => boolean;
   /** Called before the rows below. False ends the walk. */
   readonly enter: (row: number, changes: RowChanges) => boolean;
   /** Called after the rows below. */
@@ -178,8 +180,11 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     timelines,
     inherited,
     walk: (visitor) => {
-      for (const [row, parent] of namespaces.parent.entries()) {
-        leaveTo(parent, visitor);
+      for (let row = 0, next = 0; row < ends.length; row = next) {
+        leaveTo(namespaces.parent[row] ?? -1, visitor);
+        const isSkipped = visitor.skip?.(row) === true;
+        next = isSkipped ? (ends[row] ?? 0) : row + 1;
+        if (isSkipped) continue;
         const changes = changesAt(row);
         if (timelines.isFull() || !visitor.enter(row, changes)) return false;
         open.push({ row, undoFrom: undo.end() });
