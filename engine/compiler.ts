@@ -23,7 +23,7 @@ import { digestCells, type KnownDigests } from './snapshot/digest-cells.js';
 import { digestOfParts } from './snapshot/hash.js';
 import { type CompiledSnapshot, sealSnapshot } from './snapshot/encode.js';
 import { SNAPSHOT_FORMAT } from './snapshot/document.js';
-import { isSurelyWithin } from './snapshot/within-limits.js';
+import { isSurelyWithin, type KnownSizes } from './snapshot/within-limits.js';
 import type { Words } from './source/context.js';
 import { type ReadDocument, readDocument, unreadDocument, wordsOf } from './source/read-document.js';
 import { type NamePlace, namesOf } from './source/names.js';
@@ -135,6 +135,7 @@ export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from
 export { type CheckedChange, type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
 export type { CompiledSnapshot } from './snapshot/encode.js';
 export type { KnownDigests } from './snapshot/digest-cells.js';
+export type { KnownSizes } from './snapshot/within-limits.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
 export {
@@ -304,22 +305,33 @@ function digestOfTexts({ providers, identities, segments }: PolicyTables): strin
 }
 
 export type DraftResult =
-  { readonly ok: true; readonly policy: Policy } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+  | {
+      readonly ok: true;
+      readonly policy: Policy;
+      /** Spares the next version most of the counting. Null where it would not. */
+      readonly sizes: KnownSizes | null;
+    }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /**
  * Like `draftPolicy`, for callers who report what is wrong: refuses exactly what `compilePolicy` refuses, with the same diagnostics. Takes
  * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits.
  */
-export function checkedDraft(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): DraftResult {
+export function checkedDraft(
+  set: PolicySet,
+  limits: EngineLimits = ENGINE_LIMITS,
+  before: KnownSizes | null = null,
+): DraftResult {
   const policy = draftPolicy(set, limits);
   if (policy !== null) {
     const drafted = loadedOf(policy);
-    if (drafted !== null && isSurelyWithin(drafted.tables, drafted.holders, limits)) return { ok: true, policy };
+    const within = drafted && isSurelyWithin(drafted.tables, drafted.holders, { limits, before });
+    if (within?.isSure === true) return { ok: true, policy, sizes: within.sizes };
   }
   const compiled = compilePolicy(set, limits);
   if (!compiled.ok) return compiled;
   invariant(policy !== null, 'what compiles is a draft too');
-  return { ok: true, policy };
+  return { ok: true, policy, sizes: null };
 }
 
 const NO_DIGESTS = { digest: '', decisions: '', format: SNAPSHOT_FORMAT, checks: null };
