@@ -134,7 +134,6 @@ export { acceptedFindings } from './lint/ignores.js';
 export { areChecksWeaker, type CheckedPolicy, type ChecksDiff, diffChecks } from './snapshot/diff-checks.js';
 export { type CheckedChange, type EmergentCheck, emergentChecks } from './snapshot/emergent-checks.js';
 export type { CompiledSnapshot } from './snapshot/encode.js';
-export type { KnownDigests } from './snapshot/digest-cells.js';
 export type { KnownSizes } from './snapshot/within-limits.js';
 export { type PolicyFileKind, policySchema } from './source/json-schema.js';
 export { type LanguageMapping, policyLanguage } from './source/language.js';
@@ -228,12 +227,17 @@ function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): 
   return { file, within: within?.value ?? null, grantsAt: hasGrants ? rangeOf(lines, grantsKey) : null };
 }
 
+/** A version of a policy that was compiled. It spares the next one most of the work on what has not changed. */
+export interface KnownPolicy {
+  readonly set: PolicySet;
+  readonly digests: KnownDigests | null;
+}
+
 export type CompileResult =
   | {
       readonly ok: true;
       readonly snapshot: CompiledSnapshot;
-      /** Spares the next version of the policy most of the work on its digest. Null where it would not. */
-      readonly known: KnownDigests | null;
+      readonly known: KnownPolicy;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
@@ -247,15 +251,15 @@ const MEMBERS_HELP = 'give fewer members a window, or put those with the same wi
 export function compilePolicy(
   set: PolicySet,
   limits: EngineLimits = ENGINE_LIMITS,
-  before: KnownDigests | null = null,
+  before: KnownPolicy | null = null,
 ): CompileResult {
   const refused = tooLargeToNumber(set, limits);
   if (refused !== null) return refused;
-  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
+  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set, before?.set);
   if (isTooLarge)
     return tooLarge(`the decision table would have more than ${groupDigits(limits.grants)} grants`, MEMBERS_HELP);
   const holders = holdersWithin(limits.expandedRows);
-  const digests = holders === null ? null : digestCells(tables, holders, { limits, before });
+  const digests = holders === null ? null : digestCells(tables, holders, { limits, before: before?.digests ?? null });
   if (holders === null || digests === null || digests === 'expandedRows')
     return tooLarge(`the decision table would have more than ${groupDigits(limits.expandedRows)} rows`, EXPANDED_HELP);
   if (digests === 'intervals') {
@@ -266,7 +270,7 @@ export function compilePolicy(
   if (snapshot === null || snapshot.bytes.length > limits.snapshotBytes) {
     return tooLarge(`the snapshot would have more than ${groupDigits(limits.snapshotBytes)} bytes`, EXPANDED_HELP);
   }
-  return { ok: true, snapshot, known: digests.known };
+  return { ok: true, snapshot, known: { set, digests: digests.known } };
 }
 
 /** What is looked at before anything is numbered. */
@@ -290,11 +294,15 @@ function tooLargeToNumber(set: PolicySet, limits: EngineLimits): CompileResult |
 
 /**
  * The policy that declarations make, to ask about before it is compiled: it decides by the same tables, and its digests are empty texts.
- * Null if the policy is larger than the limits allow; `compilePolicy` says how.
+ * Null if the policy is larger than the limits allow; `compilePolicy` says how. `before` is an earlier version, if there is one.
  */
-export function draftPolicy(set: PolicySet, limits: EngineLimits = ENGINE_LIMITS): Policy | null {
+export function draftPolicy(
+  set: PolicySet,
+  limits: EngineLimits = ENGINE_LIMITS,
+  before: PolicySet | null = null,
+): Policy | null {
   if (tooLargeToNumber(set, limits) !== null) return null;
-  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set);
+  const { tables, isTooLarge, holders: holdersWithin } = compileTables(set, before);
   const holders = isTooLarge ? null : holdersWithin(limits.expandedRows);
   return holders === null ? null : openTables({ tables, holders }, NO_DIGESTS, digestOfTexts(tables));
 }

@@ -73,6 +73,8 @@ export function makeFolderChecker(folder: string): FolderChecker {
   // A file that has not changed is not read again.
   const reader = rememberingReader();
   let files = rememberingDisk();
+  /** The last version without mistakes, and its sizes. */
+  let good: PolicySet | null = null;
   let sizes: KnownSizes | null = null;
   let disk: { readonly read: Promise<FolderResult>; readonly at: number } | null = null;
   let last = NOTHING;
@@ -109,7 +111,8 @@ export function makeFolderChecker(folder: string): FolderChecker {
         return { ...foundBy(last), set, names, diagnostics };
       };
       yield known({});
-      const policy = draftPolicy(set);
+      const policy = draftPolicy(set, ENGINE_LIMITS, good);
+      good = set;
       const tooLong = policy === null ? null : costOfTests(set, policy);
       const unsettled = tooLong === null ? [] : [tooLong];
       yield known({ ...(policy === null || tooLong !== null ? UNTESTED : tested(set, policy)), unsettled });

@@ -10,7 +10,7 @@ import {
   type DocumentReader,
   ENGINE_LIMITS,
   type GuardrailReport,
-  type KnownDigests,
+  type KnownPolicy,
   type LintOptions,
   lintPolicy,
   CLOCK_RULES,
@@ -55,14 +55,14 @@ export interface CompiledPolicy {
   readonly snapshot: CompiledSnapshot | null;
   /** Has no digests for `digests: false`. */
   readonly handle: Policy;
-  /** What the next check of the folder need not compute again. */
-  readonly known: KnownDigests | null;
+  /** For the next check of the folder; null for `digests: false`. */
+  readonly known: KnownPolicy | null;
 }
 
 /** What is remembered from one check of a folder to the next. The report is the same with it and without. */
 export interface FolderMemory {
   readonly reader: DocumentReader;
-  readonly known: KnownDigests | null;
+  readonly known: KnownPolicy | null;
 }
 
 /** For a folder that was not checked before. */
@@ -100,7 +100,7 @@ export interface CheckRequest {
   readonly onlyTests?: RegExp;
   /** False for verbs that need neither the snapshot nor a digest, which take most of the time. By default true. */
   readonly digests?: boolean;
-  /** What an earlier check has left. If it has left digests, the bytes of the snapshot are not read before it is used. */
+  /** What an earlier check has left. If it has compiled a policy, the bytes of the snapshot are not read before it is used. */
   readonly memory?: FolderMemory;
 }
 
@@ -183,7 +183,7 @@ type Compiling =
   | { readonly ok: true; readonly compiled: CompiledPolicy }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-function compile(set: PolicySet, before: KnownDigests | null): Compiling {
+function compile(set: PolicySet, before: KnownPolicy | null): Compiling {
   const result = compilePolicy(set, ENGINE_LIMITS, before);
   if (!result.ok) return result;
   const { snapshot, known } = result;
