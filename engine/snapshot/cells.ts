@@ -180,16 +180,19 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     timelines,
     inherited,
     walk: (visitor) => {
-      for (let row = 0, next = 0; row < ends.length; row = next) {
+      let row = 0;
+      while (row < ends.length) {
         leaveTo(namespaces.parent[row] ?? -1, visitor);
-        const isSkipped = visitor.skip?.(row) === true;
-        next = isSkipped ? (ends[row] ?? 0) : row + 1;
-        if (isSkipped) continue;
+        if (visitor.skip?.(row) === true) {
+          row = ends[row] ?? ends.length;
+          continue;
+        }
         const changes = changesAt(row);
         if (timelines.isFull() || !visitor.enter(row, changes)) return false;
         open.push({ row, undoFrom: undo.end() });
         // Rows below inherit this row's rights below.
         if ((ends[row] ?? 0) > row + 1) undo.put(changes);
+        row += 1;
       }
       leaveTo(-1, visitor);
       return true;

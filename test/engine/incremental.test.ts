@@ -143,7 +143,7 @@ describe('a policy that is compiled after an earlier version', () => {
 
   it('begins anew where what is below a namespace depends on all of its children', () => {
     const above = `/${'a'.repeat(63)}`.repeat(15) + `/${'b'.repeat(61)}`;
-    const characters = [...'abcdefghijklmnopqrstuvwxyz0123456789_~-'];
+    const characters = Array.from('abcdefghijklmnopqrstuvwxyz0123456789_~-');
     const staff = { kind: 'identity', identity: { provider: 'orcid', subject: 'ada' } } as const;
     const body = {
       principal: staff,

@@ -203,7 +203,7 @@ async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: 
     const ended = once(worker, 'exit', until).then(() => {
       throw new Error('the thread ended before it had an answer');
     });
-    const answer: Promise<Answered<Answer>[]> = once(worker, 'message', until);
+    const answer = once(worker, 'message', until) as Promise<Answered<Answer>[]>;
     // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();
     else worker.ref();
