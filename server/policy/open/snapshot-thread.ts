@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import {
   adopt,
-  InvariantError,
   type LoadResult,
   type PackedPolicy,
   type PackResult,
@@ -203,7 +202,10 @@ async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: 
     const ended = once(worker, 'exit', until).then(() => {
       throw new Error('the thread ended before it had an answer');
     });
-    const answer = once(worker, 'message', until) as Promise<Answered<Answer>[]>;
+    const answer = new Promise<Answered<Answer>>((resolve) => {
+      worker.once('message', resolve);
+      until.signal.addEventListener('abort', () => worker.off('message', resolve));
+    });
     // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();
     else worker.ref();
@@ -211,8 +213,7 @@ async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: 
       task,
       partsOf(task).map(({ buffer }) => buffer),
     );
-    const [message] = await Promise.race([answer, ended]);
-    if (message === undefined) throw new InvariantError('a message has a value');
+    const message = await Promise.race([answer, ended]);
     if ('fault' in message) throw new PolicyRefused(message.fault);
     return message.answer;
   } finally {
