@@ -3,6 +3,7 @@
 // are compared after this step: everything later works with row numbers.
 import { ENGINE_LIMITS } from '../limits.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
+import type { Identity } from '../model/identity.js';
 import { windowOf } from '../model/instant.js';
 import { pairRows } from '../model/exclusions.js';
 import { invariant } from '../model/invariant.js';
@@ -20,7 +21,7 @@ import {
   windowColumns,
 } from '../model/tables.js';
 import { vocabularyOf } from '../model/vocabulary.js';
-import { compileNamespaces } from './namespaces.js';
+import { type CompiledNamespaces, compileNamespaces } from './namespaces.js';
 import { makeIdentityNumbers, makeTextNumbers } from './number-texts.js';
 
 /** The tables of a policy, and the row of each of its roles and grants by position in the policy. */
@@ -36,22 +37,58 @@ export interface CompiledTables {
   readonly holders: (limit: number) => HolderClasses | null;
 }
 
-/** Tables by policy set. A set never changes, so lint and the snapshot share one numbering of it. */
-const compiled = new WeakMap<PolicySet, CompiledTables>();
-
-/** Cannot fail: linking has already refused everything that could not be compiled. */
-export function compileTables(policy: PolicySet): CompiledTables {
-  let tables = compiled.get(policy);
-  if (tables === undefined) compiled.set(policy, (tables = numberPolicy(policy)));
-  return tables;
+interface NumberedPolicy {
+  readonly compiled: CompiledTables;
+  readonly numbers: Numbers;
 }
 
-function numberPolicy(policy: PolicySet): CompiledTables {
-  const roles = numberUnique(policy.roles.map((role) => role.name));
-  const grants = numberUnique(policy.grants.map((grant) => grant.id));
-  const principals = numberPrincipals(policy, roles.rows);
+/** Everything that is found by sorting texts. */
+interface Numbers {
+  readonly roles: Numbered;
+  readonly grants: Numbered;
+  readonly principals: Principals;
+  readonly namespaces: CompiledNamespaces;
+}
+
+/** Tables by policy set. A set never changes, so lint and the snapshot share one numbering of it. */
+const numbered = new WeakMap<PolicySet, NumberedPolicy>();
+
+/**
+ * Cannot fail: linking has already refused everything that could not be compiled. What an earlier version names in the same order is not
+ * sorted again.
+ */
+export function compileTables(policy: PolicySet, before: PolicySet | null = null): CompiledTables {
+  let known = numbered.get(policy);
+  if (known === undefined) numbered.set(policy, (known = numberPolicy(policy, before)));
+  return known.compiled;
+}
+
+function numberPolicy(policy: PolicySet, before: PolicySet | null): NumberedPolicy {
+  const known = (before && numbered.get(before)?.numbers) ?? null;
+  const numbers = numberTexts(policy, before === null || known === null ? null : { before, known });
+  return { compiled: makeTables(policy, numbers), numbers };
+}
+
+function numberTexts(
+  policy: PolicySet,
+  earlier: { readonly before: PolicySet; readonly known: Numbers } | null,
+): Numbers {
+  const { before, known } = earlier ?? { before: policy, known: null };
+  const isSame = (areAlike: (a: PolicySet, b: PolicySet) => boolean): Numbers | null =>
+    known !== null && areAlike(policy, before) ? known : null;
+  const roles = isSame(nameSameRoles)?.roles ?? numberUnique(policy.roles.map((role) => role.name));
+  const namespaces =
+    isSame(nameSameNamespaces)?.namespaces ?? compileNamespaces(policy.grants.map((grant) => grant.namespace));
+  return {
+    roles,
+    grants: isSame(nameSameIds)?.grants ?? numberUnique(policy.grants.map((grant) => grant.id)),
+    principals: isSame(nameSamePrincipals)?.principals ?? numberPrincipals(policy, roles.rows),
+    namespaces,
+  };
+}
+
+function makeTables(policy: PolicySet, { roles, grants, principals, namespaces }: Numbers): CompiledTables {
   const files = numberFiles(policy);
-  const namespaces = compileNamespaces(policy.grants.map((grant) => grant.namespace));
   const columns = { roles, grants, principals, files, namespaceRows: namespaces.rows };
   const stated: PolicyTables = {
     name: policy.name,
@@ -82,6 +119,48 @@ function numberPolicy(policy: PolicySet): CompiledTables {
       return kept.holders;
     },
   };
+}
+
+function areAllSame<T>(list: readonly T[], others: readonly T[], isSame: (one: T, other: T) => boolean): boolean {
+  if (list.length !== others.length) return false;
+  // Of a file that has not changed, everything is the same object.
+  return list.every((one, i) => {
+    const other = others[i];
+    return other !== undefined && (one === other || isSame(one, other));
+  });
+}
+
+function nameSameRoles({ roles }: PolicySet, before: PolicySet): boolean {
+  return areAllSame(roles, before.roles, (role, other) => role.name === other.name);
+}
+
+function nameSameIds({ grants }: PolicySet, before: PolicySet): boolean {
+  return areAllSame(grants, before.grants, (grant, other) => grant.id === other.id);
+}
+
+function nameSameNamespaces({ grants }: PolicySet, before: PolicySet): boolean {
+  return areAllSame(grants, before.grants, (grant, other) => grant.namespace === other.namespace);
+}
+
+function nameSamePrincipals(policy: PolicySet, before: PolicySet): boolean {
+  return (
+    nameSameRoles(policy, before) &&
+    areAllSame(policy.providers, before.providers, (one, other) => one.name === other.name) &&
+    areAllSame(policy.roles, before.roles, (role, other) => areAllSame(role.members, other.members, isSameNamed)) &&
+    areAllSame(policy.grants, before.grants, (one, other) => isSameNamed(one.principal, other.principal)) &&
+    areAllSame(policy.exclusive, before.exclusive, (one, other) =>
+      areAllSame(one.identities, other.identities, isSameIdentity),
+    )
+  );
+}
+
+function isSameNamed(one: Named, other: Named): boolean {
+  if (one.kind === 'role') return other.kind === 'role' && one.role === other.role;
+  return other.kind === 'identity' && isSameIdentity(one.identity, other.identity);
+}
+
+function isSameIdentity(one: Identity, other: Identity): boolean {
+  return one.provider === other.provider && one.subject === other.subject;
 }
 
 interface Numbered {

@@ -4,7 +4,7 @@ import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import { countPairs } from '../model/exclusions.js';
-import { pastNamespaces } from '../model/namespace.js';
+import { type NamespacePath, pastNamespaces } from '../model/namespace.js';
 import type { Sink } from '../diagnostics/report.js';
 import { SCOPES } from '../model/scope.js';
 import type { Span } from '../model/span.js';
@@ -54,16 +54,15 @@ export function checkLimits(documents: readonly PolicyDocument[], limits: Engine
 }
 
 function checkNamespaces(documents: readonly PolicyDocument[], limit: number, sink: Sink): void {
+  const paths: NamespacePath[] = [];
+  for (const { grants } of documents)
+    for (const { namespace } of grants) if (namespace !== null) paths.push(namespace.value);
+  const position = pastNamespaces(paths, limit);
+  if (position < 0) return;
   const named = documents.flatMap((document) =>
     document.grants.flatMap(({ namespace }) => (namespace === null ? [] : [{ document, namespace }])),
   );
-  const past =
-    named[
-      pastNamespaces(
-        named.map(({ namespace }) => namespace.value),
-        limit,
-      )
-    ];
+  const past = named[position];
   if (past === undefined) return;
   const message = `the policy has more than ${groupDigits(limit)} namespaces, counted with those above them`;
   sink.add(findingAt(past.document, past.namespace, { code: 'LIMIT_COUNT', message, help: 'split the policy' }));

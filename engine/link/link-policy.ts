@@ -8,7 +8,7 @@ import type {
   RoleDeclaration,
   StatedScopes,
 } from '../model/document.js';
-import type { Place, PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../model/policy-set.js';
+import type { PolicyGrant, PolicyMember, PolicyRole, PolicySet } from '../model/policy-set.js';
 import { declaredFamilies } from '../model/vocabulary.js';
 import { NO_SCOPES, type ScopeSet } from '../model/scope-set.js';
 import type { Sink } from '../diagnostics/report.js';
@@ -17,18 +17,20 @@ import { checkLimits } from './check-limits.js';
 import { linkFolders } from './delegation.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
 import { linkExclusive, linkPeople } from './link-people.js';
-import { collectNames, type Names } from './names.js';
+import { collectNames, type Names, refuseRepeated } from './names.js';
 import { placeOf, relatedAt } from './places.js';
 import { checkReference, identityPrincipal } from './references.js';
+import { rememberLinked } from './remember-linked.js';
 import { checkRoleNesting } from './role-nesting.js';
 
 /** The policy, or null if there was an error. The sink has what is wrong. */
 export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): PolicySet | null {
   checkLimits(documents, limits, sink);
   const names = collectNames(documents, sink);
-  const roles = documents.flatMap((document) => document.roles.map((role) => linkRole(document, role, names)));
+  const roles = ofEach(documents, (document) => linkRoles(document, names));
   checkRoleNesting(names, limits, sink);
-  const grants = linkGrants(documents, names);
+  checkGrantIds(documents, names);
+  const grants = ofEach(documents, (document) => linkGrants(document, names));
   const people = linkPeople(documents, names);
   const exclusive = linkExclusive(documents, names);
   const folders = linkFolders(documents, names);
@@ -42,6 +44,18 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const own = families.length === 0 ? {} : { families };
   return { name: name.value, providers, exclusive, folders, ...own, roles, people, grants, tests, guardrails };
 }
+
+/** Like `flatMap`, in a third of the time for long lists. */
+function ofEach<T>(
+  documents: readonly PolicyDocument[],
+  linked: (document: PolicyDocument) => readonly T[],
+): readonly T[] {
+  const all: T[] = [];
+  for (const document of documents) for (const one of linked(document)) all.push(one);
+  return all;
+}
+
+const linkRoles = rememberLinked((document, names) => document.roles.map((role) => linkRole(document, role, names)));
 
 function linkRole(document: PolicyDocument, role: RoleDeclaration, names: Names): PolicyRole {
   for (const member of role.members) checkReference(document, member, { names, roleForm: 'member' });
@@ -62,29 +76,32 @@ function linkMember(document: PolicyDocument, member: MemberDeclaration): Policy
     : { kind: 'identity', identity: member.value, notBefore, expires, place };
 }
 
-/** All grants. Incomplete ones are left out, because they have been reported. */
-function linkGrants(documents: readonly PolicyDocument[], names: Names): readonly PolicyGrant[] {
-  const grants: PolicyGrant[] = [];
-  const declared = new Map<string, Place>();
+function checkGrantIds(documents: readonly PolicyDocument[], names: Names): void {
+  const ids = new Set<string>();
+  let count = 0;
   for (const document of documents) {
-    for (const grant of document.grants) {
-      const { id } = grant;
-      const before = id === null ? undefined : declared.get(id.value);
-      if (id !== null && before !== undefined) {
-        names.report(document, id, {
-          code: 'GRANT_DUPLICATE',
-          message: `the grant id \`${id.value}\` is used twice`,
-          help: 'give one of them another id, or remove one',
-          related: [relatedAt(before, before, 'first declared here')],
-        });
-      }
-      const linked = linkGrant(document, grant, names);
-      if (linked !== null) grants.push(linked);
-      if (id !== null && before === undefined) declared.set(id.value, linked?.place ?? placeOf(document, id));
+    for (const { id } of document.grants) {
+      if (id === null) continue;
+      ids.add(id.value);
+      count += 1;
     }
   }
-  return grants;
+  if (ids.size === count) return;
+  const refuse = refuseRepeated(names.sink, {
+    code: 'GRANT_DUPLICATE',
+    message: (id) => `the grant id \`${id}\` is used twice`,
+    help: 'give one of them another id, or remove one',
+  });
+  for (const document of documents) for (const { id } of document.grants) if (id !== null) refuse(document, id);
 }
+
+/** Incomplete ones are left out, because they have been reported. */
+const linkGrants = rememberLinked((document, names) =>
+  document.grants.flatMap((grant): readonly PolicyGrant[] => {
+    const linked = linkGrant(document, grant, names);
+    return linked === null ? [] : [linked];
+  }),
+);
 
 function linkGrant(document: PolicyDocument, grant: GrantDeclaration, names: Names): PolicyGrant | null {
   const { id, principals, namespace } = grant;

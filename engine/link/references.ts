@@ -13,7 +13,6 @@ import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
 import type { Names } from './names.js';
-import { findingAt } from './places.js';
 
 /** How a role is named where an identity stands: in a list of members, by a grant, in `to` and `except`, or not at all. */
 export type RoleForm = 'member' | 'grant' | 'parties' | 'none';
@@ -61,12 +60,12 @@ export function checkIdentity(
 }
 
 /** Two identities without a comma between them read as one, which nobody has. */
-function checkSingle(document: PolicyDocument, reference: IdentityReference, { providers, sink }: Names): void {
+function checkSingle(document: PolicyDocument, reference: IdentityReference, { providers, report }: Names): void {
   const joined = providers === null ? null : joinedIdentities(reference.value, providers);
   if (joined === null) return;
   const message = `\`${formatIdentity(reference.value)}\` is ${groupDigits(joined.length)} identities in one text`;
   const help = `write each as a text of its own, with a comma between them or on its own line: ${joined.map((text) => `\`${text}\``).join(', ')}`;
-  sink.add(findingAt(document, reference satisfies Span, { code: 'IDENTITY_JOINED', message, help }));
+  report(document, reference satisfies Span, { code: 'IDENTITY_JOINED', message, help });
 }
 
 const ROLE_FORMS: Readonly<Record<RoleForm, (role: string) => string>> = {

@@ -26,6 +26,8 @@ export interface RowChanges {
 }
 
 export interface CellVisitor {
+  /** True passes over the row and the rows below it. Called first; by default no row is passed over. */
+  readonly skip?: (row: number) => boolean;
   /** Called before the rows below. False ends the walk. */
   readonly enter: (row: number, changes: RowChanges) => boolean;
   /** Called after the rows below. */
@@ -178,13 +180,19 @@ export function makeCells(tables: PolicyTables, holders: HolderClasses, interval
     timelines,
     inherited,
     walk: (visitor) => {
-      for (const [row, parent] of namespaces.parent.entries()) {
-        leaveTo(parent, visitor);
+      let row = 0;
+      while (row < ends.length) {
+        leaveTo(namespaces.parent[row] ?? -1, visitor);
+        if (visitor.skip?.(row) === true) {
+          row = ends[row] ?? ends.length;
+          continue;
+        }
         const changes = changesAt(row);
         if (timelines.isFull() || !visitor.enter(row, changes)) return false;
         open.push({ row, undoFrom: undo.end() });
         // Rows below inherit this row's rights below.
         if ((ends[row] ?? 0) > row + 1) undo.put(changes);
+        row += 1;
       }
       leaveTo(-1, visitor);
       return true;

@@ -2,34 +2,102 @@
 // form if and only if they decide alike. engine/README.md "What the digests cover" says why.
 import { pairTexts } from '../model/exclusions.js';
 import { addTo } from '../model/group.js';
-import type { HolderClasses } from '../model/holders.js';
+import { type HolderClasses, identitiesByClass } from '../model/holders.js';
 import { invariant } from '../model/invariant.js';
+import { subtreeEnds } from '../model/namespace-tree.js';
 import { identityText, type PolicyTables } from '../model/tables.js';
 import { makeCells } from './cells.js';
 import { type Digest, digestOfParts } from './hash.js';
 import { makeHeldGroups } from './held-groups.js';
 import { makeHolderSets } from './holder-sets.js';
 import { type DigestLimits, makeGrouping, makeRightsText } from './rights-text.js';
+import { hasFullNamespace, sameSubtrees } from './same-subtrees.js';
 
-/** The decision digest, which is the digest of the root; or the name of the limit that the normal form would exceed. */
+/** What the next version of a policy need not compute again. */
+export interface KnownDigests {
+  readonly tables: PolicyTables;
+  /** By namespace row: the change digest, or null for rows that do not occur in the normal form. */
+  readonly digests: readonly (Digest | null)[];
+  /** At least what the whole normal form takes of each limit. */
+  readonly spent: DigestLimits;
+}
+
+export interface DigestedCells {
+  readonly decisions: Digest;
+  /** Null if nothing of it would be of use. */
+  readonly known: KnownDigests | null;
+}
+
+/**
+ * The decision digest, which is the digest of the root; or the name of the limit that the normal form would exceed. With what is known of
+ * an earlier version, subtrees that have not changed are not walked again.
+ */
 export function digestCells(
   tables: PolicyTables,
   holders: HolderClasses,
-  limits: DigestLimits,
-): { readonly decisions: Digest } | keyof DigestLimits {
-  const cells = makeCells(tables, holders, limits.intervals);
-  const rightsOf = makeRightsText(cells.timelines, {
-    sets: makeHolderSets(tables, holders, limits.expandedRows),
-    intervals: limits.intervals,
-  });
+  { limits, before = null }: { readonly limits: DigestLimits; readonly before?: KnownDigests | null },
+): DigestedCells | keyof DigestLimits {
+  const isFull = hasFullNamespace(tables);
+  const from = before === null || isFull ? null : { before, same: sameSubtrees(before.tables, tables) };
+  // What is walked now is added to what the earlier version took, although it takes the place of a part of it. Where that is too much,
+  // everything is computed again, and only then is a limit exceeded.
+  const again = from === null ? 'intervals' : digestRows(tables, holders, { limits, from });
+  const found = typeof again === 'string' ? digestRows(tables, holders, { limits, from: null }) : again;
+  return typeof found === 'string' || !isFull ? found : { ...found, known: null };
+}
+
+interface Earlier {
+  readonly before: KnownDigests;
+  readonly same: Int32Array;
+}
+
+function digestRows(
+  tables: PolicyTables,
+  holders: HolderClasses,
+  { limits, from }: { readonly limits: DigestLimits; readonly from: Earlier | null },
+): DigestedCells | keyof DigestLimits {
+  const spent = { expandedRows: 0, intervals: 0, ...from?.before.spent };
+  const left = {
+    expandedRows: limits.expandedRows - spent.expandedRows,
+    intervals: limits.intervals - spent.intervals,
+  };
+  const cells = makeCells(tables, holders, left.intervals);
+  const { timelines } = cells;
+  const sets = makeHolderSets(tables, holders, left.expandedRows);
+  const rightsOf = makeRightsText(timelines, { sets, intervals: left.intervals });
   const group = makeGrouping(holders.count);
+  const sizes = identitiesByClass(holders).start;
   const tree = makeTree(tables);
+  const ends = subtreeEnds(tables.namespaces.parent);
+  const digests = new Array<Digest | null>(ends.length).fill(null);
   const rights: (readonly string[])[] = [];
   let exceeded: keyof DigestLimits = 'intervals';
-  const root: { digest: Digest | null } = { digest: null };
+  let written = 0;
+  const put = (row: number, digest: Digest): void => {
+    digests[row] = digest;
+    if (row > 0) tree.put(row, digest);
+  };
   const finished = cells.walk({
+    skip: (row) => {
+      const known = from?.same[row] ?? -1;
+      if (from === null || known < 0) return false;
+      // Its subtree is the same run of rows as before.
+      for (let i = row; i < (ends[row] ?? 0); i += 1) digests[i] = from.before.digests[known + i - row] ?? null;
+      const digest = digests[row] ?? null;
+      if (digest !== null) put(row, digest);
+      return true;
+    },
     enter: (_, changes) => {
-      const texts = rightsOf(group(changes));
+      const groups = group(changes);
+      for (const { at, below, classes } of groups) {
+        written += timelines.intervals(at) + timelines.intervals(below) - 2;
+        // Counted as if no set were remembered, since what is remembered depends on where a walk begins.
+        for (let i = 0; i < classes.length; i += 1) {
+          const holder = classes[i] ?? 0;
+          spent.expandedRows += (sizes[holder + 1] ?? 0) - (sizes[holder] ?? 0);
+        }
+      }
+      const texts = rightsOf(groups);
       if (typeof texts === 'string') {
         exceeded = texts;
         return false;
@@ -40,13 +108,14 @@ export function digestCells(
     leave: (row) => {
       const own = rights.pop() ?? [];
       const below = tree.take(row);
-      if (own.length + below.length === 0 && row > 0) return;
-      const digest = namespaceDigest(own, below);
-      if (row === 0) root.digest = withFamilies(tables)(withExclusive(tables)(digest));
-      else tree.put(row, digest);
+      if (own.length + below.length > 0 || row === 0) put(row, namespaceDigest(own, below));
     },
   });
-  return finished && root.digest !== null ? { decisions: root.digest } : exceeded;
+  const root = digests[0] ?? null;
+  if (!finished || root === null) return exceeded;
+  const intervals = spent.intervals + Math.max(written, timelines.kept());
+  const known = { tables, digests, spent: { ...spent, intervals } };
+  return { decisions: withFamilies(tables)(withExclusive(tables)(root)), known };
 }
 
 /**

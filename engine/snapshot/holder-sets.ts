@@ -31,7 +31,9 @@ const TOKEN_WORDS = 4;
 
 /** `limit` is in identities. An identity counts once for each hashed set that contains it. */
 export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, limit: number): HolderSets {
-  const tokens = tokensOf(tables);
+  const tokens = new BigInt64Array(holders.classOf.length * TOKEN_WORDS);
+  const makeToken = tokenMaker(tables, tokens);
+  const isMade = new Uint8Array(holders.classOf.length);
   const identities = identitiesByClass(holders);
   const marks = makeMarks(holders.classOf.length);
   // The buffers are shared: no set has more identities than the policy, and each set is finished before the next one begins.
@@ -57,8 +59,14 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
     const count = listIdentities(classes);
     hashed += count;
     if (hashed > limit) return null;
-    for (let i = 0; i < count; i += 1)
-      copyToken(tokens, (rows[i] ?? 0) * TOKEN_WORDS, { to: buffer, at: i * TOKEN_WORDS });
+    for (let i = 0; i < count; i += 1) {
+      const row = rows[i] ?? 0;
+      if (isMade[row] === 0) {
+        makeToken(row);
+        isMade[row] = 1;
+      }
+      copyToken(tokens, row * TOKEN_WORDS, { to: buffer, at: i * TOKEN_WORDS });
+    }
     return digestOf(new Uint8Array(buffer.buffer, 0, count * TOKEN_WORDS * 8));
   };
 
@@ -111,15 +119,13 @@ function copyToken(from: BigInt64Array, word: number, { to, at }: { to: BigInt64
   to[at + 3] = from[word + 3] ?? 0n;
 }
 
-/** For each identity row 32 bytes: SHA-256 of the JSON text `["provider","subject"]`. */
-function tokensOf(tables: PolicyTables): BigInt64Array {
-  const { provider, subject } = tables.identities;
-  const tokens = new BigInt64Array(subject.length * TOKEN_WORDS);
+/** Writes 32 bytes for an identity row: SHA-256 of the JSON text `["provider","subject"]`. */
+function tokenMaker({ identities, providers }: PolicyTables, tokens: BigInt64Array): (row: number) => void {
+  const { provider, subject } = identities;
   const bytes = new Uint8Array(tokens.buffer);
-  const heads = tables.providers.map((name) => `[${JSON.stringify(name)},`);
-  subject.forEach((text, row) => {
-    const pair = `${heads[provider[row] ?? 0] ?? ''}${JSON.stringify(text)}]`;
+  const heads = providers.map((name) => `[${JSON.stringify(name)},`);
+  return (row) => {
+    const pair = `${heads[provider[row] ?? 0] ?? ''}${JSON.stringify(subject[row] ?? '')}]`;
     putDigest(pair, bytes, row * TOKEN_WORDS * 8);
-  });
-  return tokens;
+  };
 }

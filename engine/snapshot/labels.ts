@@ -12,7 +12,7 @@ export function decisionsFault(
   stated: string,
   limits: EngineLimits,
 ): SnapshotFault | null {
-  const digests = digestCells(tables, holders, limits);
+  const digests = digestCells(tables, holders, { limits });
   if (digests === 'expandedRows') {
     return { code: 'snapshot.limit', message: 'the policy has more rows than the limit once its roles are followed' };
   }

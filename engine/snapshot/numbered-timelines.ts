@@ -21,6 +21,8 @@ export const NEVER: TimelineNumber = 0;
 export interface Timelines {
   /** True past the limit. Timelines made from then on are `NEVER` and must not be read. */
   readonly isFull: () => boolean;
+  /** How much of the limit is used. */
+  readonly kept: () => number;
   readonly during: (scopes: ScopeSet, notBefore: number, expires: number) => TimelineNumber;
   readonly union: (a: TimelineNumber, b: TimelineNumber) => TimelineNumber;
   /** The union of a list. Intermediate unions are not kept, so memory grows only in proportion to the list. */
@@ -105,6 +107,7 @@ export function makeTimelines(limit: number): Timelines {
 
   return {
     isFull,
+    kept: () => kept,
     during: (scopes, notBefore, expires) => numberOf(during({ from: notBefore, until: expires, value: scopes })),
     union,
     unionOf,

@@ -7,28 +7,68 @@ import { makeCells } from './cells.js';
 import { digestOf } from './hash.js';
 import type { HolderSets } from './holder-sets.js';
 import { type DigestLimits, makeGrouping, makeRightsText } from './rights-text.js';
+import { hasFullNamespace, sameSubtrees } from './same-subtrees.js';
 
 export interface FileLimits extends DigestLimits {
   readonly snapshotBytes: number;
 }
 
-export function isSurelyWithin(tables: PolicyTables, holders: HolderClasses, limits: FileLimits): boolean {
-  return mostBytes(tables) <= limits.snapshotBytes && isNormalFormWithin(tables, holders, limits);
+/** What the next version of a policy need not count again. */
+export interface KnownSizes {
+  readonly tables: PolicyTables;
+  /** At least what its normal form takes of each limit. */
+  readonly spent: DigestLimits;
 }
 
-/** Also false if the digest would be refused although the sets that it remembers keep it within its limits. */
-function isNormalFormWithin(tables: PolicyTables, holders: HolderClasses, limits: DigestLimits): boolean {
-  if (isTimeless(tables)) return mostHashed(tables, holders) <= limits.expandedRows;
-  const cells = makeCells(tables, holders, limits.intervals);
-  const rightsOf = makeRightsText(cells.timelines, {
-    sets: countingSets(holders, limits.expandedRows),
-    intervals: limits.intervals,
-  });
+export interface Within {
+  readonly isSure: boolean;
+  readonly sizes: KnownSizes | null;
+}
+
+/** With the sizes of an earlier version, only what has changed since is counted, on top of those. */
+export function isSurelyWithin(
+  tables: PolicyTables,
+  holders: HolderClasses,
+  { limits, before }: { readonly limits: FileLimits; readonly before: KnownSizes | null },
+): Within {
+  if (mostBytes(tables) > limits.snapshotBytes) return UNSURE;
+  if (isTimeless(tables)) return { isSure: mostHashed(tables, holders) <= limits.expandedRows, sizes: null };
+  const isFull = hasFullNamespace(tables);
+  const from = before === null || isFull ? null : { before, same: sameSubtrees(before.tables, tables) };
+  const again = from === null ? UNSURE : countRows(tables, holders, { limits, from });
+  const found = again.isSure ? again : countRows(tables, holders, { limits, from: null });
+  return isFull ? { ...found, sizes: null } : found;
+}
+
+const UNSURE: Within = { isSure: false, sizes: null };
+
+/** Not sure if the digest would be refused although the sets that it remembers keep it within its limits. */
+function countRows(
+  tables: PolicyTables,
+  holders: HolderClasses,
+  { limits, from }: { readonly limits: DigestLimits; readonly from: { before: KnownSizes; same: Int32Array } | null },
+): Within {
+  const { expandedRows, intervals } = from?.before.spent ?? { expandedRows: 0, intervals: 0 };
+  const cells = makeCells(tables, holders, limits.intervals - intervals);
+  const { timelines } = cells;
+  const sets = countingSets(holders, limits.expandedRows - expandedRows);
+  const rightsOf = makeRightsText(timelines, { sets, intervals: limits.intervals - intervals });
   const group = makeGrouping(holders.count);
-  return cells.walk({
-    enter: (_, changes) => typeof rightsOf(group(changes)) !== 'string',
+  let written = 0;
+  const isSure = cells.walk({
+    skip: (row) => (from?.same[row] ?? -1) >= 0,
+    enter: (_, changes) => {
+      const groups = group(changes);
+      for (const { at, below } of groups) written += timelines.intervals(at) + timelines.intervals(below) - 2;
+      return typeof rightsOf(groups) !== 'string';
+    },
     leave: () => undefined,
   });
+  const spent = {
+    expandedRows: expandedRows + sets.counted(),
+    intervals: intervals + Math.max(written, timelines.kept()),
+  };
+  return isSure ? { isSure, sizes: { tables, spent } } : UNSURE;
 }
 
 /**
@@ -61,10 +101,11 @@ function mostHashed({ grants, roles, identities }: PolicyTables, holders: Holder
 }
 
 /** Counts what would be hashed, without the sets that a digest would remember. */
-function countingSets(holders: HolderClasses, limit: number): HolderSets {
+function countingSets(holders: HolderClasses, limit: number): HolderSets & { readonly counted: () => number } {
   const { start } = identitiesByClass(holders);
   let counted = 0;
   return {
+    counted: () => counted,
     digestOf: (classes) => {
       for (const holder of classes) counted += (start[holder + 1] ?? 0) - (start[holder] ?? 0);
       return counted > limit ? null : NOT_HASHED;

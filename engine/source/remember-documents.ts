@@ -58,6 +58,20 @@ function areSameWords(a: Words, b: Words): boolean {
 function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
+  // All files of a policy are compared each time that it is read, so four bytes at a time, where their places allow that.
+  const isAligned = (a.byteOffset | b.byteOffset) % 4 === 0;
+  const count = isAligned ? a.length >>> 2 : 0;
+  return (
+    (count === 0 || areSame(wordsOf(a, count), wordsOf(b, count))) &&
+    areSame(a.subarray(4 * count), b.subarray(4 * count))
+  );
+}
+
+function wordsOf({ buffer, byteOffset }: Uint8Array, count: number): Int32Array {
+  return new Int32Array(buffer, byteOffset, count);
+}
+
+function areSame(a: Int32Array | Uint8Array, b: Int32Array | Uint8Array): boolean {
   for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
   return true;
 }

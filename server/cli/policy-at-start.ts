@@ -219,14 +219,14 @@ async function offeredAtStart(io: CliIo, source: Source, config: Config): Promis
   const start = { source, isInStore: false };
   const orNot = (error: unknown): NotOffered => ({ without: notServed(source, faultOfRefusal(error)) });
   const open = async (offer: Offer, tables: TableFinder | null): Promise<StartOffer> => {
-    const { content, from, onTaken } = offer;
+    const { from, onTaken } = offer;
     const verified = await verifyOffer(
       offer,
       { rule: publicationRule(config), clock: systemClock, log, tables },
       signal,
     );
     onTaken?.();
-    return { ...verified, labels: content.kind === 'folder' ? 'verified' : 'unverified', from };
+    return { ...verified, from };
   };
   try {
     const found = await source.look('now', signal);

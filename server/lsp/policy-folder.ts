@@ -9,6 +9,7 @@ import {
   lintPolicy,
   draftPolicy,
   ENGINE_LIMITS,
+  type KnownSizes,
   type NamePlace,
   type PolicyReading,
   type PolicySet,
@@ -18,6 +19,7 @@ import {
   sortDiagnostics,
 } from '../../engine/compiler.js';
 import { type Instant, type Policy } from '../../engine/index.js';
+import { rememberingDisk } from '../policy/open/folder-files.js';
 import { type FolderResult, readFolder } from '../policy/open/read-folder.js';
 
 /** What is known of the files so far. */
@@ -70,13 +72,17 @@ export interface FolderChecker {
 export function makeFolderChecker(folder: string): FolderChecker {
   // A file that has not changed is not read again.
   const reader = rememberingReader();
+  let files = rememberingDisk();
+  /** The last version without mistakes, and its sizes. */
+  let good: PolicySet | null = null;
+  let sizes: KnownSizes | null = null;
   let disk: { readonly read: Promise<FolderResult>; readonly at: number } | null = null;
   let last = NOTHING;
   const readFiles = async (open: ReadonlyMap<string, string>, at: Instant): Promise<PolicyReading> => {
-    if (disk === null || Math.abs(at - disk.at) > DISK_FOR) disk = { read: readFolder(folder), at };
+    if (disk === null || Math.abs(at - disk.at) > DISK_FOR) disk = { read: readFolder(folder, files), at };
     const onDisk = await disk.read;
-    const { files, diagnostics, unread } = onDisk.kind === 'read' ? onDisk : { files: [], diagnostics: [], unread: [] };
-    const known = new Map(files.map((file) => [file.path, file]));
+    const { files: found, diagnostics, unread } = onDisk.kind === 'read' ? onDisk : NO_FILES;
+    const known = new Map(found.map((file) => [file.path, file]));
     for (const [path, text] of open) known.set(path, { path, bytes: Buffer.from(text) });
     const missing = unread.filter((path) => !known.has(path)).map((path) => ({ path, bytes: null }));
     const read = readPolicy([...known.values(), ...missing], ENGINE_LIMITS, reader);
@@ -87,6 +93,7 @@ export function makeFolderChecker(folder: string): FolderChecker {
   return {
     forget: () => {
       disk = null;
+      files = rememberingDisk();
     },
     check: async function* (open, at) {
       const read = await readFiles(open, at);
@@ -104,17 +111,21 @@ export function makeFolderChecker(folder: string): FolderChecker {
         return { ...foundBy(last), set, names, diagnostics };
       };
       yield known({});
-      const policy = draftPolicy(set);
+      const policy = draftPolicy(set, ENGINE_LIMITS, good);
+      good = set;
       const tooLong = policy === null ? null : costOfTests(set, policy);
       const unsettled = tooLong === null ? [] : [tooLong];
       yield known({ ...(policy === null || tooLong !== null ? UNTESTED : tested(set, policy)), unsettled });
       yield known({ violations: policy === null || tooLong !== null ? [] : violated(set, policy) });
       yield known({ linted: lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() }) });
-      const draft = checkedDraft(set);
+      const draft = checkedDraft(set, ENGINE_LIMITS, sizes);
+      sizes = draft.ok ? draft.sizes : null;
       yield known({ past: draft.ok ? [] : draft.diagnostics });
     },
   };
 }
+
+const NO_FILES = { files: [], diagnostics: [], unread: [] } as const;
 
 /** What the steps after the first have found. */
 interface Found {

@@ -2,7 +2,7 @@
 // whatever the limits.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { checkedDraft, compilePolicy, ENGINE_LIMITS, openCompiled } from '../../engine/compiler.js';
+import { checkedDraft, compilePolicy, ENGINE_LIMITS, type KnownSizes, openCompiled } from '../../engine/compiler.js';
 import { decide, isRecordScope, type Policy, scopeNames, type ScopeSet, scopeSetOf } from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
@@ -56,15 +56,20 @@ describe('a checked draft', () => {
     );
   });
 
-  it('is refused where compiling is refused, with the same diagnostics', () => {
+  it('is refused where compiling is refused, with the same diagnostics, whatever was counted before', () => {
     const seen = { refused: 0, passed: 0 };
     fc.assert(
-      fc.property(anyWorld, anyLimits, (set, some) => {
+      fc.property(fc.array(anyWorld, { minLength: 1, maxLength: 4 }), anyLimits, (versions, some) => {
         const limits = { ...ENGINE_LIMITS, ...some };
-        const [draft, compiled] = [checkedDraft(set, limits), compilePolicy(set, limits)];
-        expect(draft.ok).toBe(compiled.ok);
-        if (!draft.ok && !compiled.ok) expect(draft.diagnostics).toEqual(compiled.diagnostics);
-        seen[draft.ok ? 'passed' : 'refused'] += 1;
+        let sizes: KnownSizes | null = null;
+        for (const set of versions) {
+          const draft = checkedDraft(set, limits, sizes);
+          const compiled = compilePolicy(set, limits);
+          expect(draft.ok).toBe(compiled.ok);
+          if (!draft.ok && !compiled.ok) expect(draft.diagnostics).toEqual(compiled.diagnostics);
+          if (draft.ok) sizes = draft.sizes;
+          seen[draft.ok ? 'passed' : 'refused'] += 1;
+        }
       }),
       testRuns({ usual: 400, deep: 4000 }),
     );

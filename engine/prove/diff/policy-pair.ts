@@ -2,7 +2,7 @@
 // the same number on both sides. All columns are sorted, so each pair of columns is merged in one pass.
 
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { compareTexts } from '../../model/order.js';
+import { type Both, type Merged, mergeIdentities, mergeTexts, type SideName } from '../../model/merge-rows.js';
 import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { type CellSpace, instantsOf, scopesOfAny } from '../cells/count-cells.js';
@@ -10,8 +10,7 @@ import { makeRights, namedPaths, type NodeRights, type UnindexedPolicy } from '.
 import { makeMembership, type Membership } from '../cells/membership.js';
 import { makeNodes } from '../cells/nodes.js';
 
-export type SideName = 'old' | 'new';
-type Both<T> = Readonly<Record<SideName, T>>;
+export type { SideName } from '../../model/merge-rows.js';
 
 /** One of the two policies. Identities, roles and principals are common numbers. Grants and member edges are its own rows. */
 export interface Side extends NodeRights {
@@ -86,43 +85,6 @@ export function changedFields(pair: PolicyPair, versions: Both<number>): readonl
   );
 }
 
-/** What two sorted columns have in common. */
-interface Merged {
-  readonly count: number;
-  /** Common numbers by row. Equal rows have the same number, and the order is kept. */
-  readonly numbers: Both<Int32Array>;
-  /** Rows by common number; -1 where a side has none. */
-  readonly rows: Both<Int32Array>;
-}
-
-function mergeRows(lengths: Both<number>, compare: (old: number, changed: number) => number): Merged {
-  const numbers = { old: new Int32Array(lengths.old), new: new Int32Array(lengths.new) };
-  let count = 0;
-  for (let a = 0, b = 0; a < lengths.old || b < lengths.new; count += 1) {
-    const order = a === lengths.old ? 1 : b === lengths.new ? -1 : compare(a, b);
-    if (order <= 0) {
-      numbers.old[a] = count;
-      a += 1;
-    }
-    if (order >= 0) {
-      numbers.new[b] = count;
-      b += 1;
-    }
-  }
-  const rowsOf = (side: Int32Array): Int32Array => {
-    const rows = new Int32Array(count).fill(-1);
-    side.forEach((number, row) => {
-      rows[number] = row;
-    });
-    return rows;
-  };
-  return { count, numbers, rows: { old: rowsOf(numbers.old), new: rowsOf(numbers.new) } };
-}
-
-function mergeTexts(old: readonly string[], changed: readonly string[]): Merged {
-  return mergeRows({ old: old.length, new: changed.length }, (a, b) => compareTexts(old[a] ?? '', changed[b] ?? ''));
-}
-
 interface Common {
   readonly roles: Merged;
   readonly identities: Merged;
@@ -135,15 +97,8 @@ interface Common {
 
 function commonOf(old: PolicyTables, changed: PolicyTables): Common {
   const roles = mergeTexts(old.roles.name, changed.roles.name);
-  const providerOf = ({ providers, identities }: PolicyTables, row: number): string =>
-    providers[identities.provider[row] ?? 0] ?? '';
   const subjects = { old: old.identities.subject, new: changed.identities.subject };
-  const identities = mergeRows(
-    { old: subjects.old.length, new: subjects.new.length },
-    (a, b) =>
-      compareTexts(providerOf(old, a), providerOf(changed, b)) ||
-      compareTexts(subjects.old[a] ?? '', subjects.new[b] ?? ''),
-  );
+  const identities = mergeIdentities(old, changed);
   const either = ({ rows, count }: Merged, texts: Both<readonly string[]>): readonly string[] =>
     Array.from({ length: count }, (_, n) => texts.old[rows.old[n] ?? -1] ?? texts.new[rows.new[n] ?? -1] ?? '');
   return {

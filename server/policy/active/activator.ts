@@ -16,7 +16,7 @@ import type { Database } from '../../db/database.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import type { LookReason } from '../../lib/poller.js';
-import type { Active, ActivePolicy, Candidate, Labels, PolicySource } from './active-policy.js';
+import type { Active, ActivePolicy, Candidate, PolicySource } from './active-policy.js';
 import {
   type Activations,
   type AlsoWrite,
@@ -53,7 +53,6 @@ export type Keep = (digest: string, bytes: Uint8Array) => Promise<void>;
 /** A verified offer of a source. */
 export interface Offered {
   readonly verified: Verified;
-  readonly labels: Labels;
   readonly from: PolicySource;
   /** The value of `newest()` before the source was checked. */
   readonly after: number;
@@ -240,7 +239,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     activations,
     tables,
     newest: () => newest,
-    offer: ({ verified: { policy, bytes, statement }, labels, from, after, onReturned }) =>
+    offer: ({ verified: { policy, bytes, labels, statement }, from, after, onReturned }) =>
       inTurn(async () => {
         const at = clock.now();
         const before = policies.current();

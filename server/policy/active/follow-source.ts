@@ -7,6 +7,7 @@ import { type Poller, makePoller } from '../../lib/poller.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
+import { type FolderThread, makeFolderThread } from '../open/snapshot-thread.js';
 import { oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
 import type { LookResult, Offer, Source, Why } from '../sources/source.js';
 import { anotherPolicy, type PublicationRule, releaseOffer, verifyOffer } from '../open/verify-offer.js';
@@ -27,6 +28,7 @@ export interface FollowOptions {
 
 export function followSource(options: FollowOptions): Poller {
   const { source, policies, activator, log } = options;
+  const folders = makeFolderThread();
   // Why the last offer is not served, and why the source could not be read.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
@@ -58,7 +60,7 @@ export function followSource(options: FollowOptions): Poller {
       return;
     }
     if (found.kind === 'offer') {
-      const taken = await takeOffer(found.offer, { ...options, after, onReturned }, signal);
+      const taken = await takeOffer(found.offer, { ...options, folders, after, onReturned }, signal);
       if (signal.aborted) return;
       refused = taken.kind === 'refused' ? taken.fault : null;
       again = taken.kind === 'again' || refused?.code === STORE_FAULT;
@@ -100,7 +102,7 @@ export function followSource(options: FollowOptions): Poller {
     await use(found, after, signal);
   });
   return {
-    stop: watch.stop,
+    stop: () => watch.stop().finally(folders.close),
     // A source that hangs is not waited for. Its last offer is handled first.
     pollNow: () => {
       asking.abort();
@@ -124,18 +126,16 @@ const STORE_FAULT = 'store.unavailable';
 /** Puts the offer in force, unless it already is. */
 async function takeOffer(
   offer: Offer,
-  options: FollowOptions & Pick<Offered, 'after' | 'onReturned'>,
+  options: FollowOptions & Pick<Offered, 'after' | 'onReturned'> & { readonly folders: FolderThread },
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'taken' | 'again' } | { readonly kind: 'refused'; readonly fault: PolicyFault }> {
-  const { source, activator, after, onReturned, rule, clock, log } = options;
+  const { source, activator, folders, after, onReturned, rule, clock, log } = options;
   const { tables } = activator;
-  const { content, from } = offer;
+  const { from } = offer;
   try {
     const checkSuccession = successionCheck(options);
-    const verified = await verifyOffer(offer, { rule, clock, log, tables, checkSuccession }, signal);
-    // A policy that was compiled just now states what was computed just now.
-    const labels = content.kind === 'folder' ? 'verified' : 'unverified';
-    return { kind: await activator.offer({ verified, labels, from, after, onReturned }) };
+    const verified = await verifyOffer(offer, { rule, clock, log, tables, folders, checkSuccession }, signal);
+    return { kind: await activator.offer({ verified, from, after, onReturned }) };
   } catch (error) {
     if (error instanceof PolicyRefused) return { kind: 'refused', fault: error.fault };
     // Nothing is done that is not written down. Otherwise something older could take its place after a restart.

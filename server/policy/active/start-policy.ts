@@ -2,7 +2,7 @@
 // the newest activation in the store is in force, whoever recorded it.
 import type { Database } from '../../db/database.js';
 import type { Clock } from '../../lib/ports.js';
-import type { Candidate, Labels, PolicySource } from './active-policy.js';
+import type { Candidate, PolicySource } from './active-policy.js';
 import { type StoredActivation, storedActivations } from '../store/activations.js';
 import { openStored } from '../open/open-stored.js';
 import { faultOfRefusal, PolicyRefused, refusal } from '../policy-fault.js';
@@ -22,7 +22,6 @@ export interface StartOptions {
 }
 
 export interface StartOffer extends Verified {
-  readonly labels: Labels;
   readonly from: PolicySource;
 }
 

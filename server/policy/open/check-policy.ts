@@ -7,15 +7,20 @@ import {
   type CompiledSnapshot,
   compilePolicy,
   type Diagnostic,
+  type DocumentReader,
+  ENGINE_LIMITS,
   type GuardrailReport,
+  type KnownPolicy,
   type LintOptions,
   lintPolicy,
   CLOCK_RULES,
   costOfTests,
   openCompiled,
+  openUnread,
   type PolicySet,
   type PolicyTestReport,
   readPolicy,
+  rememberingReader,
   runPolicyTests,
   sortDiagnostics,
 } from '../../../engine/compiler.js';
@@ -50,6 +55,19 @@ export interface CompiledPolicy {
   readonly snapshot: CompiledSnapshot | null;
   /** Has no digests for `digests: false`. */
   readonly handle: Policy;
+  /** For the next check of the folder; null for `digests: false`. */
+  readonly known: KnownPolicy | null;
+}
+
+/** What is remembered from one check of a folder to the next. The report is the same with it and without. */
+export interface FolderMemory {
+  readonly reader: DocumentReader;
+  readonly known: KnownPolicy | null;
+}
+
+/** For a folder that was not checked before. */
+export function newMemory(): FolderMemory {
+  return { reader: rememberingReader(), known: null };
 }
 
 const NO_TESTS: PolicyTestReport = Object.freeze({
@@ -82,6 +100,8 @@ export interface CheckRequest {
   readonly onlyTests?: RegExp;
   /** False for verbs that need neither the snapshot nor a digest, which take most of the time. By default true. */
   readonly digests?: boolean;
+  /** What an earlier check has left. If it has compiled a policy, the bytes of the snapshot are not read before it is used. */
+  readonly memory?: FolderMemory;
 }
 
 export interface LintRequest extends Omit<LintOptions, 'stored'> {
@@ -107,7 +127,12 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
   };
   onPhase('reading', reading.files.length);
   const sourceFiles = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
-  const { diagnostics: found, policy: set, sources, outlines } = readPolicy(sourceFiles);
+  const {
+    diagnostics: found,
+    policy: set,
+    sources,
+    outlines,
+  } = readPolicy(sourceFiles, ENGINE_LIMITS, request.memory?.reader);
   const read = {
     policy: set?.name ?? null,
     files: reading.files.map((file) => file.path),
@@ -125,7 +150,7 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
   const diagnostics = sortDiagnostics([...read.diagnostics, ...linted]);
   const invalidates = (one: Diagnostic): boolean => isError(one) || (lint?.failOn === 'warnings' && isLasting(one));
   onPhase('compiling', set.grants.length);
-  const result = request.digests === false ? draft(set) : compile(set);
+  const result = request.digests === false ? draft(set) : compile(set, request.memory?.known ?? null);
   if (!result.ok) {
     const all = sortDiagnostics([...diagnostics, ...result.diagnostics]);
     return { ...read, ...refused, diagnostics: all, invalidating: all.filter(invalidates) };
@@ -158,16 +183,18 @@ type Compiling =
   | { readonly ok: true; readonly compiled: CompiledPolicy }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-function compile(set: PolicySet): Compiling {
-  const result = compilePolicy(set);
+function compile(set: PolicySet, before: KnownPolicy | null): Compiling {
+  const result = compilePolicy(set, ENGINE_LIMITS, before);
   if (!result.ok) return result;
-  return { ok: true, compiled: { set, snapshot: result.snapshot, handle: load(result.snapshot) } };
+  const { snapshot, known } = result;
+  const handle = before === null ? load(snapshot) : openUnread(set, snapshot);
+  return { ok: true, compiled: { set, snapshot, handle, known } };
 }
 
 /** Refuses what `compile` refuses. */
 function draft(set: PolicySet): Compiling {
   const result = checkedDraft(set);
-  return result.ok ? { ok: true, compiled: { set, snapshot: null, handle: result.policy } } : result;
+  return result.ok ? { ok: true, compiled: { set, snapshot: null, handle: result.policy, known: null } } : result;
 }
 
 /** A warning that does not come and go with the clock. */

@@ -7,11 +7,21 @@ import {
   InvariantError,
   loadSnapshot,
   type LoadResult,
+  packedOf,
+  type PackedPolicy,
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
-import { type CompiledPolicy, type CheckReport, checkPolicy, type Phase } from './check-policy.js';
+import {
+  type CompiledPolicy,
+  type CheckReport,
+  checkPolicy,
+  type CheckRequest,
+  type FolderMemory,
+  newMemory,
+  type Phase,
+} from './check-policy.js';
 import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from '../policy-fault.js';
 import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
@@ -103,10 +113,10 @@ interface Checked {
 
 async function checkFolder(
   folder: string,
-  { purpose, digests }: { readonly purpose: Purpose; readonly digests: boolean },
+  { purpose, ...how }: { readonly purpose: Purpose } & Pick<CheckRequest, 'digests' | 'memory'>,
   { onPhase }: OpenWatcher,
 ): Promise<Checked | Exclude<NotRead, { kind: 'too_large' }>> {
-  const result = await checkPolicy({ folder, digests, ...(onPhase === undefined ? {} : { onPhase }) });
+  const result = await checkPolicy({ folder, ...how, ...(onPhase === undefined ? {} : { onPhase }) });
   if (result.kind === 'path') return result;
   const { report } = result;
   const { compiled, verdict } = report;
@@ -123,16 +133,34 @@ async function compileFolder(
   const checked = await checkFolder(folder, { purpose, digests: true }, watcher);
   if (checked.kind !== 'checked') return checked;
   const { report, compiled } = checked;
-  if (compiled.snapshot === null) throw new InvariantError('what is checked with digests has a snapshot');
+  if (compiled.snapshot === null) throw new InvariantError(WITH_DIGESTS);
   return { kind: 'read', bytes: compiled.snapshot.bytes, source: 'folder', report };
 }
 
-/** The snapshot of a folder that may be served. Throws `PolicyRefused`. */
-export async function compileToServe(folder: string): Promise<Uint8Array> {
-  const read = await compileFolder(folder, 'serve');
-  if (read.kind === 'read') return read.bytes;
-  throw read.kind === 'refused' ? folderRefused(read.report) : pathRefused(read.fault);
+/** A folder as it may be served. */
+export interface CompiledFolder {
+  readonly packed: PackedPolicy;
+  /** The snapshot's exact bytes. */
+  readonly bytes: Uint8Array;
+  /** Whether it was opened by reading these bytes. */
+  readonly isRead: boolean;
+  /** For the next version of the folder. */
+  readonly memory: FolderMemory;
 }
+
+/** `before` is what an earlier version has left; null if there is none. Throws `PolicyRefused`. */
+export async function compileToServe(folder: string, before: FolderMemory | null): Promise<CompiledFolder> {
+  const memory = before ?? newMemory();
+  const checked = await checkFolder(folder, { purpose: 'serve', digests: true, memory }, {});
+  if (checked.kind !== 'checked')
+    throw checked.kind === 'refused' ? folderRefused(checked.report) : pathRefused(checked.fault);
+  const { snapshot, handle, known } = checked.compiled;
+  const packed = packedOf(handle);
+  if (snapshot === null || packed === null) throw new InvariantError(WITH_DIGESTS);
+  return { packed, bytes: snapshot.bytes, isRead: memory.known === null, memory: { ...memory, known } };
+}
+
+const WITH_DIGESTS = 'what is checked with digests has a snapshot and a table';
 
 function folderRefused({ invalidating, tests, guardrails, verdict }: CheckReport): PolicyRefused {
   const problems = [

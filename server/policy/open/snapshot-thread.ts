@@ -1,5 +1,7 @@
-// Works on policies on a thread, a new one each time, so that all its memory is returned. A snapshot so small that it
-// is opened before a thread would start is opened here.
+// Works on policies on a thread, a new one each time, so that all its memory is returned; only a folder that is followed
+// has one that stays while it is being edited. A snapshot so small that it is opened before a thread would start is opened
+// here.
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import {
   adopt,
@@ -10,6 +12,7 @@ import {
   type SnapshotFault,
 } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
+import type { Labels } from '../active/active-policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
 import { openBytes } from './snapshot-bytes.js';
@@ -24,6 +27,8 @@ export type SnapshotTask =
       readonly signed: string | null;
       readonly shelf: TableShelf | null;
     }
+  /** The thread stays. */
+  | { readonly kind: 'compile'; readonly folder: string }
   | ({ readonly kind: 'write table' } & TableToWrite)
   | ({ readonly kind: 'compare' } & Sides)
   | { readonly kind: 'unwrap'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
@@ -33,6 +38,7 @@ export interface OpenedBytes {
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
   readonly table: TableUse;
+  readonly labels: Labels;
 }
 
 export interface TableToWrite {
@@ -69,7 +75,50 @@ export interface OpenOptions {
   readonly signed: string | null;
   /** Tables that may save deriving one. Null if none are kept. */
   readonly tables: TableFinder | null;
+  /** Compiles folders. Null if no folder is compiled again. */
+  readonly folders?: FolderThread | null;
   readonly signal: AbortSignal;
+}
+
+/** A thread that compiles the versions of one folder, and remembers what it has read. */
+export interface FolderThread {
+  /** Throws `PolicyRefused`; rejects once `signal` is aborted. */
+  readonly compile: (folder: string, signal: AbortSignal) => Promise<OpenedBytes>;
+  readonly close: () => void;
+}
+
+/** Milliseconds after the last change of a folder for which its thread stays. */
+const REMEMBERED = 15 * 60 * 1000;
+
+export function makeFolderThread(remembered: number = REMEMBERED): FolderThread {
+  let kept: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | null = null;
+  const close = (): void => {
+    if (kept === null) return;
+    clearTimeout(kept.timer);
+    void kept.worker.terminate();
+    kept = null;
+  };
+  return {
+    compile: async (folder, signal) => {
+      const worker = kept?.worker ?? newWorker();
+      clearTimeout(kept?.timer);
+      // Whatever ends the thread ends what it remembers, too.
+      kept = null;
+      const keep = (): void => {
+        worker.unref();
+        kept = { worker, timer: setTimeout(close, remembered).unref() };
+      };
+      try {
+        const compiled = await ask<OpenedBytes>(worker, { kind: 'compile', folder }, { how: 'awaited', signal });
+        keep();
+        return compiled;
+      } catch (error) {
+        if (error instanceof PolicyRefused) keep();
+        throw error;
+      }
+    },
+    close,
+  };
 }
 
 /**
@@ -78,22 +127,21 @@ export interface OpenOptions {
  */
 export async function openBeside(
   content: Content,
-  { signed, tables, signal }: OpenOptions,
-): Promise<{ readonly policy: Policy; readonly bytes: Uint8Array }> {
+  { signed, tables, folders, signal }: OpenOptions,
+): Promise<Pick<OpenedBytes, 'bytes' | 'labels'> & { readonly policy: Policy }> {
   signal.throwIfAborted();
   if (isSmall(content)) {
     const { packed, bytes } = openBytes(Buffer.concat(content.parts), { digest: content.digest, signed });
-    return { policy: adopt(packed), bytes };
+    return { policy: adopt(packed), bytes, labels: 'unverified' };
   }
   const shelf = (await tables?.shelf()) ?? null;
-  const { packed, bytes, table } = await perform<OpenedBytes>(
-    { kind: 'open', content, signed, shelf },
-    'awaited',
-    signal,
-  );
+  const { packed, bytes, table, labels } =
+    content.kind === 'folder' && folders
+      ? await folders.compile(content.path, signal)
+      : await perform<OpenedBytes>({ kind: 'open', content, signed, shelf }, 'awaited', signal);
   const policy = adopt(packed);
   tables?.note(policy, table);
-  return { policy, bytes };
+  return { policy, bytes, labels };
 }
 
 /** Rejects with a system error, and once `signal` is aborted. Does not keep the process alive. */
@@ -131,29 +179,47 @@ export function unwrapInThread(parts: readonly Uint8Array<ArrayBuffer>[], signal
 }
 
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
-function perform<Answer>(task: SnapshotTask, how: 'awaited' | 'beside', signal?: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
-    worker.once('error', reject);
-    // After an answer, this rejection has no effect.
-    worker.once('exit', () => {
-      reject(new Error('the thread ended before it had an answer'));
+function perform<Answer>(task: SnapshotTask, how: Asked['how'], signal?: AbortSignal): Promise<Answer> {
+  signal?.throwIfAborted();
+  return ask(newWorker(), task, { how, signal });
+}
+
+function newWorker(): Worker {
+  return new Worker(new URL('./snapshot-worker.js', import.meta.url));
+}
+
+interface Asked {
+  readonly how: 'awaited' | 'beside';
+  readonly signal: AbortSignal | undefined;
+}
+
+async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: Asked): Promise<Answer> {
+  const answered = new AbortController();
+  const until = { signal: answered.signal };
+  const end = (): void => void worker.terminate();
+  signal?.addEventListener('abort', end, { once: true });
+  try {
+    const ended = once(worker, 'exit', until).then(() => {
+      throw new Error('the thread ended before it had an answer');
     });
-    worker.once('message', (message: Answered<Answer>) => {
-      if ('answer' in message) resolve(message.answer);
-      else reject(new PolicyRefused(message.fault));
+    const answer = new Promise<Answered<Answer>>((resolve) => {
+      worker.once('message', resolve);
+      until.signal.addEventListener('abort', () => worker.off('message', resolve));
     });
     // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();
-    const end = (): void => void worker.terminate();
-    signal?.addEventListener('abort', end, { once: true });
-    worker.once('exit', () => signal?.removeEventListener('abort', end));
+    else worker.ref();
     worker.postMessage(
       task,
       partsOf(task).map(({ buffer }) => buffer),
     );
-  });
+    const message = await Promise.race([answer, ended]);
+    if ('fault' in message) throw new PolicyRefused(message.fault);
+    return message.answer;
+  } finally {
+    answered.abort();
+    signal?.removeEventListener('abort', end);
+  }
 }
 
 /** The parts that are transferred to the thread. */

@@ -4,6 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { loadSnapshot, type PackedPolicy, packSnapshot, verifyDecisions } from '../../../engine/index.js';
 import { parseStrictJson } from '../../json/strict-json.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
+import type { FolderMemory } from './check-policy.js';
 import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
 import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
 import { findTable, writeTable } from './table-file.js';
@@ -14,6 +15,7 @@ async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'open') return open(task);
   if (task.kind === 'compare') return (await import('./compare-snapshots.js')).compareSnapshots(task);
   if (task.kind === 'unwrap') return unwrap(task.parts);
+  if (task.kind === 'compile') return compile(task.folder);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
   if (task.kind === 'write table') return writeTable(task.folder, task.packed, task.kept);
   const loaded = loadSnapshot(task.bytes);
@@ -21,7 +23,8 @@ async function perform(task: SnapshotTask): Promise<unknown> {
 }
 
 async function open({ content, signed, shelf }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
-  const digest = content.kind === 'folder' ? undefined : content.digest;
+  if (content.kind === 'folder') return compile(content.path);
+  const { digest } = content;
   let table: OpenedBytes['table'] = ABSENT;
   const find = (snapshot: string): PackedPolicy | null => {
     const found = shelf === null ? ABSENT : findTable(shelf, snapshot);
@@ -29,15 +32,25 @@ async function open({ content, signed, shelf }: Extract<SnapshotTask, { kind: 'o
     return found.kind === 'opened' ? found.packed : null;
   };
   const { packed, bytes } = openBytes(await bytesOf(content), { digest, signed }, find);
-  return { packed, bytes: toShared(bytes), table };
+  return { packed, bytes: toShared(bytes), table, labels: 'unverified' };
+}
+
+let memory: FolderMemory | null = null;
+
+async function compile(folder: string): Promise<OpenedBytes> {
+  // Loaded only when needed: loading the compiler takes longer than opening a snapshot, which does not need it.
+  const { compileToServe } = await import('./open-policy.js');
+  const compiled = await compileToServe(folder, memory);
+  memory = compiled.memory;
+  const { packed, bytes, isRead } = compiled;
+  // What was compiled just now states what was computed just now. Its bytes are still to be read, if nobody has.
+  return { packed, bytes: toShared(bytes), table: ABSENT, labels: isRead ? 'verified' : 'unverified' };
 }
 
 const ABSENT = Object.freeze({ kind: 'absent' });
 
-async function bytesOf(content: Content): Promise<Uint8Array> {
+async function bytesOf(content: Exclude<Content, { kind: 'folder' }>): Promise<Uint8Array> {
   if (content.kind === 'parts') return Buffer.concat(content.parts);
-  // Loaded only when needed: loading the compiler takes longer than opening a snapshot, which does not need it.
-  if (content.kind === 'folder') return (await import('./open-policy.js')).compileToServe(content.path);
   const read = await readSnapshotFile(content.path);
   if (read.kind === 'read') return read.bytes;
   throw read.kind === 'path'
@@ -71,13 +84,18 @@ function givenAway(answer: unknown): readonly ArrayBuffer[] {
     : [];
 }
 
-parentPort?.once('message', (task: SnapshotTask) => {
-  void perform(task)
-    .then(
-      (answer): Answered<unknown> => ({ answer }),
-      (error: unknown) => ({ fault: faultOfRefusal(error) }),
-    )
-    .then((message) => {
-      parentPort?.postMessage(message, 'answer' in message ? givenAway(message.answer) : []);
-    });
-});
+function listen(): void {
+  parentPort?.once('message', (task: SnapshotTask) => {
+    void perform(task)
+      .then(
+        (answer): Answered<unknown> => ({ answer }),
+        (error: unknown) => ({ fault: faultOfRefusal(error) }),
+      )
+      .then((message) => {
+        parentPort?.postMessage(message, 'answer' in message ? givenAway(message.answer) : []);
+        if (task.kind === 'compile') listen();
+      });
+  });
+}
+
+listen();

@@ -6,8 +6,9 @@ import type { Clock, Logger } from '../../lib/ports.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';
+import type { Labels } from '../active/active-policy.js';
 import { oneLine, PolicyRefused, refusal } from '../policy-fault.js';
-import { openBeside, type TableFinder } from './snapshot-thread.js';
+import { type FolderThread, openBeside, type TableFinder } from './snapshot-thread.js';
 import type { Offer } from '../sources/source.js';
 import { type SignedStatement, verifyPublication } from './verify-publication.js';
 
@@ -26,6 +27,8 @@ export interface OfferRule {
   readonly clock: Clock;
   /** Tables that may save deriving one. Defaults to null: none are kept. */
   readonly tables?: TableFinder | null;
+  /** Compiles folders that are followed. Defaults to null: each folder is compiled on a thread of its own. */
+  readonly folders?: FolderThread | null;
   /** Defaults to none. */
   readonly log?: Pick<Logger, 'warn'>;
   /**
@@ -39,6 +42,7 @@ export interface Verified {
   readonly policy: Policy;
   /** The snapshot's exact bytes. */
   readonly bytes: Uint8Array;
+  readonly labels: Labels;
   /** Null if no signature is required. */
   readonly statement: SignedStatement | null;
 }
@@ -51,12 +55,12 @@ export async function verifyOffer(offer: Offer, judge: OfferRule, signal: AbortS
   try {
     const statement = await statementOf(offer, judge);
     if (statement !== null) await judge.checkSuccession?.(statement.says);
-    const { tables = null } = judge;
+    const { tables = null, folders = null } = judge;
     const signed = statement?.says.snapshot ?? null;
-    const { policy, bytes } = await openBeside(offer.content, { signed, tables, signal });
+    const { policy, bytes, labels } = await openBeside(offer.content, { signed, tables, folders, signal });
     if (statement !== null && statement.says.policy !== policy.name)
       throw refusal('statement.policy', 'the statement is about a policy with another name');
-    return { policy, bytes, statement };
+    return { policy, bytes, labels, statement };
   } finally {
     await releaseOffer(offer, judge.log);
   }

@@ -96,8 +96,8 @@ describeOnStores('gateways', (store) => {
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
     const offer: TestGateway['offer'] = (made, labels = 'verified', after = activator.newest()) =>
       activator.offer({
-        verified: { ...made, statement: null },
-        ...{ labels, from: FILE, after, onReturned: () => undefined },
+        verified: { ...made, labels, statement: null },
+        ...{ from: FILE, after, onReturned: () => undefined },
       });
     const gateway = {
       policies,
