@@ -13,6 +13,7 @@ import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } fro
 import { readLine } from './chain.js';
 import { syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
+import type { HeldLock } from '../lib/owner-lock.js';
 import { lockLog } from './own-log.js';
 
 export interface ArchiveOptions {
@@ -48,13 +49,17 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
   const lock = lockLog(folder, ARCHIVE_LIST);
   if (lock === null) throw new ArchiveBusy(folder);
   try {
-    return await moveOld(folder, { to, before, onMoved });
+    return await moveOld(folder, { to, before, onMoved }, lock);
   } finally {
     await lock.release();
   }
 }
 
-async function moveOld(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
+async function moveOld(
+  folder: string,
+  { to, before, onMoved }: ArchiveOptions,
+  lock: Pick<HeldLock, 'isHeld'>,
+): Promise<number> {
   let kept = 0;
   for (const files of (await listLogs(folder)).values()) {
     let moved = 0;
@@ -62,7 +67,10 @@ async function moveOld(folder: string, { to, before, onMoved }: ArchiveOptions):
     for (const file of files.slice(0, end)) {
       const last = await lastInstant(file);
       if (last === null || last >= before) break;
-      onMoved(await move(file, folder, to));
+      const archived = await copied(file, to);
+      if (!(await lock.isHeld())) throw new ArchiveBusy(folder);
+      await remove(file, folder, archived);
+      onMoved(archived);
       moved += 1;
     }
     kept += files.length - moved;
@@ -76,17 +84,21 @@ async function lastWithEvent(files: readonly LogFile[]): Promise<number> {
   return 0;
 }
 
-async function move({ path, log, first }: LogFile, folder: string, to: string): Promise<ArchivedFile> {
+async function copied({ path, log, first }: LogFile, to: string): Promise<ArchivedFile> {
   await refuseSame(path, join(to, basename(path)));
   const digest = createHash('sha256');
   await pipeline(createReadStream(path), digest);
   const file: ArchivedFile = { log, first, name: basename(path), sha256: digest.digest('hex') };
   if ((await stateOfArchived(to, file)) !== 'same') await copy(path, to, file);
+  return file;
+}
+
+/** Lists what was copied before it is removed. */
+async function remove({ path }: LogFile, folder: string, file: ArchivedFile): Promise<void> {
   const { files: listed } = await readArchiveList(folder);
   if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(folder, file);
   await rm(path, { force: true });
   await syncFolder(folder);
-  return file;
 }
 
 /** Links and mounts give one place several names, so the names are not compared. */

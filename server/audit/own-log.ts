@@ -31,9 +31,7 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const { log, lock } = await takeLog(folder);
-    const beat = setInterval(() => void lock.touch(), OWNER_LIMITS.heartbeat).unref();
     const release = async (): Promise<void> => {
-      clearInterval(beat);
       await lock.release();
     };
     try {
@@ -75,7 +73,16 @@ export function lockLog(folder: string, log: string): HeldLock | null {
   const path = join(folder, `${log}.lock`);
   createLockFolder(path);
   const state = readLock(path);
-  return state.kind === 'held' ? null : takeLock(path, state.next, '');
+  const lock = state.kind === 'held' ? null : takeLock(path, state.next, '');
+  if (lock === null) return null;
+  const beat = setInterval(() => void lock.touch(), OWNER_LIMITS.heartbeat).unref();
+  return {
+    ...lock,
+    release: () => {
+      clearInterval(beat);
+      return lock.release();
+    },
+  };
 }
 
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -186,13 +186,13 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
           if (!isOver) logger.error({ log, patience }, undone);
           return isOver;
         };
-        const isDrained = await ended(drainer.close(), UNDONE.drain);
+        await ended(drainer.close(), UNDONE.drain);
         noteLoss();
         const isWritten = await writer.close();
         if (!isWritten && endCheckpoints !== null) logger.error({ log }, UNDONE.sign);
         const isSigned = isWritten && (endCheckpoints === null || (await ended(endCheckpoints(), UNDONE.sign)));
         // What has not ended may still write, so nobody else may have the log before this process is gone.
-        if (isDrained && isSigned) return ended(owned.release(), UNDONE.release);
+        if (isSigned) return ended(owned.release(), UNDONE.release);
         logger.error({ log }, UNDONE.keep);
         return false;
       },

@@ -264,7 +264,8 @@ export function makeWriter(options: WriterOptions): Writer {
       isClosed = true;
       rest();
       const left = queue.length + unsynced.length;
-      if (left > 0) logger.error({ log, events: left }, 'events of the audit log could not be written and are lost');
+      const undone = isOver ? 'could not be written and are lost' : 'are not written yet and may be lost';
+      if (left > 0) logger.error({ log, events: left }, `events of the audit log ${undone}`);
       return isOver;
     },
   };

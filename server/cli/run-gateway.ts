@@ -36,6 +36,9 @@ import { type PolicyAtStart, publicationRule, startServing } from './policy-at-s
 import { escapeText } from './render/escape.js';
 import { onReload, onTermination } from './signals.js';
 
+/** Milliseconds in which the reason of a failed start is still printed. */
+const LAST_WORDS = 500;
+
 export interface GatewayRun {
   readonly config: Config;
   /** The policy to serve; null in local mode. */
@@ -170,7 +173,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     termination.stop();
     // A disk that does not answer would keep the process for as long, and its lock with it. No other end leaves without
     // the threads that wait.
-    if (!isOver) process.kill(process.pid, 'SIGKILL');
+    if (!isOver) setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS);
   }
 }
 

@@ -71,8 +71,11 @@ async function subscribe(
   };
   const again = async (): Promise<void> => {
     client = null;
-    while (!isClosed()) {
-      await sleep(POOL_LIMITS.listenRetry, undefined, { signal, ref: false }).catch(() => undefined);
+    // A server without a place for this connection must not be asked for one all the time.
+    for (let pause: number = POOL_LIMITS.listenRetry.first; !isClosed(); pause *= 2) {
+      await sleep(Math.min(pause, POOL_LIMITS.listenRetry.longest), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      );
       if (isClosed()) return;
       try {
         await begin();

@@ -63,8 +63,7 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     // where that body ends. After a fault the last request that arrived gets the last answer.
     const isEnd =
       isLast || req.leave !== null || connection.isLeaving || (connection.fault !== null && connection.waiting === 0);
-    const closes = isEnd && pour === undefined;
-    this.writeHead(status, closes ? [...headers, 'Connection', 'close'] : [...headers]);
+    this.writeHead(status, isEnd ? [...headers, 'Connection', 'close'] : [...headers]);
     if (pour !== undefined) {
       taken();
       void this.#pourFrom(pour, connection);
@@ -92,7 +91,11 @@ export class GatewayResponse extends ServerResponse<GatewayRequest> implements O
     };
     try {
       await pour({ send });
-      this.end();
+      const { socket } = this.req;
+      this.end(() => {
+        // A gateway that began to leave meanwhile ends this connection with this answer.
+        if (connection.isLeaving) socket.destroySoon();
+      });
     } catch {
       // Whoever pours has reported why.
       this.destroy();

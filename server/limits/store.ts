@@ -37,7 +37,7 @@ export const POOL_LIMITS = Object.freeze({
   watchInterval: 1_000,
   /** How often a listener checks that its connection is alive, and how long it waits before it makes another one. */
   listenPulse: 15_000,
-  listenRetry: 500,
+  listenRetry: { first: 500, longest: 10_000 },
   /**
    * The shortest time between measurements of a replica's age. Otherwise it is measured four times within the allowed
    * age.

@@ -1,4 +1,5 @@
-// The locks of a batch on stored records, until it is stored. Each statement takes them in the order of ids.
+// The locks of a batch on stored records, until it is stored. Each statement takes them in the order of ids. A dry run
+// takes none of them: it only says what a load would do now, and nobody waits for it.
 import type { Knex } from 'knex';
 import { rowsOf, sql } from '../db/sql.js';
 import { STAGE } from './stage.js';

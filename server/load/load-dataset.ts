@@ -215,7 +215,9 @@ async function storeRecorded(
   context: StoreContext,
 ): Promise<StoredBatch> {
   const stored = await storeBatch(trx, rows, context);
-  const changed = [...stored.outcomes.values()].filter((outcome) => outcome === 'loaded' || outcome === 'replaced');
+  const changed = [...stored.outcomes].filter(
+    ([{ deletedAt }, outcome]) => deletedAt === null && (outcome === 'loaded' || outcome === 'replaced'),
+  );
   const items = changed.length + stored.implied;
   if (items > 0) await context.record?.({ rows: (statement) => rowsOf(trx, statement) }, items);
   return stored;

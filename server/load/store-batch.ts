@@ -44,6 +44,8 @@ export interface StoreOptions {
   readonly templates: KnownTemplates | null;
   /** The ids of records of which earlier batches say that they were deleted. */
   readonly buried: ReadonlySet<string>;
+  /** `tried` holds no records for whoever comes next. */
+  readonly effect?: 'stored' | 'tried';
 }
 
 export interface RecordRefusal {
@@ -104,7 +106,7 @@ async function buryRows({ trx, rows, options, outcomes }: Batch): Promise<void> 
   const gone = rows.filter(({ deletedAt }) => deletedAt !== null);
   if (gone.length === 0) return;
   const ids = gone.map(({ id }) => id);
-  await holdStored(trx, ids, options.onConflict);
+  if (options.effect !== 'tried') await holdStored(trx, ids, options.onConflict);
   const buried = new Set((await bury(trx, gone)).map(({ id }) => id));
   const found = await rowsOf<{ readonly id: string; readonly family: number }>(
     trx,
@@ -183,7 +185,7 @@ async function refuseDeleted(
   wave: readonly number[],
 ): Promise<readonly number[]> {
   const ids = wave.flatMap((n) => rows[n]?.id ?? []);
-  await holdStored(trx, ids, options.onConflict);
+  if (options.effect !== 'tried') await holdStored(trx, ids, options.onConflict);
   const found = await rowsOf<{ readonly id: string }>(
     trx,
     sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
@@ -211,7 +213,7 @@ async function refuseDangling(
   if (ids.length === 0) return [];
   const found = await rowsOf<Target>(
     trx,
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${HELD}`,
+    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${options.effect !== 'tried' ? HELD : sql``}`,
   );
   const targets = new Map(found.map((target) => [target.id, target]));
   const gone = ids.filter((id) => !targets.has(id));
@@ -319,7 +321,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
-  if (options.onConflict === 'replace') await holdMoved(trx, different);
+  if (options.onConflict === 'replace' && options.effect !== 'tried') await holdMoved(trx, different);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'

@@ -65,7 +65,7 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     try {
       const asked = await threadFor(snapshot);
       // Nobody gets this answer, but the next question gets the thread.
-      const answer = signal.aborted ? [] : await asked.exchange<readonly Item[]>(...stoppable(question, signal));
+      const answer = signal.aborted ? [] : await stoppable<readonly Item[]>(asked, question, signal);
       idle = setTimeout(end, POLICY_LIMITS.proofIdle).unref();
       return answer;
     } catch (error) {
@@ -95,11 +95,17 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
   };
 }
 
-/** A message with the question, and how long its answer may take. The answer is of no use once the signal is aborted. */
-function stoppable(question: ProofQuestion, signal: AbortSignal): readonly [message: ToProver, time: number] {
+/** The thread may stop as soon as the signal is aborted, since nobody waits for the answer then. */
+async function stoppable<Answer>(thread: Thread, question: ProofQuestion, signal: AbortSignal): Promise<Answer> {
   const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  signal.addEventListener('abort', () => Atomics.store(stopped, 0, 1), { once: true });
-  return [{ question, stopped }, POLICY_LIMITS.proofTime];
+  const stop = (): void => void Atomics.store(stopped, 0, 1);
+  signal.addEventListener('abort', stop);
+  try {
+    return await thread.exchange<Answer>({ question, stopped }, POLICY_LIMITS.proofTime);
+  } finally {
+    // A signal with a listener lives as long as the connection, which may carry many questions.
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function startThread(snapshot: string): Thread {
