@@ -16,7 +16,7 @@ export interface Replicas {
    * answers while there is none, and what a replica gives up.
    */
   readonly read: StoreReader;
-  /** In the order of the settings. */
+  /** In the order of the settings. Asking begins to measure them, so that a process that reads nothing knows them. */
   readonly states: () => readonly ReplicaState[];
   readonly close: () => Promise<void>;
 }
@@ -88,7 +88,11 @@ export function openReplicas({ sources, maxConnections, lag, primary }: Replicas
         return primary.read(statement, options);
       }
     },
-    states: () => replicas.map(({ state }) => state()),
+    states: () =>
+      replicas.map(({ state, watch }) => {
+        watch();
+        return state();
+      }),
     close: async () => {
       await Promise.all(replicas.map((replica) => replica.close()));
     },

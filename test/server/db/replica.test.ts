@@ -43,6 +43,13 @@ withPostgres('reads from a replica', () => {
     expect(row?.is).toBe(false);
   });
 
+  it('knows its state though nobody reads from it here, as in a process whose workers do', async () => {
+    const idle = await openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url], replicaLag: LAG });
+    await until(() => idle.replicas()[0]?.isUsed === true, statesOf(idle, 'used'));
+    expect(idle.replicas()[0]?.age).toBeLessThanOrEqual(LAG);
+    await idle.close();
+  });
+
   it('never answers what is older than the lag, whether the replica keeps up or not', async () => {
     const writer = await openDatabase({ kind: 'external', url: primary.url });
     let isOver = false;
