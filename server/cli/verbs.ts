@@ -104,7 +104,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       keygen: 'make an Ed25519 key pair for signing snapshots',
       sign: 'sign a statement about a snapshot: its environment, its generation and when it expires',
       attest:
-        'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
+        'check a policy folder and sign the results: those of its tests and guardrails, and the difference from an earlier one',
       'check-attestation': 'check who signed an attestation, what it is about, and which properties it states',
       publish: 'publish a snapshot and its statement to the gateways, in their store or in a directory',
     },
@@ -125,7 +125,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       snapshots: 'list the snapshots that a running gateway can put in force',
       activate: 'put a stored snapshot in force, on every gateway of the store',
       rollback: 'put an earlier snapshot in force again, until the policy source has another one',
-      shadow: 'judge a stored snapshot beside the policy in force: what differs, exactly and in live requests',
+      shadow: 'compare a stored snapshot with the policy in force, exactly and in live requests; it decides nothing',
       migrate: "bring the store's schema up to this version; safe to run again",
       load: 'load records, one JSON object per line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
       export:

@@ -30,7 +30,7 @@ export function defineQuery(audit: Command, io: CliIo): void {
   withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     [
-      'who read /labs/x in September, by what grant',
+      'who read /labs/x in September, and by which grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
     ],
     ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],

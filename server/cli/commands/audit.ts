@@ -36,7 +36,7 @@ export function defineAudit(command: Command, io: CliIo): void {
   withExamples(command, [
     ['whether the log is intact', 'bailiwick audit verify'],
     [
-      'who read /labs/x in September, by what grant',
+      'who read /labs/x in September, and by which grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
     ],
   ]);

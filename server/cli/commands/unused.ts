@@ -26,7 +26,7 @@ export function defineUnused(command: Command, io: CliIo): void {
   withExamples(command, [
     ['what nobody needed in a quarter', 'bailiwick unused policies --since 90d'],
     ['the smaller policy, as a folder', 'bailiwick unused policies --log audit -o smaller'],
-    ['all but what is for emergencies', 'bailiwick unused policies --keep break-glass'],
+    ['keep a grant that is for emergencies', 'bailiwick unused policies --keep break-glass'],
     [
       'the grants that were never cited',
       `bailiwick unused policies --format json | jq -r '.unused[] | select(.kind == "grant" and .use == "never_cited") | .grant.id'`,
