@@ -64,7 +64,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
     {
       init: 'make a new policy folder with a passing test and editor schemas',
       import:
-        'convert the rules of another tool into a policy, prove that both decide alike, and list the rules that were not imported',
+        'convert the rules of another tool into a policy, prove that both make the same decisions, and list the rules that were not imported',
       check: 'read and lint a policy folder, run its tests and prove its guardrails; nothing is written',
       compile: 'check a policy folder and write its snapshot; print both digests',
       fmt: 'format the files of a policy folder; keeps comments and the order of sections and entries',
@@ -93,7 +93,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       prove: 'write a proof that one identity holds a scope, or does not; it can be checked without the policy',
       'check-proof': 'check a proof of `prove` against the access root that a signed statement names',
       review:
-        'access reviews: freeze who holds what, collect decisions to keep or revoke, check what became of them, and sign a report',
+        'access reviews: freeze who holds what, collect decisions to keep or revoke, check whether they were carried out, and sign a report',
       inspect: 'show the digests and counts of a snapshot',
     },
   ],

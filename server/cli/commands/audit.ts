@@ -63,8 +63,8 @@ function defineArchive(audit: Command, io: CliIo): void {
     .action((folder: string | undefined, options: ArchiveFlags) => archive(io, folder, options));
   withSettings(command, LOG_SETTINGS);
   withExamples(command, [
-    ['what is older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
-    ['then all of it, old and new', 'bailiwick audit verify --archive /mnt/archive'],
+    ['move files that are older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
+    ['then verify all files, moved ones too', 'bailiwick audit verify --archive /mnt/archive'],
   ]);
   withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
 }

@@ -45,11 +45,11 @@ export function defineDiff(command: Command, io: CliIo): void {
     .action((old: string, changed: string, options: DiffOptions) => diff(io, { old, changed }, options));
   withExamples(command, [
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
-    ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
+    ['a gate that fails if anybody gains access', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
     ['a page for a reviewer or an auditor', 'bailiwick diff main:policies policies --format html > report.html'],
     [
-      'what only the merge of two reviewed changes opens',
+      'access that only the merge of two reviewed changes opens',
       'bailiwick diff main:policies policies --reviewed pr-7:policies --reviewed pr-9:policies',
     ],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],

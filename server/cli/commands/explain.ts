@@ -41,11 +41,11 @@ export function defineExplain(command: Command, io: CliIo): void {
       'bailiwick explain policies --as orcid:0000-0002-1825-0097 --scope resource:write --namespace /beamlines/amx',
     ],
     [
-      'as seen from below, with a narrow credential',
+      'from a namespace below, with a narrow credential',
       'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
     ],
     [
-      'take an access away: look at the changes, then make the second',
+      'take an access away: first look at the changes without --apply, then make the second one',
       'bailiwick explain policies --as github:octocat --scope resource:write --namespace /labs --apply 2',
     ],
   ]);
