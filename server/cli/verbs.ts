@@ -139,7 +139,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       'policy-at':
         'show which policy was in force at an instant, according to the audit log: its snapshot, commit, signers and reason',
       unused:
-        'list the rights that no decision of the audit log needed, and write a smaller policy that changes none of these decisions',
+        'list the rights that no decision of the audit log needed, and with -o write a smaller policy that changes none of these decisions',
       config: 'settings: check them, or print an example file',
     },
   ],

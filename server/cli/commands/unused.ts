@@ -11,7 +11,7 @@ export function defineUnused(command: Command, io: CliIo): void {
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .option(
       '--since <when>',
-      'look at decisions from this instant on, or from this long before the end on, such as 90d',
+      'look at decisions from this instant on, or within this duration before the end, such as 90d',
       '90d',
     )
     .option('--until <instant>', 'look at decisions before this instant (default: now)')
