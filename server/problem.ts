@@ -13,7 +13,7 @@ const KINDS = kindsOf({
   'request.malformed': {
     status: 400,
     title: 'The request is not well-formed',
-    help: 'Send one JSON value in the body, one `Host` header and a plain path as the target. An integer that would lose digits as a double is refused: send it as a string.',
+    help: 'Send one JSON value in the body, one `Host` header and a plain path as the target. An integer that a double cannot represent exactly is refused: send it as a string.',
   },
   'request.duplicate_key': {
     status: 400,
@@ -28,12 +28,12 @@ const KINDS = kindsOf({
   'request.invalid_unicode': {
     status: 400,
     title: 'The body is not valid Unicode',
-    help: 'Encode the body as UTF-8, without half surrogate pairs and without the character U+0000.',
+    help: 'Encode the body as UTF-8, without unpaired surrogates and without the character U+0000.',
   },
   'request.too_deep': {
     status: 400,
     title: 'The body is nested too deeply',
-    help: 'Nest arrays and objects at most 32 deep.',
+    help: 'Nest arrays and objects at most 32 levels deep.',
   },
   'request.schema': {
     status: 400,
@@ -43,7 +43,7 @@ const KINDS = kindsOf({
   'namespace.invalid': {
     status: 400,
     title: 'A namespace is not a canonical path',
-    help: 'Write it like `/labs/optics`: segments of lower-case letters, digits, `.`, `_`, `~` and `-`, up to 63 characters each and 32 in all, neither `.` nor `..` nor an empty one.',
+    help: 'Write it like `/labs/optics`: segments of lower-case letters, digits, `.`, `_`, `~` and `-`. A path has at most 32 segments of 1 to 63 characters, and none of them is `.` or `..`.',
   },
   'query.unknown_field': {
     status: 400,
@@ -63,7 +63,7 @@ const KINDS = kindsOf({
   'query.limit': {
     status: 400,
     title: 'A size is outside its limits',
-    help: 'A page holds 0 to 500 records; go on with `page.next` for more.',
+    help: 'A page holds 0 to 500 records. For more, send `page.next` as `page.after`.',
   },
   'query.cursor': {
     status: 400,
@@ -73,7 +73,7 @@ const KINDS = kindsOf({
   'query.too_complex': {
     status: 400,
     title: 'The query is larger than the limits allow',
-    help: 'Send several smaller queries. One may have 100 conditions, nested 8 deep, 1,000 values in a list and 4 levels in the name of a property.',
+    help: 'Send several smaller queries. One may have 100 conditions, nested 8 levels deep, 1,000 values in a list and 4 levels in the name of a property.',
   },
   'auth.required': {
     status: 401,
@@ -88,12 +88,12 @@ const KINDS = kindsOf({
   'authz.denied': {
     status: 403,
     title: 'The actor may not do this',
-    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `exclusive`: the policy keeps two of your identities apart, so use a credential with one of them. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: send the namespace of the record itself as `namespace`. The answer is the same whether the record exists or not.',
+    help: '`step` names the check that failed. `no_matching_grant`: ask the owners of the namespace for a grant. `exclusive`: the policy keeps two of your identities apart, so use a credential with one of them. `restriction` or `credential_scope`: use a key that reaches far enough. `target_relationship`: send the namespace of the record itself as `namespace`. The answer is the same whether or not the record exists.',
   },
   'authz.asker': {
     status: 403,
     title: 'The credential may not ask about others',
-    help: 'Use a key that was made with `bailiwick keys create --decide`. Other credentials ask about themselves: `GET /api/v1/permissions`.',
+    help: 'Use a key that was made with `bailiwick keys create --decide`. Other credentials can only ask about their own rights: `GET /api/v1/permissions`.',
   },
   'route.not_found': {
     status: 404,
@@ -118,7 +118,7 @@ const KINDS = kindsOf({
   'snapshot.not_found': {
     status: 404,
     title: 'The store does not have this snapshot',
-    help: 'See `bailiwick snapshots` for the digests of those that it has. Only the snapshots that were used most recently are kept. Publish it again.',
+    help: 'Publish the snapshot again, or use one of those that `bailiwick snapshots` lists. The store keeps only the snapshots that were used most recently.',
   },
   'request.method': {
     status: 405,
@@ -133,7 +133,7 @@ const KINDS = kindsOf({
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB when its numbers are written without exponents. The answer to a batch may have 16 MiB.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB if its numbers are written without exponents. The answer to a batch may have 16 MiB.',
   },
   'request.uri_too_long': {
     status: 414,
@@ -153,7 +153,7 @@ const KINDS = kindsOf({
   'request.host': {
     status: 421,
     title: 'This host name is not served here',
-    help: 'In local mode and on the admin listener, use `127.0.0.1`, `[::1]` or `localhost` with the port of the gateway, and no web page of another site.',
+    help: 'In local mode and on the admin listener, use `127.0.0.1`, `[::1]` or `localhost` with the port of the gateway. Web pages of other sites may not send requests here.',
   },
   'idempotency.in_progress': {
     status: 409,
@@ -172,43 +172,43 @@ const KINDS = kindsOf({
   },
   'record.referenced': {
     status: 409,
-    title: 'Other records refer to the record and could not do so any more',
-    help: 'A record may refer to what is in its own namespace or above. Move those that refer to this one first, or move this one to where it is above all of them.',
+    title: 'Other records refer to the record and could not do so after the move',
+    help: 'A record may refer to records in its own namespace or above it. Move the records that refer to this one first, or move this one to a namespace that is the same as theirs or above all of them.',
   },
   'record.name_taken': {
     status: 409,
     title: 'Another record has this name, and names are unique here',
-    help: 'The template asks for names that are unique in a namespace. Choose another name, or change the record that has it. An archived record keeps no name: it can be restored once its name is free.',
+    help: 'The template asks for names that are unique in a namespace. Choose another name, or change the record that has it. An archived record does not reserve its name: it can be restored once the name is free.',
   },
   'record.active': {
     status: 409,
     title: 'Only an archived record can be deleted',
-    help: 'Archive it first, and delete the revision that this makes. What is deleted cannot be restored.',
+    help: 'Archive it first, and send the `ETag` of the archived record with the `DELETE`. A deleted record cannot be restored.',
   },
   'snapshot.refused': {
     status: 409,
     title: 'The snapshot cannot be served',
-    help: '`errors` says why: its bytes, its statement or its labels. What is in force stays. Publish it again, signed as the gateways require.',
+    help: '`errors` says whether its bytes, its statement or its labels are the reason. The policy in force stays. Publish the snapshot again, signed as the gateways require.',
   },
   'snapshot.rollback_refused': {
     status: 409,
     title: 'The statement of the snapshot is older than one that was accepted',
-    help: 'To go back on purpose use `POST /admin/v1/rollback` or `bailiwick rollback`, with a reason. Else sign the snapshot with a later generation.',
+    help: 'To go back on purpose, use `POST /admin/v1/rollback` or `bailiwick rollback`, with a reason. Otherwise sign the snapshot with a later generation.',
   },
   'changes.expired': {
     status: 410,
-    title: 'The feed cannot go on from this cursor: read everything again, and go on from a new cursor',
-    help: 'Get a new cursor with `GET /api/v1/changes` without `after`, then read what you need with queries, then go on from that cursor. Changes are kept for as long as the setting `changes.keep` says.',
+    title: 'The feed cannot continue from this cursor: read everything again, and continue from a new cursor',
+    help: 'Get a new cursor with `GET /api/v1/changes` without `after`. Then read the records that you need with queries, and continue from that cursor. The setting `changes.keep` says how long changes are kept.',
   },
   'record.precondition': {
     status: 412,
     title: 'The record has changed since you read it',
-    help: 'Read it again, apply your change to what is there now, and send its `ETag` as `If-Match`.',
+    help: 'Read it again, apply your change to the new content, and send the new `ETag` as `If-Match`.',
   },
   'idempotency.key_reused': {
     status: 422,
     title: 'This Idempotency-Key belongs to another request',
-    help: 'A key belongs to one body on one path. Use a new key for each new request, and the same one only to repeat it.',
+    help: 'A key belongs to one body on one path. Use a new key for each new request, and the same key only to repeat that request.',
   },
   'record.invalid': {
     status: 422,
@@ -233,12 +233,12 @@ const KINDS = kindsOf({
   'limit.rate': {
     status: 429,
     title: 'Too many requests',
-    help: 'Wait for as many seconds as `Retry-After` says, then send fewer at once. `RateLimit` and `RateLimit-Policy` state the quota.',
+    help: 'Wait for as many seconds as `Retry-After` says, then send fewer requests at once. `RateLimit` and `RateLimit-Policy` state the quota.',
   },
   'request.headers_too_large': {
     status: 431,
     title: 'The headers are too large or too many',
-    help: 'A request may have 100 headers, and all together may have 16 KiB.',
+    help: 'A request may have 100 headers, with 16 KiB in all.',
   },
   internal: {
     status: 500,
@@ -248,7 +248,7 @@ const KINDS = kindsOf({
   'auth.unavailable': {
     status: 503,
     title: 'The issuer of the token cannot be reached now',
-    help: 'Keep the token and try again after as many seconds as `Retry-After` says: nobody knows yet whether it is valid. If that does not help, tell the operator of the gateway, who sees why the issuer does not answer.',
+    help: 'The gateway cannot tell yet whether the token is valid. Keep it and try again after as many seconds as `Retry-After` says. If that does not help, tell the operator of the gateway, who can see why the issuer does not answer.',
   },
   overloaded: {
     status: 503,
@@ -263,7 +263,7 @@ const KINDS = kindsOf({
   'snapshot.busy': {
     status: 503,
     title: 'The snapshot could not be verified in time',
-    help: 'Other uploads were before it, or it takes too long by itself. Nothing was stored: send it again after as many seconds as `Retry-After` says.',
+    help: 'It had to wait for other uploads, or verifying it takes too long. Nothing was stored: send it again after as many seconds as `Retry-After` says.',
   },
   'proof.unavailable': {
     status: 503,
@@ -273,7 +273,7 @@ const KINDS = kindsOf({
   'snapshot.expired': {
     status: 503,
     title: 'The policy is too old to decide, or its signed statement has expired',
-    help: 'Try again later; `title` says which it is. If the statement expired, the operator of the gateway has to sign the snapshot again. If the policy is too old, its source has to be made reachable.',
+    help: 'Try again later. `title` says which of the two it is. If the statement has expired, the operator of the gateway has to sign the snapshot again. If the policy is too old, the operator has to make its source reachable.',
   },
   'audit.unavailable': {
     status: 503,
@@ -283,7 +283,7 @@ const KINDS = kindsOf({
   'audit.unreadable': {
     status: 503,
     title: 'The audit log cannot be read now',
-    help: 'Reading takes too long, a file of the log cannot be read, or nothing is recorded here. Ask for a shorter time, try again after as many seconds as `Retry-After` says, or use `bailiwick audit` where the log is.',
+    help: 'Reading takes too long, a file of the log cannot be read, or this gateway records nothing. Ask about a shorter period, try again after as many seconds as `Retry-After` says, or use `bailiwick audit` where the log is.',
   },
   'db.unavailable': {
     status: 503,

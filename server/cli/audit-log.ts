@@ -45,7 +45,7 @@ export function withSearch(command: Command): Command {
     .addOption(anyOf(new Option('--kind <kind>', 'events of this kind; may be repeated'), KINDS))
     .option(
       '--record <id>',
-      'events in which this record was read or written, also in a list; tells what was not recorded',
+      'events in which this record was read or written, also in a list; standard error says what the log does not record',
     )
     .option('--request <id>', "events of this request: the `requestId` of an answer or of the gateway's log")
     .option('--since <instant>', 'events at or after this instant, as RFC 3339')

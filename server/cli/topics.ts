@@ -95,12 +95,13 @@ function queries(): string {
   family            namespace, resource-template, resource, process-template or
                     process-run (required)
   namespace         where to look from (required)
-  reach             lineage (default: the namespace and above it), exact, or
-                    subtree (it and below it)
+  reach             lineage (the namespace and those above it), exact (the
+                    namespace alone) or subtree (it and those below it); default
+                    lineage, for process runs exact
   where             {"<field>": {"<operator>": <value>}}, and, or, not
   orderBy           [{"<field>": "asc" or "desc"}]
   select            ["id", "name", "properties.rank"]
-  page              {"size": 50, "after": <page.next of the page before>}
+  page              {"size": 50, "after": <page.next of the previous page>}
   includeArchived   true or false
 
 Operators: ${operators.slice(0, 9).join(', ')},

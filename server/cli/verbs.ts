@@ -64,7 +64,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
     {
       init: 'make a new policy folder with a passing test and editor schemas',
       import:
-        'convert the rules of another tool into a policy, prove that both decide alike, and list the rules that were not imported',
+        'convert the rules of another tool into a policy, prove that both make the same decisions, and list the rules that were not imported',
       check: 'read and lint a policy folder, run its tests and prove its guardrails; nothing is written',
       compile: 'check a policy folder and write its snapshot; print both digests',
       fmt: 'format the files of a policy folder; keeps comments and the order of sections and entries',
@@ -93,7 +93,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       prove: 'write a proof that one identity holds a scope, or does not; it can be checked without the policy',
       'check-proof': 'check a proof of `prove` against the access root that a signed statement names',
       review:
-        'access reviews: freeze who holds what, collect decisions to keep or revoke, check what became of them, and sign a report',
+        'access reviews: freeze who holds what, collect decisions to keep or revoke, check whether they were carried out, and sign a report',
       inspect: 'show the digests and counts of a snapshot',
     },
   ],
@@ -104,7 +104,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       keygen: 'make an Ed25519 key pair for signing snapshots',
       sign: 'sign a statement about a snapshot: its environment, its generation and when it expires',
       attest:
-        'check a policy folder and sign what was found: its tests and guardrails, and what differs from an earlier one',
+        'check a policy folder and sign the results: those of its tests and guardrails, and the difference from an earlier one',
       'check-attestation': 'check who signed an attestation, what it is about, and which properties it states',
       publish: 'publish a snapshot and its statement to the gateways, in their store or in a directory',
     },
@@ -125,7 +125,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       snapshots: 'list the snapshots that a running gateway can put in force',
       activate: 'put a stored snapshot in force, on every gateway of the store',
       rollback: 'put an earlier snapshot in force again, until the policy source has another one',
-      shadow: 'judge a stored snapshot beside the policy in force: what differs, exactly and in live requests',
+      shadow: 'compare a stored snapshot with the policy in force, exactly and in live requests; it decides nothing',
       migrate: "bring the store's schema up to this version; safe to run again",
       load: 'load records, one JSON object per line; safe while the gateway runs. If it is interrupted, run it again: it continues where it stopped',
       export:
@@ -139,7 +139,7 @@ const GROUPS: readonly (readonly [title: string, verbs: Readonly<Partial<Record<
       'policy-at':
         'show which policy was in force at an instant, according to the audit log: its snapshot, commit, signers and reason',
       unused:
-        'list the rights that no decision of the audit log needed, and write a smaller policy that changes none of these decisions',
+        'list the rights that no decision of the audit log needed, and with -o write a smaller policy that changes none of these decisions',
       config: 'settings: check them, or print an example file',
     },
   ],

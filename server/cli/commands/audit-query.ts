@@ -30,11 +30,11 @@ export function defineQuery(audit: Command, io: CliIo): void {
   withSettings(command, LOG_SETTINGS);
   withExamples(command, [
     [
-      'who read /labs/x in September, by what grant',
+      'who read /labs/x in September, and by which grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
     ],
     ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],
-    ['what one key was refused', 'bailiwick audit query --actor ci --outcome denied'],
+    ['requests of one actor that were denied', 'bailiwick audit query --actor ci --outcome denied'],
     [
       'how often each actor asked',
       `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,

@@ -36,7 +36,7 @@ export function defineAudit(command: Command, io: CliIo): void {
   withExamples(command, [
     ['whether the log is intact', 'bailiwick audit verify'],
     [
-      'who read /labs/x in September, by what grant',
+      'who read /labs/x in September, and by which grant',
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
     ],
   ]);
@@ -63,8 +63,8 @@ function defineArchive(audit: Command, io: CliIo): void {
     .action((folder: string | undefined, options: ArchiveFlags) => archive(io, folder, options));
   withSettings(command, LOG_SETTINGS);
   withExamples(command, [
-    ['what is older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
-    ['then all of it, old and new', 'bailiwick audit verify --archive /mnt/archive'],
+    ['move files that are older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
+    ['then verify all files, moved ones too', 'bailiwick audit verify --archive /mnt/archive'],
   ]);
   withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
 }

@@ -16,7 +16,7 @@ export function defineCalendar(command: Command, io: CliIo): void {
   command
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option('--from <instant>', 'the first instant to look at, as RFC 3339 (default: now)')
-    .option('--until <instant>', 'the end, itself excluded, as RFC 3339 (default: a year after the first)')
+    .option('--until <instant>', 'look at instants before this one, as RFC 3339 (default: a year after the first)')
     .addOption(formatOption(['ics'], '; ics is iCalendar, for calendar programs'))
     .action((policy: string, options: CalendarOptions) => calendar(io, policy, options));
   withExamples(command, [
@@ -34,9 +34,9 @@ export function defineCalendar(command: Command, io: CliIo): void {
   withJson(command, [
     '{"from","until","snapshot","changes":[{"at","gained":[Row],"lost":[Row],"guardrails":[{"id","holds"}]}],"cutAt"?,"unproved"?}',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change":"begins"|"ends","kind","file","line",…}]}',
-    '`from` of a row is the instant; `until` is when what was gained ends, or when what was lost is held again; null for never.',
+    '`from` of a row is the instant; `until` is when gained access ends, or when lost access is held again; null for never.',
     'A cause is a grant (id, principal, reason) or a member of a role (role, member) whose window begins or ends.',
-    'Where there would be too many changes, those from `cutAt` on are left out. `unproved`: guardrails whose proofs take too long.',
+    'If there are too many changes, those from `cutAt` on are left out. `unproved`: guardrails whose proofs take too long.',
   ]);
 }
 

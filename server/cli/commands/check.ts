@@ -36,7 +36,7 @@ export function defineCheck(command: Command, io: CliIo): void {
     ['every mistake at once, with its place', 'bailiwick check policies'],
     ['for a script', "bailiwick check policies --format json | jq -r '.diagnostics[].code'"],
     ['annotations on a pull request, with warnings as errors', 'bailiwick check policies --strict --format github'],
-    ['what expires within a quarter, and who loses what by that', 'bailiwick check policies --soon 90d'],
+    ['which grants expire within a quarter, and who then loses which access', 'bailiwick check policies --soon 90d'],
     ['grants at namespaces that do not exist', 'bailiwick check policies --store --data-dir .bailiwick'],
     ['without one of the lint rules', 'bailiwick check policies --level LINT_WRITE_AT_ROOT=off'],
   ]);

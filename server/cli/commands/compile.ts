@@ -37,7 +37,7 @@ export function defineCompile(command: Command, io: CliIo): void {
     ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
     ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
     [
-      'whether two checkouts decide alike',
+      'the decision digest: two policies with the same one decide every request the same way',
       'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions',
     ],
   ]);

@@ -9,7 +9,7 @@ const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
 
 export function defineCompletion(command: Command, io: CliIo): void {
   command
-    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'shell that the script is for').choices(SHELLS))
     .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(command.parent ?? command, ''))));
   withExamples(command, [
     ['in this bash', 'source <(bailiwick completion bash)'],

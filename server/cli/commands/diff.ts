@@ -45,11 +45,11 @@ export function defineDiff(command: Command, io: CliIo): void {
     .action((old: string, changed: string, options: DiffOptions) => diff(io, { old, changed }, options));
   withExamples(command, [
     ['the effect of a change', 'bailiwick diff snapshot.json policies'],
-    ['a check that lets nobody gain anything', 'bailiwick diff snapshot.json policies --no-new-access'],
+    ['a gate that fails if anybody gains access', 'bailiwick diff snapshot.json policies --no-new-access'],
     ['a check that keeps guardrails and tests', 'bailiwick diff main:policies policies --no-weaker-checks'],
     ['a page for a reviewer or an auditor', 'bailiwick diff main:policies policies --format html > report.html'],
     [
-      'what only the merge of two reviewed changes opens',
+      'access that only the merge of two reviewed changes opens',
       'bailiwick diff main:policies policies --reviewed pr-7:policies --reviewed pr-9:policies',
     ],
     ['the comment of a pull request', 'bailiwick diff main.json policies --format markdown'],
@@ -57,10 +57,10 @@ export function defineDiff(command: Command, io: CliIo): void {
   withJson(command, [
     '{"old":{"snapshot","decisions"},"new":{…},"equal","gained":[Row],"lost":[Row],"exclusive":{"added":[[Identity,Identity]],"removed"},"scopes":{"added":[scope],"removed"},"cells":{"compared","equal","gained","lost"},',
     '"checks":{"guardrails":{"added","removed","changed":[{"id","weaker","changes","before","after"}]},"delegation":{…},',
-    '"people":{"added","removed","changed"},"tests":{…},"exclusive":{…},"accepted":[text]}}; {"changed"} of each kind alone if one is a snapshot',
+    '"people":{"added","removed","changed"},"tests":{…},"exclusive":{…},"accepted":[text]}}; if one is a snapshot, only {"changed"} for each kind',
     'Row: {"namespace","extent","except"?,"identities","scopes","from","until","causes":[{"change","kind","file","line",…}]}',
-    'A cause has by its kind: grant: id, principal, fields that changed, reason; member: role, member; role: role.',
-    '`description` is that of the role.',
+    'A cause also has, for the kind grant: id, principal, fields that changed, reason; for member: role, member; for role: role.',
+    'The `description` of a cause is that of its role.',
     'With `--reviewed` also "reviewed":[snapshot],"emergent":[Row],"emergentCells","emergentChecks":[{"kind","change","name","text"?}].',
     'Counts beyond 2^53 - 1 are strings.',
   ]);

@@ -33,6 +33,6 @@ export function defineEvidence(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"ok","file","snapshot","files":[{"name","sha256"}],"activations","missing":[text]};',
-    `ends with ${String(EXIT.precondition)} if something is missing; the file is written all the same, and says what.`,
+    `ends with ${String(EXIT.precondition)} if something is missing; the file is still written, and lists what is missing.`,
   ]);
 }

@@ -31,7 +31,7 @@ export function defineExplain(command: Command, io: CliIo): void {
     .option('--apply <n>', 'write the change with this number into the policy folder; comments stay', editNumber)
     .option(
       '--if-snapshot <digest>',
-      `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since numbers may then differ`,
+      `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since its changes may then have other numbers`,
     )
     .addOption(formatOption())
     .action((policy: string, options: ExplainOptions) => explain(io, policy, options));
@@ -41,11 +41,11 @@ export function defineExplain(command: Command, io: CliIo): void {
       'bailiwick explain policies --as orcid:0000-0002-1825-0097 --scope resource:write --namespace /beamlines/amx',
     ],
     [
-      'as seen from below, with a narrow credential',
+      'from a namespace below, with a narrow credential',
       'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
     ],
     [
-      'take an access away: look at the changes, then make the second',
+      'take an access away: first look at the changes without --apply, then make the second one',
       'bailiwick explain policies --as github:octocat --scope resource:write --namespace /labs --apply 2',
     ],
   ]);
@@ -64,7 +64,7 @@ export function defineExplain(command: Command, io: CliIo): void {
     '  inherit: grant, inherit',
     '  amend: grant, and the fields of several of the others',
     '  credential: credentialScopes, namespaceRestrictions to add',
-    '`provider` of a change has to be declared in policy.yaml as well, and `credential` added to the credential.',
+    'If a change has `provider`, policy.yaml must also declare it; if it has `credential`, the credential must also get that.',
     'If the access is allowed:',
     '  drop-grant: grant',
     '  drop-scope: grant, scope, scopes (those that are left)',
@@ -76,7 +76,7 @@ export function defineExplain(command: Command, io: CliIo): void {
     '  several: changes',
     '  narrow-credential: what to remove from the credential',
     '`closes`: {"cells","others" (without the access itself),"identities","rows":[Row as in diff, without causes]}.',
-    '`breaks` lists the guardrails that the change would break, `repairs` those that it would repair; `breaksTests` and',
+    '`breaks` lists the guardrails that the change would violate, `repairs` those that would hold again; `breaksTests` and',
     '`repairsTests` list tests. A list is absent if it is empty, and null if it was not computed.',
     '`noEdit` says why there is no change.',
   ]);

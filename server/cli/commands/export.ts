@@ -73,7 +73,7 @@ interface Exporter {
 
 const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
   rego: {
-    description: 'write a policy as a bundle for Open Policy Agent: data, and rules that decide alike',
+    description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
     example: [
       'a decision by Open Policy Agent',
       'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
@@ -127,11 +127,11 @@ interface ExportRlsOptions {
 function defineRls(parent: Command, io: CliIo): void {
   const command = parent
     .command('rls')
-    .description('write a policy as row-level security of PostgreSQL: the database then decides by itself')
+    .description('write a policy as row-level security for PostgreSQL, so that the database itself enforces it')
     .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
     .option(
       '--table <table=family>',
-      'table that the policy guards, and the family that its rows are of, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
+      'table that the policy guards, and the family of its rows, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
       collect,
     )
     .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')

@@ -23,7 +23,7 @@ export function defineFind(command: Command, io: CliIo): void {
   withExamples(command, [
     ['the commits of the policy that a gateway serves', 'bailiwick find sha256:342e4533 main:policies'],
     [
-      'of a snapshot that an event of the audit log names',
+      'the commits of a snapshot that an event of the audit log names',
       `bailiwick find $(sed -n 3p audit/k3v9m2xqwe.000000000000001.jsonl | jq -r .snapshot) policies`,
     ],
   ]);

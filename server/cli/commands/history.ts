@@ -38,8 +38,8 @@ export function defineHistory(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?,"by"?}',
-    'Row is that of `diff`. `reason` is that of the grants among its causes. `compared` is the commit before; null for none.',
-    'Of a merge, `by` lists the merged commits that made the change, [{"commit","author","time","subject"}]; none if the merge did.',
+    'Row is that of `diff`. `reason` is that of the grants among its causes. `compared` is the commit before, or null.',
+    'For a merge, `by` lists the merged commits that made the change, [{"commit","author","time","subject"}]; empty if the merge did.',
     'Identities that begin or cease to exclude each other: {…,"change","exclusive":[Identity,Identity]} in place of `row`.',
     'A commit whose policy does not compile: {…,"fault":{"code","message","file","line","column","more"}}.',
     'A commit without the folder: {…,"fault":{"code":"policy.absent","message"}}; one that moved it: {…,"moved":{"from","to"}}.',

@@ -16,7 +16,7 @@ export function defineInspect(command: Command, io: CliIo): void {
     .argument('<policy>', 'policy folder, snapshot file (`-` is stdin), or `<revision>:<path>` in git')
     .option(
       '--namespaces',
-      'also show the digest of each namespace, which changes only if a decision there or below it does',
+      'also show the digest of each namespace, which changes only if a decision in it or below it changes',
     )
     .addOption(formatOption())
     .action((policy: string, options: InspectOptions) => inspect(io, policy, options));

@@ -26,7 +26,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     .addOption(
       requiredOption(
         '--identity <provider:subject>',
-        'identity whose grants the key uses; repeat for more (not with --admin, --monitor or --decide)',
+        'identity whose grants the key uses; repeat for more (optional with --person; not with --admin, --monitor or --decide)',
         'admin',
         'monitor',
         'decide',
@@ -74,7 +74,7 @@ function defineCreate(keys: Command, io: CliIo): void {
     )
     .option(
       '--policy <path>',
-      'policy to check the identities against: an unknown identity is a warning; identities of several people, or that exclude each other, are refused',
+      'policy to check the identities against: an unknown identity is a warning; identities of different people, or identities that exclude each other, are refused',
     )
     .addOption(formatOption())
     .action(async (options: KeysOptions & KeyFlags) => {

@@ -28,7 +28,10 @@ export function defineLoad(command: Command, io: CliIo): void {
     .argument('<dataset>', 'JSON Lines file with lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'let a line replace a stored record with the same id (default: such a line is an error)')
     .option('--dry-run', 'report what would be loaded and every faulty line, and store nothing; the store must exist')
-    .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
+    .option(
+      '--unchecked',
+      'skip the checks of templates, of records against the schemas of templates, and of where referenced records are',
+    )
     .addOption(formatOption())
     .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
   withStore(command);

@@ -32,7 +32,7 @@ export function definePolicyAt(command: Command, io: CliIo): void {
   ]);
   withJson(command, [
     '{"at","logs":[{"log","snapshot","since","until","seq","operation","policy"?,"firstSeq","lastEvent","verifies"}]}',
-    'One for each log. `snapshot` is null if no policy was in force or none is known; `until` is null to the end of the log.',
+    'One for each log. `snapshot` is null if no policy was in force or none is known; `until` is null if it was in force at the end of the log.',
     '`policy` says where it came from and who stood behind it, as in the event `seq` of the log.',
   ]);
 }

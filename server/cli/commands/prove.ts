@@ -32,7 +32,7 @@ export function defineProve(command: Command, io: CliIo): void {
     .action((policy: string, options: ProveOptions) => prove(io, policy, options));
   withExamples(command, [
     [
-      'for somebody who has the access root alone',
+      'for somebody who has only the access root',
       'bailiwick prove snapshot.json --identity orcid:0000-0001 --scope resource:read --namespace /beamlines/amx -o ann.proof',
     ],
     ['what they run', 'bailiwick check-proof ann.proof --root sha256:…'],

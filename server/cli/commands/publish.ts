@@ -35,7 +35,7 @@ export function definePublish(command: Command, io: CliIo): void {
       'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick publish snapshot.json',
     ],
     ['with the statement beside it', 'bailiwick publish snapshot.json --to /srv/policies'],
-    ['what gateways follow from then on', 'bailiwick serve --policy-directory /srv/policies'],
+    ['a gateway that takes its policy from this directory', 'bailiwick serve --policy-directory /srv/policies'],
   ]);
   withJson(command, [
     '{"policy","snapshot","change":"published"|"unchanged","statement":{…}|null} and "directory" with `--to`, else "generation".',

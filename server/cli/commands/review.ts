@@ -19,7 +19,7 @@ export function defineReview(command: Command, io: CliIo): void {
   defineVerify(command, io);
   withExamples(command, [
     ['freeze who holds what, with a sheet for the reviewers', 'bailiwick review start policies -o q4.json'],
-    ['what is missing, and which revoked access is still held', 'bailiwick review check q4.json policies'],
+    ['which decisions are missing, and which revoked access is still held', 'bailiwick review check q4.json policies'],
     ['one signed file', 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json'],
   ]);
 }

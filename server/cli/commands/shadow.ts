@@ -26,10 +26,10 @@ export function defineShadow(command: Command, io: CliIo): void {
     .action((digest: string | undefined, options: ShadowOptions) => shadow(io, digest, options));
   withSettings(command, SOCKET_SETTINGS);
   withExamples(command, [
-    ['what would differ, at once and in the requests to come', `bailiwick shadow ${DIGEST}`],
+    ['compare with this snapshot: all differences at once, then those in live requests', `bailiwick shadow ${DIGEST}`],
     ['what was found so far', 'bailiwick shadow'],
-    ['satisfied', `bailiwick activate ${DIGEST} --reason 'a day in shadow'`],
-    ['not satisfied', 'bailiwick shadow --off'],
+    ['if the differences are wanted, put it in force', `bailiwick activate ${DIGEST} --reason 'a day in shadow'`],
+    ['if not, end the comparison', 'bailiwick shadow --off'],
   ]);
   withJson(command, [
     '{"snapshot","policy","decisions","since","askedBy","against":{"snapshot","generation"},"differs":{"cells","gained","lost",',

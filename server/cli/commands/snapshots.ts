@@ -53,7 +53,7 @@ export function defineRollback(command: Command, io: CliIo): void {
       'the previous policy, on every gateway of the store',
       "bailiwick rollback --reason 'the optics labs lost their runs'",
     ],
-    ['a certain one', `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`],
+    ['a snapshot of your choice', `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`],
   ]);
   withJson(command, ['{"snapshot","generation"}']);
 }

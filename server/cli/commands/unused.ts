@@ -11,7 +11,7 @@ export function defineUnused(command: Command, io: CliIo): void {
     .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
     .option(
       '--since <when>',
-      'look at decisions from this instant on, or from this long before the end on, such as 90d',
+      'look at decisions from this instant on, or within this duration before the end, such as 90d',
       '90d',
     )
     .option('--until <instant>', 'look at decisions before this instant (default: now)')
@@ -26,7 +26,7 @@ export function defineUnused(command: Command, io: CliIo): void {
   withExamples(command, [
     ['what nobody needed in a quarter', 'bailiwick unused policies --since 90d'],
     ['the smaller policy, as a folder', 'bailiwick unused policies --log audit -o smaller'],
-    ['all but what is for emergencies', 'bailiwick unused policies --keep break-glass'],
+    ['keep a grant that is for emergencies', 'bailiwick unused policies --keep break-glass'],
     [
       'the grants that were never cited',
       `bailiwick unused policies --format json | jq -r '.unused[] | select(.kind == "grant" and .use == "never_cited") | .grant.id'`,

@@ -34,7 +34,7 @@ export function defineWhoCan(command: Command, io: CliIo): void {
     '`person` is the owner of the identity, if the policy is a folder that names one under `people`.',
     'GrantRef is {"id","file","line","reason"?}, and for a grant to a role "through": [{"role","description"?,"file",',
     '"line","notBefore"?,"expires"?}], the memberships that lead from the identity to that role, with their windows.',
-    'Snapshots before format 3 have neither text.',
+    'Snapshots before format 3 have no `reason` and no `description`.',
   ]);
 }
 
