@@ -335,7 +335,6 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
       FROM ${STAGE} WHERE i.n = ANY(${different}::int[]) AND ${match} AND ${replaceable} RETURNING i.n`,
         );
   settle(batch, replaced, 'replaced');
-  for (const n of replaced) options.templates?.delete(batch.rows[n]?.id ?? '');
   const left = without(different, replaced);
   // The store took a row for its id or for its name: those whose id it does not have were refused for their names.
   const unnamed = isNamed(family) ? await withoutRecord(trx, left) : [];

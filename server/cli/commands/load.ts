@@ -28,7 +28,10 @@ export function defineLoad(command: Command, io: CliIo): void {
     .argument('<dataset>', 'JSON Lines file with lines of at most 1 MiB; `-` is stdin')
     .option('--replace', 'let a line replace a stored record with the same id (default: such a line is an error)')
     .option('--dry-run', 'report what would be loaded and every faulty line, and store nothing; the store must exist')
-    .option('--unchecked', 'skip the checks of templates and of records against the schemas of templates')
+    .option(
+      '--unchecked',
+      'skip the checks of templates, of records against their templates, and of where a record is that another refers to',
+    )
     .addOption(formatOption())
     .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
   withStore(command);
@@ -93,7 +96,7 @@ async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<v
 }
 
 const UNCHECKED =
-  'warning: --unchecked: schemas of templates were not checked, nor were records against them; the API may refuse to change such records\n';
+  'warning: --unchecked: schemas of templates were not checked, nor were records against them, nor where a record is that another refers to; the API may refuse to change such records\n';
 
 /** The records are stored by now: a failure here is not a failure of the load. */
 async function refresh(
