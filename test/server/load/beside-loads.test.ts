@@ -93,4 +93,26 @@ describeOnStores('a load beside another', (store) => {
       ],
     });
   });
+
+  it('leaves no record older than it was, or than it says that it is', async () => {
+    const line = { family: 'resource', namespace: '/', name: 'x', id: '0190c0de-0000-7000-8000-000000000002' };
+    const replaceAt = async (time: string, more: object): Promise<unknown> => {
+      async function* lines(): AsyncGenerator<readonly DatasetText[]> {
+        yield [textOf({ ...line, ...more }, 0)];
+        await Promise.resolve();
+      }
+      await loadDataset(store.db, lines(), { onConflict: 'replace', now: instantOf(Date.parse(time)) });
+      const { rows } = await store.db.knex.raw<{ rows: { updated_at: Date }[] }>(
+        'SELECT updated_at FROM records WHERE id = ?',
+        [line.id],
+      );
+      return rows[0]?.updated_at.toISOString();
+    };
+    expect(await replaceAt('2030-01-01T00:00:00Z', { description: 'first' })).toBe('2030-01-01T00:00:00.000Z');
+    // This load has begun before the other.
+    expect(await replaceAt('2029-01-01T00:00:00Z', { description: 'second' })).toBe('2030-01-01T00:00:00.000Z');
+    expect(await replaceAt('2031-01-01T00:00:00Z', { description: 'third' })).toBe('2031-01-01T00:00:00.000Z');
+    const later = { createdAt: '2040-01-01T00:00:00Z' };
+    expect(await replaceAt('2032-01-01T00:00:00Z', later)).toBe('2040-01-01T00:00:00.000Z');
+  });
 });
