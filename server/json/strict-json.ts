@@ -43,6 +43,11 @@ export interface JsonLimits {
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** Whether no object can have a member of this name. */
+export function isForbiddenKey(name: string): boolean {
+  return FORBIDDEN_KEYS.has(name);
+}
+
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
@@ -164,7 +169,7 @@ function inspect(value: unknown, pointer: string, walk: Walk): void {
 function inspectObject(value: object, pointer: string, walk: Walk): void {
   for (const [key, member] of Object.entries(value)) {
     walk.members += 1;
-    if (FORBIDDEN_KEYS.has(key))
+    if (isForbiddenKey(key))
       refuse(walk, 'request.forbidden_key', pointerTo(pointer, key), 'this key is never accepted');
     else if (walk.checkTexts && !isStorable(key))
       refuse(walk, 'request.invalid_unicode', pointerTo(pointer, key), UNSTORABLE);

@@ -54,7 +54,9 @@ interface BatchSize {
 export interface LoadOptions {
   /** What happens if a record is stored with other content: the line is an error, or it replaces the record. */
   readonly onConflict: OnConflict;
-  /** The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones. */
+  /**
+   * The `createdAt` of records whose lines give none, and the `updatedAt` of replaced ones, unless that is later already.
+   */
   readonly now: Instant;
   /**
    * Whether schemas of templates, the records made from them, and where a record is that another refers to, are checked

@@ -332,12 +332,12 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
         properties = i.properties, version = i.version, schema = i.schema, slots = i.slots, template = i.template,
         parameters = i.parameters, resources = i.resources, state = i.state, archived_at = i.archived_at, implied = false,
         unique_name = ${MARK},
-        created_at = COALESCE(i.created_at, r.created_at), updated_at = ${formatInstant(options.now)}::timestamptz,
+        created_at = COALESCE(i.created_at, r.created_at),
+        updated_at = GREATEST(r.updated_at, i.created_at, ${formatInstant(options.now)}::timestamptz),
         revision = r.revision + 1
       FROM ${STAGE} WHERE i.n = ANY(${different}::int[]) AND ${match} AND ${replaceable} RETURNING i.n`,
         );
   settle(batch, replaced, 'replaced');
-  for (const n of replaced) options.templates?.delete(batch.rows[n]?.id ?? '');
   const left = without(different, replaced);
   // The store took a row for its id or for its name: those whose id it does not have were refused for their names.
   const unnamed = isNamed(family) ? await withoutRecord(trx, left) : [];

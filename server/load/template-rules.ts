@@ -12,6 +12,8 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
 
 interface KnownTemplate {
+  /** The transaction that has written it. A `load --replace` may write another at any time. */
+  readonly writtenBy: string;
   /** Null if the template demands nothing of the values. */
   readonly schema: TemplateResult | null;
   readonly slots: readonly DatasetSlot[];
@@ -69,20 +71,25 @@ function usedBy({ resources }: LoadRow): Readonly<Record<string, string>> {
   return isIds(value) ? value : {};
 }
 
+/** Reads the templates that the store has in another form than the known one. */
 async function learn(trx: Knex, rows: readonly LoadRow[], known: KnownTemplates): Promise<void> {
-  const wanted = new Set(rows.flatMap(({ template }) => (template === null || known.has(template) ? [] : [template])));
-  if (wanted.size === 0) return;
-  if (known.size + wanted.size > LOAD_LIMITS.knownTemplates) {
-    known.clear();
-    for (const { template } of rows) if (template !== null) wanted.add(template);
-  }
-  const ids = [...wanted];
-  const stored = await rowsOf<{ readonly id: string; readonly schema: object | null; readonly slots: unknown }>(
+  const ids = [...new Set(rows.flatMap(({ template }) => template ?? []))];
+  if (known.size + ids.filter((id) => !known.has(id)).length > LOAD_LIMITS.knownTemplates) known.clear();
+  const writers = ids.map((id) => known.get(id)?.writtenBy ?? '');
+  const stored = await rowsOf<{
+    readonly id: string;
+    readonly writtenBy: string;
+    readonly schema: object | null;
+    readonly slots: unknown;
+  }>(
     trx,
-    sql`SELECT id, schema, slots FROM records WHERE id = ANY(${ids}::uuid[])`,
+    sql`SELECT t.id, t.xmin::text AS "writtenBy", t.schema, t.slots
+      FROM unnest(${ids}::uuid[], ${writers}::text[]) AS k (id, writer)
+      CROSS JOIN LATERAL (SELECT r.xmin, r.id, r.schema, r.slots FROM records AS r WHERE r.id = k.id OFFSET 0) AS t
+      WHERE t.xmin::text <> k.writer`,
   );
-  for (const { id, schema, slots } of stored) {
-    known.set(id, { schema: schema === null ? null : readTemplate(schema), slots: storedSlots(slots) });
+  for (const { id, writtenBy, schema, slots } of stored) {
+    known.set(id, { writtenBy, schema: schema === null ? null : readTemplate(schema), slots: storedSlots(slots) });
   }
 }
 

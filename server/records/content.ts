@@ -3,7 +3,7 @@
 // both read records with this.
 import type { Family } from '../../engine/index.js';
 import { type RecordFields, TEXT_LIMITS } from '../api/dataset-schema.js';
-import { pointerTo } from '../json/strict-json.js';
+import { isForbiddenKey, pointerTo } from '../json/strict-json.js';
 
 /** The form in which the store takes it, with JSON values as texts. */
 export interface RecordContent {
@@ -67,15 +67,15 @@ export function contentFault(fields: RecordFields): ContentFault | null {
   if (typeof name === 'string' && Buffer.byteLength(name) > TEXT_LIMITS.name) {
     return { pointer: '/name', message: `must have at most ${String(TEXT_LIMITS.name)} bytes as UTF-8` };
   }
-  const twice = repeatedSlot(fields);
-  if (twice === null) return null;
-  return { pointer: `/slots/${String(twice)}/name`, message: 'repeats the name of an earlier slot' };
+  return slotFault(fields);
 }
 
-function repeatedSlot({ slots = [] }: RecordFields): number | null {
+function slotFault({ slots = [] }: RecordFields): ContentFault | null {
   const seen = new Set<string>();
   for (const [index, { name }] of slots.entries()) {
-    if (seen.has(name)) return index;
+    const pointer = `/slots/${String(index)}/name`;
+    if (isForbiddenKey(name)) return { pointer, message: 'is a name that `resources` cannot have as a key' };
+    if (seen.has(name)) return { pointer, message: 'repeats the name of an earlier slot' };
     seen.add(name);
   }
   return null;

@@ -96,7 +96,7 @@ async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<v
 }
 
 const UNCHECKED =
-  'warning: --unchecked: schemas of templates were not checked, nor were records against them; the API may refuse to change such records\n';
+  'warning: --unchecked: schemas of templates were not checked, nor were records against them, nor where a record is that another refers to; the API may refuse to change such records\n';
 
 /** The records are stored by now: a failure here is not a failure of the load. */
 async function refresh(

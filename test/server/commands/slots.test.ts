@@ -98,6 +98,21 @@ describeOnStores('the slots of a run', (store) => {
     await doors.close();
   });
 
+  it('have names that a body can have as keys', async () => {
+    const body = { namespace: '/a', name: 'p', version: '1', schema: {} };
+    const answers = await Promise.all(
+      ['constructor', 'prototype', 'constructors'].map((name) =>
+        send('POST /api/v1/process-templates', { body: { ...body, slots: [{ name, required: true }] } }),
+      ),
+    );
+    const told = answers.map(({ status, json }) => [
+      status,
+      (json['errors'] as { pointer: string }[] | undefined)?.[0],
+    ]);
+    const refused = [400, expect.objectContaining({ pointer: '/slots/0/name', code: 'request.schema' })];
+    expect(told).toEqual([refused, refused, [201, undefined]]);
+  });
+
   it('are judged alike wherever a run gets its template or its resources', async () => {
     const tally = { right: 0, wrong: 0 };
     await fc.assert(

@@ -128,6 +128,11 @@ describe('a line is refused', () => {
     ],
     ['with an unknown state', { family: 'process-run', namespace: '/a', state: 'lost' }, 'request.schema /state'],
     [
+      'with a slot that no run can fill',
+      { family: 'process-template', namespace: '/a', name: 'p', slots: [{ name: 's' }, { name: 'constructor' }] },
+      'request.schema /slots/1/name',
+    ],
+    [
       'with a slot twice',
       { family: 'process-template', namespace: '/a', name: 'p', slots: [{ name: 's' }, { name: 's' }] },
       'request.schema /slots/1/name',
