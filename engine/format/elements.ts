@@ -1,5 +1,7 @@
 // The tree of a policy file with its comments and blank lines. A comment above an entry or behind it belongs to that entry. Any other
 // comment belongs to the end of the collection with the same indentation. So comments move with what they are about.
+import { firstFrom } from '../model/row-lists.js';
+import { type LineTable, lineTableOf, positionAt } from '../model/span.js';
 import type { Comment } from '../source/comments.js';
 import type { Node, TextNode } from '../source/tree.js';
 
@@ -34,8 +36,15 @@ export interface Element {
   readonly tail: CommentLine[];
 }
 
+/** A file, and where its lines begin: looked for from each of its places, one long line would take its square. */
+interface Source {
+  readonly text: string;
+  readonly lines: LineTable;
+}
+
 export function makeElements(text: string, root: Node, comments: readonly Comment[]): Element {
-  const file = toElement(text, null, root);
+  const source = { text, lines: lineTableOf(text) };
+  const file = toElement(source, null, root);
   let before: PlacedComment = { text: '', start: 0, end: 0, ownLine: true, isFresh: false, column: -1 };
   for (const comment of comments) {
     const between = text.slice(before.end, comment.start);
@@ -45,9 +54,9 @@ export function makeElements(text: string, root: Node, comments: readonly Commen
     before = {
       ...comment,
       isFresh: comment.ownLine || behindDash,
-      column: behindDash ? -1 : Math.min(columnOf(text, comment.start), furthest),
+      column: behindDash ? -1 : Math.min(columnOf(source, comment.start), furthest),
     };
-    attach(text, file, before);
+    attach(source, file, before);
   }
   return file;
 }
@@ -65,10 +74,10 @@ interface PlacedComment extends Comment {
   readonly column: number;
 }
 
-function toElement(text: string, key: TextNode | null, value: Node): Element {
+function toElement(source: Source, key: TextNode | null, value: Node): Element {
   const start = key?.start ?? value.start;
-  const children = childrenOf(text, value);
-  const flow = value.kind !== 'text' && /[[{]/.test(text.charAt(value.start));
+  const children = childrenOf(source, value);
+  const flow = value.kind !== 'text' && /[[{]/.test(source.text.charAt(value.start));
   return {
     key,
     value,
@@ -77,8 +86,8 @@ function toElement(text: string, key: TextNode | null, value: Node): Element {
     end: (flow ? undefined : children.at(-1)?.end) ?? Math.max(value.end, key?.end ?? 0),
     children,
     flow,
-    column: columnOf(text, value.start),
-    blankBefore: followsBlank(text, start),
+    column: columnOf(source, value.start),
+    blankBefore: followsBlank(source, start),
     leading: [],
     head: [],
     trailing: [],
@@ -86,32 +95,31 @@ function toElement(text: string, key: TextNode | null, value: Node): Element {
   };
 }
 
-function childrenOf(text: string, value: Node): readonly Element[] {
-  if (value.kind === 'list') return value.items.map((item) => toElement(text, null, item));
-  if (value.kind === 'mapping') return value.entries.map((entry) => toElement(text, entry.key, entry.value));
+function childrenOf(source: Source, value: Node): readonly Element[] {
+  if (value.kind === 'list') return value.items.map((item) => toElement(source, null, item));
+  if (value.kind === 'mapping') return value.entries.map((entry) => toElement(source, entry.key, entry.value));
   return [];
 }
 
-function columnOf(text: string, offset: number): number {
-  return offset - (text.lastIndexOf('\n', offset - 1) + 1);
+function columnOf({ lines }: Source, offset: number): number {
+  return positionAt(lines, offset).column - 1;
 }
 
 /** Whether the line above is blank. */
-function followsBlank(text: string, offset: number): boolean {
-  const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
-  if (lineStart === 0) return false;
-  const before = text.lastIndexOf('\n', lineStart - 2) + 1;
-  return text.slice(before, lineStart).trim() === '';
+function followsBlank({ text, lines }: Source, offset: number): boolean {
+  const { line } = positionAt(lines, offset);
+  return line > 1 && text.slice(lines[line - 2], lines[line - 1]).trim() === '';
 }
 
 /** Adds a comment to the element that it is about, behind the comments already there. */
-function attach(text: string, file: Element, comment: PlacedComment): void {
-  const line = { text: comment.text, blankBefore: followsBlank(text, comment.start) };
+function attach(source: Source, file: Element, comment: PlacedComment): void {
+  const { text } = source;
+  const line = { text: comment.text, blankBefore: followsBlank(source, comment.start) };
   let within = file;
   for (;;) {
-    const index = within.children.findIndex((child) => child.start > comment.start);
-    const next = index < 0 ? undefined : within.children[index];
-    const last = index < 0 ? within.children.at(-1) : within.children[index - 1];
+    const { children } = within;
+    const index = firstFrom(children.length, (i) => (children[i]?.start ?? Infinity) > comment.start);
+    const [last, next] = [children[index - 1], children[index]];
     if (last === undefined) {
       // The comment is before the first child: on the line of the key or bracket, or above the child.
       const opens = within.key?.end ?? within.value.start;

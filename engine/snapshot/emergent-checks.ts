@@ -34,19 +34,19 @@ export function emergentChecks(
   if ([base, merged, ...policies, ...froms].some(({ set }) => set === null))
     return emergentKinds(merged, [base, ...policies]);
   const known = reviewed.map(({ policy, from }) => ({
-    taken: weakenings(from ?? base, policy),
-    toMerged: weakenings(policy, merged),
+    taken: index(weakenings(from ?? base, policy)),
+    toMerged: index(weakenings(policy, merged)),
   }));
   const found = weakenings(base, merged).filter(
     (weakening) => !known.some(({ taken, toMerged }) => isKnown(weakening, taken, toMerged)),
   );
-  const alike = new Map<string, EmergentCheck>();
-  for (const { check } of found) {
-    const id = JSON.stringify([check.kind, check.change, check.name]);
-    const text = [alike.get(id)?.text, check.text].filter((one) => one !== undefined).join('; ');
-    alike.set(id, text === '' ? check : { ...check, text });
-  }
-  return [...alike.values(), ...emergentlyAccepted(base, merged, reviewed)];
+  const alike = groupBy(found, ({ check: { kind, change, name } }) => JSON.stringify([kind, change, name]));
+  const joined = [...alike.values()].flatMap(([first, ...others]): readonly EmergentCheck[] => {
+    if (first === undefined) return [];
+    const texts = [first, ...others].flatMap(({ check }) => check.text ?? []);
+    return [texts.length === 0 ? first.check : { ...first.check, text: texts.join('; ') }];
+  });
+  return [...joined, ...emergentlyAccepted(base, merged, reviewed)];
 }
 
 /** One way in which a policy checks less than another. */
@@ -58,25 +58,42 @@ interface Weakening {
   readonly weakness?: Weakness;
 }
 
+/** Weakenings, to be found without looking at each. */
+interface Indexed {
+  readonly keys: ReadonlySet<string>;
+  /** By check: how it changed, and what of it is weaker. */
+  readonly changes: ReadonlyMap<string, ReadonlySet<EmergentCheck['change']>>;
+  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+function index(all: readonly Weakening[]): Indexed {
+  const changes = new Map<string, Set<EmergentCheck['change']>>();
+  const fields = new Map<string, Set<string>>();
+  for (const { check, weakness } of all) {
+    const id = idOf(check);
+    changes.set(id, (changes.get(id) ?? new Set()).add(check.change));
+    fields.set(id, (fields.get(id) ?? new Set()).add(weakness?.field ?? ANY_FIELD));
+  }
+  return { keys: new Set(all.map(({ key }) => key)), changes, fields };
+}
+
+function idOf({ kind, name }: EmergentCheck): string {
+  return `${kind} ${name}`;
+}
+
 /**
  * Whether a reviewed change weakens the same: `taken` lists its weakenings of the policy that it was made from, and `toMerged` those of the
  * merge, compared with the reviewed change.
  */
-function isKnown(
-  { check: { kind, name }, key, weakness }: Weakening,
-  taken: readonly Weakening[],
-  toMerged: readonly Weakening[],
-): boolean {
-  const isSame = (other: EmergentCheck): boolean => other.kind === kind && other.name === name;
-  if (taken.some(({ check }) => isSame(check) && check.change === 'removed')) return true;
-  if (weakness === undefined || weakness.isOneOfSeveral) return taken.some((other) => other.key === key);
-  if (!taken.some(({ check }) => isSame(check))) return false;
+function isKnown({ check, key, weakness }: Weakening, taken: Indexed, toMerged: Indexed): boolean {
+  const id = idOf(check);
+  const changes = taken.changes.get(id);
+  if (changes?.has('removed') === true) return true;
+  if (weakness === undefined || weakness.isOneOfSeveral) return taken.keys.has(key);
+  if (changes === undefined) return false;
   // The reviewed change goes at least as far if the merge is no weaker than it.
-  const fields = [weakness.field, ANY_FIELD];
-  return !toMerged.some(
-    (other) =>
-      isSame(other.check) && (weakness.field === ANY_FIELD || fields.includes(other.weakness?.field ?? ANY_FIELD)),
-  );
+  const left = toMerged.fields.get(id);
+  return left === undefined || (weakness.field !== ANY_FIELD && !left.has(weakness.field) && !left.has(ANY_FIELD));
 }
 
 /** A kind of which the merge states a digest that none of the others states. */
