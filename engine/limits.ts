@@ -61,7 +61,7 @@ export const ENGINE_LIMITS = Object.freeze({
   editedTests: 200_000,
   /** Edits that `explain` lists of an allowed access. */
   takeAways: 64,
-  /** How often a way to an access is looked for to find these. */
+  /** How often a way to an access is looked for to find these, among a thousand grants and memberships each time. */
   takeAwaySteps: 50_000,
   /** Grants and members of a policy, once for each such edit that the policy is compared with; eight are always compared. */
   closedEntries: 4_000_000,

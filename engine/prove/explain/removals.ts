@@ -5,7 +5,7 @@ import { formatInstant, type Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { NO_SCOPES, scopeBit, scopeNames, scopeSetOf, scopesWithout } from '../../model/scope-set.js';
 import { scopePatterns, type Vocabulary } from '../../model/vocabulary.js';
-import { memberWindows, type PolicyTables } from '../../model/tables.js';
+import type { PolicyTables } from '../../model/tables.js';
 import { citeMember, grantRefs } from '../cells/held-grants.js';
 import type { GrantVersion, MemberVersion } from './edit-tables.js';
 import type { Point } from './ways.js';
@@ -56,6 +56,8 @@ export interface Unwanted {
   readonly at: Instant;
   /** Whether the target is below the namespace of a grant. */
   readonly isBelow: (grant: number) => boolean;
+  /** The instant from which a membership counts. */
+  readonly beginOf: (edge: number) => number;
   /** Grants that take their scopes from the role. */
   readonly grantsOfRole: (role: number) => readonly number[];
 }
@@ -108,17 +110,16 @@ function grantRemovals(tables: PolicyTables, row: number, { scope, at, isBelow }
   ];
 }
 
-function memberRemovals(tables: PolicyTables, edge: number, { at }: Unwanted): readonly SingleRemoval[] {
+function memberRemovals(tables: PolicyTables, edge: number, { at, beginOf }: Unwanted): readonly SingleRemoval[] {
   const { description: _, ...ref } = citeMember(tables, edge);
   const { role, member } = ref;
-  const from = memberWindows(tables).get(edge)?.from ?? -Infinity;
   const drop: SingleRemoval = {
     text: `remove ${member} from role \`${role}\``,
     change: { kind: 'drop-member', ...ref },
     grants: [],
     edges: [[edge, null]],
   };
-  if (from >= at) return [drop];
+  if (beginOf(edge) >= at) return [drop];
   return [
     drop,
     {

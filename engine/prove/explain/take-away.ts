@@ -10,8 +10,9 @@ import { canonicalize, isWithin, type NamespacePath } from '../../model/namespac
 import { compareNumbers, compareTexts } from '../../model/order.js';
 import type { PolicySet } from '../../model/policy-set.js';
 import { firstFrom } from '../../model/row-lists.js';
+import { groupBy } from '../../model/group.js';
 import { isScopeName, type ScopeName } from '../../model/scope.js';
-import { type PolicyTables, statedTables } from '../../model/tables.js';
+import { memberWindows, type PolicyTables, statedTables } from '../../model/tables.js';
 import { statedRow } from '../../model/narrow-members.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
 import { comparePolicies, type DiffRow } from '../diff/diff-policies.js';
@@ -84,15 +85,18 @@ export function* takingAway(
   const carried = carriedBy({ policy, prepared }, { ...request, scope, target: target.path });
   const ways = findWays(tables, { ...carried, isRoleScoped: (grant) => roleScoped.has(grant), at });
   const namespaces = prepared.paths;
+  const windows = memberWindows(tables);
+  const scopedOf = groupBy(roleScoped, (grant) => tables.grants.principal[grant] ?? 0);
   const unwanted: Unwanted = {
     ...{ scope, at },
     isBelow: (grant) => namespaces[tables.grants.namespace[grant] ?? 0] !== target.path,
-    grantsOfRole: (role) => [...roleScoped].filter((grant) => tables.grants.principal[grant] === role),
+    beginOf: (edge) => windows.get(edge)?.from ?? -Infinity,
+    grantsOfRole: (role) => scopedOf.get(role) ?? [],
   };
   const entries = tables.grants.id.length + tables.members.role.length;
   const most = Math.max(FEWEST, Math.min(limits.takeAways, Math.floor(limits.closedEntries / Math.max(1, entries))));
   const { sets, isComplete } = removalSets(ways, (i) => removalsOfPoint(tables, ways, unwanted, i), {
-    ...{ most, steps: limits.takeAwaySteps },
+    ...{ most, steps: Math.floor(limits.takeAwaySteps / Math.ceil(ways.points.length / POINTS_OF_STEP)) },
   });
   const edits: ClosingEdit[] = [];
   for (const singles of sets) {
@@ -107,6 +111,9 @@ export function* takingAway(
     ),
   };
 }
+
+/** A way among more points takes as many steps as it has thousands of them. */
+const POINTS_OF_STEP = 1_000;
 
 /** However large a policy is, so many edits are compared with it. */
 const FEWEST = 8;

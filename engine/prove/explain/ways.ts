@@ -58,36 +58,49 @@ export function findWays(tables: PolicyTables, { identities, grants, isRoleScope
     ...edges.map((edge): Point => ({ kind: 'edge', edge })),
     ...roles.map((one): Point => ({ kind: 'role', role: one })),
   ];
-  const out = new Map<number, Step[]>();
+  const pointOfRole = new Map(roles.map((one, i) => [one, carrying.length + edges.length + i]));
+  const steps: Steps = { granted: new Map(), up: new Map() };
   carrying.forEach((grant, i) => {
     const principal = tables.grants.principal[grant] ?? 0;
-    const scopes = isRoleScoped(grant) ? [carrying.length + edges.length + roles.indexOf(principal)] : [];
-    addTo(out, principal, { points: [i, ...scopes], to: null });
+    const scopes = isRoleScoped(grant) ? [pointOfRole.get(principal) ?? 0] : [];
+    addTo(steps.granted, principal, [i, ...scopes]);
   });
   edges.forEach((edge, i) => {
-    addTo(out, member[edge] ?? 0, { points: [carrying.length + i], to: role[edge] ?? 0 });
+    addTo(steps.up, member[edge] ?? 0, { point: carrying.length + i, to: role[edge] ?? 0 });
   });
-  return { points, find: (cut) => findWay(identities, out, cut) };
+  return { points, find: (cut) => findWay(identities, steps, cut) };
 }
 
-/** From a principal to a role that it is in, or to a grant (null). */
-interface Step {
-  readonly points: readonly number[];
-  readonly to: number | null;
+/** By principal. */
+interface Steps {
+  /** The points of each grant to it. */
+  readonly granted: Map<number, (readonly number[])[]>;
+  /** To the roles that it is in. */
+  readonly up: Map<number, { readonly point: number; readonly to: number }[]>;
 }
 
 function findWay(
   starts: readonly number[],
-  out: ReadonlyMap<number, readonly Step[]>,
+  { granted, up }: Steps,
   cut: ReadonlySet<number>,
 ): readonly number[] | null {
-  const reached = new Map<number, readonly number[]>(starts.map((start) => [start, []]));
+  const reached = new Map<number, readonly number[]>();
+  // Grants are looked for as soon as a principal is reached: an actor may be in very many roles.
+  const reach = (principal: number, way: readonly number[]): readonly number[] | null => {
+    reached.set(principal, way);
+    const open = granted.get(principal)?.find((points) => !points.some((point) => cut.has(point)));
+    return open === undefined ? null : [...way, ...open];
+  };
+  for (const start of starts) {
+    const found = reach(start, []);
+    if (found !== null) return found;
+  }
   // Iterating a map also visits what is added meanwhile, so shorter ways come first.
   for (const [principal, way] of reached) {
-    for (const { points, to } of out.get(principal) ?? []) {
-      if (points.some((point) => cut.has(point))) continue;
-      if (to === null) return [...way, ...points];
-      if (!reached.has(to)) reached.set(to, [...way, ...points]);
+    for (const { point, to } of up.get(principal) ?? []) {
+      if (cut.has(point) || reached.has(to)) continue;
+      const found = reach(to, [...way, point]);
+      if (found !== null) return found;
     }
   }
   return null;
@@ -158,12 +171,7 @@ export function minimalCuts(ways: Ways, bounds: CutBounds): Cuts {
   return { sets: sets.slice(0, bounds.sets), isComplete: !bound.isMet && sets.length <= bounds.sets };
 }
 
-/** All grants, without those that can be spared. */
-function anyCut({ points, find }: Ways): readonly number[] {
-  const cut = new Set(points.flatMap(({ kind }, i) => (kind === 'grant' ? [i] : [])));
-  for (const point of [...cut]) {
-    cut.delete(point);
-    if (find(cut) !== null) cut.add(point);
-  }
-  return [...cut].sort((a, b) => a - b);
+/** All grants: each is a way of its own, so none can be spared. */
+function anyCut({ points }: Ways): readonly number[] {
+  return points.flatMap(({ kind }, i) => (kind === 'grant' ? [i] : []));
 }
