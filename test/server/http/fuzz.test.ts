@@ -272,7 +272,8 @@ describe('any request', () => {
       runs,
     );
     for (const one of lines) assertNoSecret(lineText(one), 'a line of the log');
-    expect(lines.length).toBeGreaterThanOrEqual(runs.numRuns);
+    // Of the strangers who are refused, most are only counted.
+    expect(lines.length).toBeGreaterThan(runs.numRuns / 10);
   }, 3_600_000);
 
   it('also over a socket', async () => {
