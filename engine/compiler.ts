@@ -228,7 +228,7 @@ function outlineOf({ file, lines, within, grants, grantsKey }: PolicyDocument): 
 }
 
 /** A version of a policy that was compiled. It spares the next one most of the work on what has not changed. */
-export interface KnownPolicy {
+export interface RememberedPolicy {
   readonly set: PolicySet;
   readonly digests: KnownDigests | null;
 }
@@ -237,7 +237,7 @@ export type CompileResult =
   | {
       readonly ok: true;
       readonly snapshot: CompiledSnapshot;
-      readonly known: KnownPolicy;
+      readonly known: RememberedPolicy;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
@@ -251,7 +251,7 @@ const MEMBERS_HELP = 'give fewer members a window, or put those with the same wi
 export function compilePolicy(
   set: PolicySet,
   limits: EngineLimits = ENGINE_LIMITS,
-  before: KnownPolicy | null = null,
+  before: RememberedPolicy | null = null,
 ): CompileResult {
   const refused = tooLargeToNumber(set, limits);
   if (refused !== null) return refused;

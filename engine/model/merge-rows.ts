@@ -6,7 +6,7 @@ export type SideName = 'old' | 'new';
 export type Both<T> = Readonly<Record<SideName, T>>;
 
 /** What two sorted columns have in common. */
-export interface Merged {
+export interface MergedRows {
   readonly count: number;
   /** Common numbers by row. Equal rows have the same number, and the order is kept. */
   readonly numbers: Both<Int32Array>;
@@ -14,7 +14,7 @@ export interface Merged {
   readonly rows: Both<Int32Array>;
 }
 
-function mergeRows(lengths: Both<number>, compare: (old: number, changed: number) => number): Merged {
+function mergeRows(lengths: Both<number>, compare: (old: number, changed: number) => number): MergedRows {
   const numbers = { old: new Int32Array(lengths.old), new: new Int32Array(lengths.new) };
   let count = 0;
   for (let a = 0, b = 0; a < lengths.old || b < lengths.new; count += 1) {
@@ -38,13 +38,13 @@ function mergeRows(lengths: Both<number>, compare: (old: number, changed: number
   return { count, numbers, rows: { old: rowsOf(numbers.old), new: rowsOf(numbers.new) } };
 }
 
-export function mergeTexts(old: readonly string[], changed: readonly string[]): Merged {
+export function mergeTexts(old: readonly string[], changed: readonly string[]): MergedRows {
   return mergeRows({ old: old.length, new: changed.length }, (a, b) => compare(old[a] ?? '', changed[b] ?? ''));
 }
 
 type Identities = Pick<PolicyTables, 'providers' | 'identities'>;
 
-export function mergeIdentities(old: Identities, changed: Identities): Merged {
+export function mergeIdentities(old: Identities, changed: Identities): MergedRows {
   const providerOf = ({ providers, identities }: Identities, row: number): string =>
     providers[identities.provider[row] ?? 0] ?? '';
   const [subjects, others] = [old.identities.subject, changed.identities.subject];

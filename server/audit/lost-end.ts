@@ -8,7 +8,7 @@ import { ARCHIVE_LIST, readArchiveList } from './archived-files.js';
 import { listLogs, logFilePath } from './log-files.js';
 import { parsePlace } from './log-place.js';
 
-export interface Ending {
+export interface LogEnd {
   readonly folder: string;
   readonly log: string;
   /** The last event that was read. */
@@ -17,7 +17,7 @@ export interface Ending {
 }
 
 /** Continues a sentence that says which event is not there. Rejects if the folder cannot be read. */
-export async function whatBecameOfEnd({ folder, log, last, archive }: Ending): Promise<string> {
+export async function whatBecameOfEnd({ folder, log, last, archive }: LogEnd): Promise<string> {
   const listed = (await readArchiveList(folder)).files.filter((file) => file.log === log && file.first > last);
   if (listed.length > 0) {
     const names = listed.map(({ name }) => name).join(', ');

@@ -8,7 +8,7 @@ import {
   compilePolicy,
   draftPolicy,
   ENGINE_LIMITS,
-  type KnownPolicy,
+  type RememberedPolicy,
   type KnownSizes,
   lintPolicy,
   readPolicy,
@@ -117,7 +117,7 @@ const anyEdit: fc.Arbitrary<Edit> = fc.oneof(
 /** Says everything about one version after the other. */
 function makeTeller(): (files: Files) => { readonly said: unknown; readonly isValid: boolean } {
   const reader = rememberingReader();
-  let known: KnownPolicy | null = null;
+  let known: RememberedPolicy | null = null;
   let sizes: KnownSizes | null = null;
   return (files) => {
     const sources = [...files].map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) }));

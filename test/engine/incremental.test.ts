@@ -6,7 +6,7 @@ import {
   compilePolicy,
   ENGINE_LIMITS,
   type EngineLimits,
-  type KnownPolicy,
+  type RememberedPolicy,
   openCompiled,
   openUnread,
 } from '../../engine/compiler.js';
@@ -74,8 +74,8 @@ const anyLimits = fc.record({
 function compiled(
   set: PolicySet,
   limits: EngineLimits,
-  before: KnownPolicy | null,
-): { readonly said: unknown; readonly known: KnownPolicy | null } {
+  before: RememberedPolicy | null,
+): { readonly said: unknown; readonly known: RememberedPolicy | null } {
   const result = compilePolicy(set, limits, before);
   if (!result.ok) return { said: result.diagnostics, known: before };
   const { snapshot, known } = result;

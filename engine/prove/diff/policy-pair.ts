@@ -2,7 +2,7 @@
 // the same number on both sides. All columns are sorted, so each pair of columns is merged in one pass.
 
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { type Both, type Merged, mergeIdentities, mergeTexts, type SideName } from '../../model/merge-rows.js';
+import { type Both, type MergedRows, mergeIdentities, mergeTexts, type SideName } from '../../model/merge-rows.js';
 import { listRows } from '../../model/row-lists.js';
 import type { PolicyTables } from '../../model/tables.js';
 import { type CellSpace, instantsOf, scopesOfAny } from '../cells/count-cells.js';
@@ -86,8 +86,8 @@ export function changedFields(pair: PolicyPair, versions: Both<number>): readonl
 }
 
 interface Common {
-  readonly roles: Merged;
-  readonly identities: Merged;
+  readonly roles: MergedRows;
+  readonly identities: MergedRows;
   readonly roleNames: readonly string[];
   readonly providers: readonly string[];
   /** Columns of the identities. */
@@ -99,7 +99,7 @@ function commonOf(old: PolicyTables, changed: PolicyTables): Common {
   const roles = mergeTexts(old.roles.name, changed.roles.name);
   const subjects = { old: old.identities.subject, new: changed.identities.subject };
   const identities = mergeIdentities(old, changed);
-  const either = ({ rows, count }: Merged, texts: Both<readonly string[]>): readonly string[] =>
+  const either = ({ rows, count }: MergedRows, texts: Both<readonly string[]>): readonly string[] =>
     Array.from({ length: count }, (_, n) => texts.old[rows.old[n] ?? -1] ?? texts.new[rows.new[n] ?? -1] ?? '');
   return {
     roles,

@@ -10,7 +10,7 @@ import {
   type DocumentReader,
   ENGINE_LIMITS,
   type GuardrailReport,
-  type KnownPolicy,
+  type RememberedPolicy,
   type LintOptions,
   lintPolicy,
   CLOCK_RULES,
@@ -56,13 +56,13 @@ export interface CompiledPolicy {
   /** Has no digests for `digests: false`. */
   readonly handle: Policy;
   /** For the next check of the folder; null for `digests: false`. */
-  readonly known: KnownPolicy | null;
+  readonly known: RememberedPolicy | null;
 }
 
 /** What is remembered from one check of a folder to the next. The report is the same with it and without. */
 export interface FolderMemory {
   readonly reader: DocumentReader;
-  readonly known: KnownPolicy | null;
+  readonly known: RememberedPolicy | null;
 }
 
 /** For a folder that was not checked before. */
@@ -183,7 +183,7 @@ type Compiling =
   | { readonly ok: true; readonly compiled: CompiledPolicy }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-function compile(set: PolicySet, before: KnownPolicy | null): Compiling {
+function compile(set: PolicySet, before: RememberedPolicy | null): Compiling {
   const result = compilePolicy(set, ENGINE_LIMITS, before);
   if (!result.ok) return result;
   const { snapshot, known } = result;
