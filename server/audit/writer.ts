@@ -210,7 +210,8 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   const run = (): Promise<void> => {
-    rest();
+    // While it still ends with a failure, the timer is already set for the next attempt.
+    if (working === null) rest();
     working ??= work().finally(() => {
       working = null;
       // Added after the last group was written. After a failure there is a timer.

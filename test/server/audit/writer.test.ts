@@ -47,6 +47,24 @@ describe('the writer', () => {
     await writer.close();
   });
 
+  it('goes on trying for a caller who asks again at once after a failure', async () => {
+    const folder = await makeFolder();
+    let failures = 2;
+    const writer = writerOf(folder, {
+      retryDelay: 5,
+      files: faultyFiles((operation) => {
+        if (operation !== 'append' || failures === 0) return null;
+        failures -= 1;
+        return failure('EIO');
+      }),
+    });
+    const ask = (): Promise<void> => writer.sync().catch(ask);
+    writer.add(eventOf(1));
+    await ask();
+    expect(seqs(folder)).toEqual([1]);
+    await writer.close();
+  });
+
   it('waits for what was added before, and not for what is added all the time', async () => {
     const folder = await makeFolder();
     let added = 1;
