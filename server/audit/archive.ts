@@ -11,7 +11,7 @@ import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
-import { syncFolder, writeWholeFile } from '../lib/whole-file.js';
+import { type FileAccess, syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 import type { HeldLock } from '../lib/owner-lock.js';
 import { lockLog } from './own-log.js';
@@ -131,13 +131,21 @@ async function copy(path: string, to: string, file: ArchivedFile): Promise<void>
 /** Whole or not at all: a disk that is full takes a part of an appended line without an error. */
 async function note(folder: string, { name, sha256 }: ArchivedFile): Promise<void> {
   const path = join(folder, ARCHIVE_LIST);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  });
+  const { text, access } = await listAt(path);
   // A line that somebody wrote may have no end.
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-  await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), 0o600);
+  await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), access);
+}
+
+/** Who may read the list now may read it with the next line. */
+async function listAt(path: string): Promise<{ readonly text: string; readonly access: FileAccess }> {
+  try {
+    const { mode, uid, gid } = await stat(path);
+    return { text: await readFile(path, 'utf8'), access: { mode: mode & 0o777, uid, gid } };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return { text: '', access: { mode: 0o600 } };
+    throw error;
+  }
 }
 
 /** The instant of the last event in a file; null if its last line is no event. */

@@ -1,5 +1,7 @@
 // `audit archive`: old files are verified, copied, listed and only then removed, and a run that was interrupted goes on.
 import {
+  chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -59,7 +61,12 @@ describe('audit archive', () => {
     const list = join(folder, 'archived.sha256');
     writeFileSync(list, '');
     linkSync(list, `${list}.before`);
+    // Whoever may read the list reads it afterwards, too, also if root moves the files.
+    chmodSync(list, 0o640);
+    if (process.getuid?.() === 0) chownSync(list, 65_534, 65_534);
+    const { mode, uid, gid } = statSync(list);
     expect((await archive(folder, await makeFolder())).status).toBe(0);
+    expect(statSync(list)).toMatchObject({ mode, uid, gid });
     expect(readFileSync(list, 'utf8')).toMatch(/^(?:[0-9a-f]{64} {2}.*\n){2,}$/);
     expect(readFileSync(`${list}.before`, 'utf8')).toBe('');
   });
