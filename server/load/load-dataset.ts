@@ -13,14 +13,8 @@ import { LOAD_LIMITS } from '../limits/records.js';
 import { isOpening, readRecordLine, type DatasetText, type SkippedLine, type LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 import { makeTrial, type Trial } from './trial.js';
-import {
-  NAME_TAKEN,
-  type OnConflict,
-  type RecordRefusal,
-  storeBatch,
-  type StoredBatch,
-  type Way,
-} from './store-batch.js';
+import type { OnConflict, RecordRefusal, StoredBatch, Way } from './batch.js';
+import { NAME_TAKEN, storeBatch } from './store-batch.js';
 
 export interface LoadCounts {
   /** The number of lines read, without blank lines. It is the sum of the other counts. */

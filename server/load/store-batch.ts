@@ -1,76 +1,19 @@
 // The statements that store a batch of lines, inside a transaction of the caller. Families go in an order in which
 // later ones can refer to earlier ones. Each takes a few statements, however many lines there are.
 import type { Knex } from 'knex';
-import {
-  FAMILIES,
-  type Family,
-  formatInstant,
-  type Instant,
-  lineageOf,
-  type NamespacePath,
-} from '../../engine/index.js';
+import { FAMILIES, type Family, formatInstant, lineageOf, type NamespacePath } from '../../engine/index.js';
 import { copyIn } from '../db/copy-in.js';
 import { codeOf } from '../db/failures.js';
 import { familyCode, IS_NAMED, isNamed, storedPath } from '../db/tables.js';
 import { rowsOf, sql, type Fragment } from '../db/sql.js';
-import type { Reference } from '../records/content.js';
 import { giveUpNames, MARK } from './exchange-names.js';
-import { HELD, holdMoved, holdStored } from './hold-records.js';
+import type { Batch, LineOutcome, OnConflict, RecordRefusal, StoredBatch, StoreOptions } from './batch.js';
+import { buryRows } from './bury-rows.js';
+import { holdMoved } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
-import { type KnownTemplates, violations } from './template-rules.js';
+import { refuseDangling, refuseDeleted, refuseInvalid } from './refuse-rows.js';
 import { createStage, RECORDS, recordValues, STAGE, stageRows, unstage } from './stage.js';
-
-/** What happens if a record is stored with other content. */
-export type OnConflict = 'report' | 'replace';
-
-/**
- * How records get into the table. `direct` is fastest, and all or nothing. `staged` goes through a stage, from which
- * the server takes the rows that have a free id. A dataset that has met existing records is likely to meet more.
- */
-export type Way = 'direct' | 'staged';
-
-export interface StoreOptions {
-  readonly way: Way;
-  readonly onConflict: OnConflict;
-  /** The creation time of records whose lines give none. */
-  readonly now: Instant;
-  /** Stored paths of namespaces that are known to exist. */
-  readonly known: ReadonlySet<string>;
-  /**
-   * The templates that judge the records made from them; null if nothing is judged but that what a record refers to is
-   * or was there.
-   */
-  readonly templates: KnownTemplates | null;
-  /** The ids of records of which earlier batches say that they were deleted. */
-  readonly buried: ReadonlySet<string>;
-  /** `tried` holds no records for whoever comes next. */
-  readonly effect?: 'stored' | 'tried';
-}
-
-export interface RecordRefusal {
-  readonly code:
-    | 'reference.not_found'
-    | 'record.conflict'
-    | 'record.name_taken'
-    | 'record.deleted'
-    | 'record.refused'
-    | 'record.invalid';
-  readonly pointer: string;
-  readonly message: string;
-}
-
-export type LineOutcome = 'loaded' | 'replaced' | 'unchanged' | RecordRefusal;
-
-export interface StoredBatch {
-  /** The better way for the next batch. */
-  readonly way: Way;
-  readonly outcomes: ReadonlyMap<LoadRow, LineOutcome>;
-  /** Stored paths of all namespaces that exist because of this batch. */
-  readonly namespaces: readonly string[];
-  /** How many of these were made only because something below them was loaded. */
-  readonly implied: number;
-}
 
 /** The caller makes sure that no two rows share an id and that no two describe the same namespace. */
 export async function storeBatch(
@@ -89,59 +32,6 @@ export async function storeBatch(
   );
   return { outcomes: batch.outcomes, way: batch.way, ...(await implyNamespaces(trx, stored, options)) };
 }
-
-/** Rows are identified by their places in the list, also in the stage. */
-interface Batch {
-  readonly trx: Knex.Transaction;
-  readonly rows: readonly LoadRow[];
-  readonly options: StoreOptions;
-  readonly outcomes: Map<LoadRow, LineOutcome>;
-  way: Way;
-  /** Whether the stage has been created. */
-  staged: boolean;
-}
-
-/** Keeps of deleted records what their rows say, so that no dataset brings them back and others may still name them. */
-async function buryRows({ trx, rows, options, outcomes }: Batch): Promise<void> {
-  const gone = rows.filter(({ deletedAt }) => deletedAt !== null);
-  if (gone.length === 0) return;
-  const ids = gone.map(({ id }) => id);
-  if (options.effect !== 'tried') await holdStored(trx, ids, options.onConflict);
-  const buried = new Set((await bury(trx, gone)).map(({ id }) => id));
-  const found = await rowsOf<{ readonly id: string; readonly family: number }>(
-    trx,
-    sql`SELECT id, family FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
-  );
-  const families = new Map(found.map(({ id, family }) => [id, family]));
-  for (const row of gone) {
-    const isThere = families.get(row.id) === familyCode(row.family);
-    outcomes.set(row, buried.has(row.id) ? 'loaded' : isThere ? 'unchanged' : NOT_DELETED);
-  }
-}
-
-/** Answers with those that are new. */
-export function bury(trx: Knex, rows: readonly LoadRow[]): Promise<readonly { readonly id: string }[]> {
-  const columns = [
-    rows.map(({ id }) => id),
-    rows.map(({ family }) => familyCode(family)),
-    rows.map(({ path }) => path),
-    rows.map(({ deletedAt }) => deletedAt),
-  ] as const;
-  return rowsOf(
-    trx,
-    sql`INSERT INTO tombstones (id, family, path, revision, deleted_at)
-      SELECT t.id, t.family, t.path, 1, t.at
-      FROM unnest(${columns[0]}::uuid[], ${columns[1]}::smallint[], ${columns[2]}::text[], ${columns[3]}::timestamptz[]) AS t (id, family, path, at)
-      WHERE NOT EXISTS (SELECT FROM records AS r WHERE r.id = t.id)
-      ON CONFLICT DO NOTHING RETURNING id`,
-  );
-}
-
-const NOT_DELETED: RecordRefusal = Object.freeze({
-  code: 'record.conflict',
-  pointer: '/id',
-  message: 'the record with this id is in the store, or a deleted one of another family had it; `load` deletes nothing',
-});
 
 async function storeFamily(batch: Batch, family: Family, wave: readonly number[]): Promise<void> {
   const left = without(wave, await refuseDeleted(batch, wave));
@@ -178,99 +68,6 @@ async function copyRecords({ trx, rows, options }: Batch, places: readonly numbe
 }
 
 const UNIQUE_VIOLATION = '23505';
-
-/** What was deleted stays deleted, even where a dataset still has it. */
-async function refuseDeleted(
-  { trx, rows, options, outcomes }: Batch,
-  wave: readonly number[],
-): Promise<readonly number[]> {
-  const ids = wave.flatMap((n) => rows[n]?.id ?? []);
-  if (options.effect !== 'tried') await holdStored(trx, ids, options.onConflict);
-  const found = await rowsOf<{ readonly id: string }>(
-    trx,
-    sql`SELECT id FROM tombstones WHERE id = ANY(${ids}::uuid[])`,
-  );
-  const gone = new Set(found.map(({ id }) => id));
-  return wave.filter((n) => {
-    const row = rows[n];
-    if (row === undefined || !gone.has(row.id)) return false;
-    const message = 'the record with this id was deleted, and no other can have it';
-    outcomes.set(row, { code: 'record.deleted', pointer: row.given ? '/id' : '', message });
-    return true;
-  });
-}
-
-/**
- * Refuses rows with dangling references. A reference must point to a record of the right family, at or above the row's
- * namespace, that is in the store or on an earlier line. It may also point to one of which an earlier line says that it
- * was deleted. Unchecked, a reference is right if the store has that record anywhere, or has deleted it.
- */
-async function refuseDangling(
-  { trx, rows, options, outcomes }: Batch,
-  wave: readonly number[],
-): Promise<readonly number[]> {
-  const ids = [...new Set(wave.flatMap((n) => rows[n]?.references.map(({ id }) => id) ?? []))];
-  if (ids.length === 0) return [];
-  const found = await rowsOf<Target>(
-    trx,
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[]) ORDER BY id ${options.effect !== 'tried' ? HELD : sql``}`,
-  );
-  const targets = new Map(found.map((target) => [target.id, target]));
-  const gone = ids.filter((id) => !targets.has(id));
-  for (const target of gone.length === 0 ? [] : await deletedOf(trx, gone)) targets.set(target.id, target);
-  const unchecked = options.templates === null;
-  const here = [...outcomes].filter(
-    ([{ deletedAt }, how]) => how === 'loaded' || (how === 'unchanged' && deletedAt !== null),
-  );
-  const fresh = new Map(here.map(([{ id, line }]) => [id, line]));
-  return wave.filter((n) => {
-    const row = rows[n];
-    const dangling = row?.references.find(({ id, family }) => {
-      const target = targets.get(id);
-      if (target?.family !== familyCode(family) || (fresh.get(id) ?? 0) >= row.line) return true;
-      if (unchecked) return false;
-      return target.path === null ? !options.buried.has(id) && !fresh.has(id) : !row.path.startsWith(target.path);
-    });
-    if (row !== undefined && dangling !== undefined) outcomes.set(row, referenceNotFound(dangling));
-    return dangling !== undefined;
-  });
-}
-
-interface Target {
-  readonly id: string;
-  readonly family: number;
-  /** Null if it was deleted. */
-  readonly path: string | null;
-}
-
-function deletedOf(trx: Knex, ids: readonly string[]): Promise<readonly Target[]> {
-  return rowsOf<Target>(trx, sql`SELECT id, family, NULL AS path FROM tombstones WHERE id = ANY(${ids}::uuid[])`);
-}
-
-/** Refuses the rows that their templates' schemas refuse. */
-async function refuseInvalid(
-  { trx, rows, options, outcomes }: Batch,
-  wave: readonly number[],
-): Promise<readonly number[]> {
-  if (options.templates === null) return [];
-  const made = new Map<number, LoadRow>();
-  for (const n of wave) {
-    const row = rows[n];
-    if (row !== undefined && row.template !== null) made.set(n, row);
-  }
-  if (made.size === 0) return [];
-  const found = await violations(trx, made, options.templates);
-  for (const [n, violation] of found) {
-    const row = rows[n];
-    if (row !== undefined) outcomes.set(row, violation);
-  }
-  return [...found.keys()];
-}
-
-function referenceNotFound({ pointer, family }: Reference): RecordRefusal {
-  const message = `is not the id of a ${family} in the lineage of the namespace, on an earlier line or in the store`;
-  return { code: 'reference.not_found', pointer, message };
-}
 
 /**
  * A namespace that exists only because of something below it takes the content of its line, including id and instants.
@@ -321,7 +118,7 @@ async function compareStored(batch: Batch, family: Family, there: readonly numbe
   settle(batch, unchanged, 'unchanged');
   const different = without(there, unchanged);
   if (different.length === 0) return;
-  if (options.onConflict === 'replace' && options.effect !== 'tried') await holdMoved(trx, different);
+  await holdMoved(trx, different, options);
   if (options.onConflict === 'replace' && isNamed(family)) await giveUpNames(trx, different);
   const replaced =
     options.onConflict === 'report'

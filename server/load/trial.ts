@@ -6,7 +6,8 @@ import { rowsOf, sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
-import { bury, type StoredBatch } from './store-batch.js';
+import type { StoredBatch } from './batch.js';
+import { bury } from './bury-rows.js';
 
 export interface Trial {
   /** Stores the rows by `store`, as if earlier batches were there. The caller rolls the transaction back. */

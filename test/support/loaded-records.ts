@@ -2,7 +2,7 @@
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
 import { loadDataset, type LoadReport } from '../../server/load/load-dataset.js';
-import type { OnConflict } from '../../server/load/store-batch.js';
+import type { OnConflict } from '../../server/load/batch.js';
 
 export const LENS = '0190c0de-0000-7000-8000-000000000001';
 export const HIDDEN = '0190c0de-0000-7000-8000-000000000002';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { loadDataset, type LoadReport } from '../../../server/load/load-dataset.js';
 import type { DatasetText } from '../../../server/load/record-line.js';
-import type { OnConflict } from '../../../server/load/store-batch.js';
+import type { OnConflict } from '../../../server/load/batch.js';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { deadlocksOf } from '../../support/deadlocks.js';
 import { loadLines, replaceLines } from '../../support/loaded-records.js';
