@@ -259,8 +259,8 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
     // Node leaves such a socket to whoever hears of it, but answers to earlier requests may still be under way.
     socket.on('error', () => undefined);
     socket.on('drain', () => responseOn(socket)?.emit('drain'));
-    // Nobody else reads it any more, so nobody else would notice that the client leaves.
-    socket.resume().once('end', () => socket.destroy());
+    // Nobody else reads it any more, so nobody else would notice that the client leaves. Node ends other sockets so, too.
+    socket.resume().once('end', () => socket.end());
     refuse(service, socket, new ApiProblem('request.method'));
   });
   server.on('clientError', (error, socket) => {
