@@ -2,10 +2,11 @@
 // `sha256sum -c` checks it, too (docs/audit.md "Files").
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { codeOf } from '../db/failures.js';
+import { textIn } from '../lib/text-in.js';
 import { parseLogFileName } from './log-files.js';
 
 export interface ArchivedFile {
@@ -25,7 +26,7 @@ export async function readArchiveList(
 ): Promise<{ readonly files: readonly ArchivedFile[]; readonly others: readonly string[] }> {
   const files: ArchivedFile[] = [];
   const others: string[] = [];
-  for (const line of (await textOf(join(folder, ARCHIVE_LIST))).split('\n')) {
+  for (const line of (await textIn(join(folder, ARCHIVE_LIST))).split('\n')) {
     if (line === '') continue;
     const [, sha256 = '', path = ''] = LINE.exec(line) ?? [];
     const name = path.slice(path.lastIndexOf('/') + 1);
@@ -51,13 +52,4 @@ export async function stateOfArchived(
   const digest = createHash('sha256');
   await pipeline(createReadStream(path), digest);
   return digest.digest('hex') === sha256 ? 'same' : 'other';
-}
-
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  }
 }

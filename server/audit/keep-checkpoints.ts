@@ -1,13 +1,12 @@
 // The checkpoints that a gateway signs by itself: after so many events, from time to time, and at its end
 // (docs/proofs.md). It reads on in the files of the log, so that nothing waits for it.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
 import type { SigningKey } from '../signing/ed25519.js';
 import { type NoteKey, parseNote, signNote } from '../signing/signed-note.js';
 import { makePoller } from '../lib/poller.js';
+import { textIn } from '../lib/text-in.js';
 import { writeWholeFile } from '../lib/whole-file.js';
 import type { Head } from './chain.js';
 import { type Checkpoint, checkpointText, originOf, parseCheckpoint } from './checkpoint.js';
@@ -181,12 +180,4 @@ function rootOf(tree: LogPlace['tree']): TreeHash {
 function checkpointIn(text: string, key: NoteKey): Checkpoint | null {
   const note = parseNote(text);
   return note?.isSignedBy(key) === true ? parseCheckpoint(note.text) : null;
-}
-
-/** Empty if there is no such file. */
-async function textIn(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  });
 }

@@ -1,8 +1,8 @@
 // What became of the end of a log, as far as what is left shows it (docs/audit.md "Verifying"): it was cut off, or its
 // newest files are elsewhere.
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf } from '../db/failures.js';
+import { textIn } from '../lib/text-in.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, readArchiveList } from './archived-files.js';
 import { listLogs, logFilePath } from './log-files.js';
@@ -42,14 +42,4 @@ export async function whatBecameOfEnd({ folder, log, last, archive }: LogEnd): P
   const isFull = here !== undefined && (await stat(here.path)).size >= AUDIT_LIMITS.fileBytes;
   if (isFull) return `its newest files are absent, those from ${nameOf(last + 1)} on`;
   return `its end was cut off, or its newest files are absent, those from ${nameOf(last + 1)} on`;
-}
-
-/** Empty if there is no such file. */
-async function textIn(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  }
 }

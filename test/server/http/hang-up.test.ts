@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openTrail } from '../../../server/audit/trail.js';
+import type { Database } from '../../../server/db/database.js';
 import { makeIdSource, systemClock } from '../../../server/lib/ports.js';
 import { readLines, SILENT } from '../../support/audit-log.js';
 import { call, openGateway, openSocket } from '../../support/gateway.js';
@@ -61,20 +62,13 @@ it('leaves no turn of its actor taken when it hangs up while its key is looked u
   try {
     const { text } = await open.key();
     // The embedded store does one thing at a time, so the look-up waits for this.
-    let release = (): void => undefined;
-    const held = open.db.transaction(
-      () =>
-        new Promise<void>((resolve) => {
-          release = resolve;
-        }),
-    );
+    const letGo = holdStore(open.db);
     const socket = await openSocket(open.port);
     socket.write(queryOf(text));
     await sleep(100);
     socket.destroy();
     await sleep(100);
-    release();
-    await held;
+    await letGo();
     expect((await call(open.port, { key: text, body: BODY })).status).toBe(200);
     expect(open.lines).toMatchObject([{ message: 'the client went away', actor: 'ada' }, { message: 'request' }]);
   } finally {
@@ -93,20 +87,13 @@ it('leaves an event of what was refused, whether or not anybody waits for the an
   try {
     const { text } = await open.key({ actor: 'eve', identities: [{ provider: 'orcid', subject: 'eve' }] });
     // The embedded store does one thing at a time, so the look-up of the key waits for this.
-    let release = (): void => undefined;
-    const held = open.db.transaction(
-      () =>
-        new Promise<void>((resolve) => {
-          release = resolve;
-        }),
-    );
+    const letGo = holdStore(open.db);
     const socket = await openSocket(open.port);
     socket.write(`GET /api/v1/namespaces/labs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${text}\r\n\r\n`);
     await sleep(200);
     socket.destroy();
     await sleep(100);
-    release();
-    await held;
+    await letGo();
     await until(() => open.lines.some(({ message }) => message === 'the client went away'), 'the end of the request');
     const refusals = (): readonly string[] => readLines(folder).filter((line) => line.includes('"kind":"refusal"'));
     await until(() => refusals().length > 0, 'an event');
@@ -119,3 +106,18 @@ it('leaves an event of what was refused, whether or not anybody waits for the an
     await store.dispose();
   }
 });
+
+/** The embedded store does one thing at a time: until it is let go, everything else waits. */
+function holdStore(db: Database): () => Promise<void> {
+  let release = (): void => undefined;
+  const held = db.transaction(
+    () =>
+      new Promise<void>((resolve) => {
+        release = resolve;
+      }),
+  );
+  return () => {
+    release();
+    return held;
+  };
+}
