@@ -5,7 +5,7 @@
 import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { type Fragment, sql } from '../db/sql.js';
-import { familyCode, storedPath } from '../db/tables.js';
+import { familyCode, IS_NAMED, storedPath } from '../db/tables.js';
 import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
 import { TO_CHANGE, TO_MOVE, TO_REFER } from './stored.js';
@@ -157,7 +157,7 @@ async function holdersOf(session: Session, names: readonly TouchedName[]): Promi
   const found = await session.rows<{ readonly id: string }>(
     sql`SELECT x.id FROM unnest(${families}::smallint[], ${paths}::text[], ${own}::text[]) AS n (family, path, name)
       CROSS JOIN LATERAL (SELECT r.id FROM records AS r WHERE r.family = n.family AND r.path = n.path AND r.name = n.name
-        AND r.unique_name AND r.archived_at IS NULL AND r.family IN (2, 4) OFFSET 0) AS x`,
+        AND r.unique_name AND r.archived_at IS NULL AND r.family ${IS_NAMED} OFFSET 0) AS x`,
   );
   return found.map(({ id }) => id);
 }

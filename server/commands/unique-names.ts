@@ -5,7 +5,7 @@
 import type { Family, NamespacePath } from '../../engine/index.js';
 import { violates } from '../db/failures.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { familyCode, storedPath, UNIQUE_NAME } from '../db/tables.js';
+import { familyCode, IS_NAMED, storedPath, UNIQUE_NAME } from '../db/tables.js';
 import { ApiProblem } from '../problem.js';
 import type { Found, Session, TouchedName } from './command.js';
 import { mayReferTo } from './references.js';
@@ -54,7 +54,7 @@ export function byUniqueName({
   name,
 }: Pick<Claim, 'family' | 'namespace'> & { readonly name: string }): Fragment {
   return sql`x.family = ${familyCode(family)}::smallint AND x.path = ${storedPath(namespace)}::text AND x.name = ${name}::text
-      AND x.unique_name AND x.archived_at IS NULL AND x.family IN (2, 4)`;
+      AND x.unique_name AND x.archived_at IS NULL AND x.family ${IS_NAMED}`;
 }
 
 /** Locks the names themselves, as those that nobody has yet have no row to lock, in an order that all writers keep. */

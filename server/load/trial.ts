@@ -3,7 +3,7 @@
 import type { Knex } from 'knex';
 import { lineageOf } from '../../engine/index.js';
 import { rowsOf, sql } from '../db/sql.js';
-import { familyCode, storedPath } from '../db/tables.js';
+import { familyCode, IS_NAMED, storedPath } from '../db/tables.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import type { LoadRow } from './record-line.js';
 import type { StoredBatch } from './batch.js';
@@ -78,7 +78,7 @@ interface Occupant {
 }
 
 const PLACE = sql`CASE WHEN r.family = 0 THEN r.path
-  WHEN r.family IN (2, 4) AND r.unique_name AND r.archived_at IS NULL THEN r.family::text || ' ' || r.path || ' ' || r.name END`;
+  WHEN r.family ${IS_NAMED} AND r.unique_name AND r.archived_at IS NULL THEN r.family::text || ' ' || r.path || ' ' || r.name END`;
 
 /** The records that the rows are about. */
 function occupantsAt(trx: Knex, rows: readonly LoadRow[]): Promise<readonly Occupant[]> {

@@ -106,7 +106,7 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
   } catch (error) {
     if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
     if (error instanceof ArchiveBusy) {
-      const message = `another process moves files of \`${escapeText(folder)}\``;
+      const message = `another process moves files of \`${folder}\``;
       throw new CliFailure(EXIT.precondition, 'audit.archive', message, {
         help: 'wait until it has ended',
         cause: error,
