@@ -92,7 +92,7 @@ function factsOf(status: Status): readonly Fact[] {
     ['Snapshot', status.snapshot],
     ['Decisions', `${status.decisions} (${status.labels})`],
     ['Activation', `number ${String(status.generation)}: ${status.reason}`],
-    ['Source', [kind ?? '', ...Object.values(where)].join(' ')],
+    ['Source', [kind, ...Object.values(where)].join(' ')],
     ['Loaded', status.loadedAt],
     [
       'Confirmed',

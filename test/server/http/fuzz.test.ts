@@ -273,7 +273,8 @@ describe('any request', () => {
       runs,
     );
     // Of the strangers who are refused, most are only counted, in a line at the end of each interval.
-    const logged = (): number => lines.reduce((sum, { refused }) => sum + (typeof refused === 'number' ? refused : 1), 0);
+    const logged = (): number =>
+      lines.reduce((sum, { refused }) => sum + (typeof refused === 'number' ? refused : 1), 0);
     await until(() => logged() >= runs.numRuns);
     for (const one of lines) assertNoSecret(lineText(one), 'a line of the log');
   }, 3_600_000);
