@@ -215,7 +215,7 @@ export function makeChecks(
       if (!mayQuery()) throw unavailable();
     },
     checkCommands: () => {
-      if (!mayCommand()) throw unavailable();
+      if (!mayCommand()) throw unavailable(state().isWriting ? STORE : undefined);
     },
     canRecord: () => mayQuery() && mayCommand(),
   };
@@ -259,7 +259,11 @@ const UNDONE = Object.freeze({
   keep: 'the audit log stays locked until this process is gone, because the disk may still take what was written',
 });
 
-const unavailable = (): ApiProblem => new ApiProblem('audit.unavailable', { retryAfter: 1 });
+/** The files of the log can be written then, but events of commands do not get to them. */
+const STORE = 'The request cannot be recorded now, because the store does not hand its events to the audit log';
+
+const unavailable = (title?: string): ApiProblem =>
+  new ApiProblem('audit.unavailable', { retryAfter: 1, ...(title === undefined ? {} : { title }) });
 
 /**
  * The store has noted the head of each log. A log that ends before its noted head, or has a different event there, is

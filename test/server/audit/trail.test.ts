@@ -267,13 +267,20 @@ describeOnStores('the trail', (store) => {
   });
 
   it('tells a store that gives no events from files that cannot be written', async () => {
-    const trail = await openIn(await makeFolder(), { lag: 60_000 });
+    const trail = await openIn(await makeFolder(), { lag: 500 });
     expect([trail.canRecord(), trail.lags()]).toEqual([true, { file: 0, store: 0 }]);
     await store.db.knex.raw('ALTER TABLE audit_outbox RENAME TO audit_outbox_away');
     try {
       trail.wake();
       await until(() => trail.lags().store > 0);
-      expect([trail.canRecord(), trail.lags().file]).toEqual([true, 0]);
+      expect(trail.lags().file).toBe(0);
+      expect(refusalOf(trail.checkQueries)).toBeNull();
+      await until(() => refusalOf(trail.checkCommands) !== null);
+      expect(refusalOf(trail.checkCommands)).toMatchObject({
+        code: 'audit.unavailable',
+        title: 'The request cannot be recorded now, because the store does not hand its events to the audit log',
+      });
+      expect(trail.canRecord()).toBe(false);
     } finally {
       await store.db.knex.raw('ALTER TABLE audit_outbox_away RENAME TO audit_outbox');
     }
