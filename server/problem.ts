@@ -208,7 +208,7 @@ const KINDS = kindsOf({
   'idempotency.key_reused': {
     status: 422,
     title: 'This Idempotency-Key belongs to another request',
-    help: 'A key belongs to one body on one path. Use a new key for each new request, and the same key only to repeat that request.',
+    help: 'A key belongs to one body, and its conditions, on one path. Use a new key for each new request, and the same key only to repeat that request.',
   },
   'record.invalid': {
     status: 422,

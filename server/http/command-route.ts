@@ -101,7 +101,11 @@ export function keyOf(call: ActorCall, method: string): ReturnType<typeof answer
   const asked = new URLSearchParams([...query]);
   asked.sort();
   const path = query.size === 0 ? call.path : `${call.path}?${asked.toString()}`;
-  return key === undefined ? null : answerKey(actor, { key, method, path, body });
+  if (key === undefined) return null;
+  const conditions = [headers.get('if-match') ?? null, headers.get('if-none-match') ?? null];
+  // Under other conditions it is another request. Only an array has them: no body is one.
+  const said = conditions.some((one) => one !== null) ? [body, ...conditions] : body;
+  return answerKey(actor, { key, method, path, said });
 }
 
 export function askingOf(call: ActorCall): Asking {
