@@ -33,6 +33,15 @@ export interface BatchBody {
   readonly commands: readonly BatchCommand[];
 }
 
+/** A batch as it is read. The body of a command is read by the command's own route, after its condition. */
+export interface SentBatch {
+  readonly commands: readonly SentCommand[];
+}
+
+export interface SentCommand extends Omit<BatchCommand, 'body'> {
+  readonly body?: unknown;
+}
+
 const { name, nameOrNull, description, document, version, slots, template, resources, resourcesPatch, uniqueName } =
   FIELD_SCHEMAS;
 const { state } = RECORD_SCHEMAS['process-run'].properties;
@@ -190,27 +199,34 @@ export const BY_NAME_SHAPE = bodyShape<TypeOf<typeof BY_NAME_SCHEMA>>(BY_NAME_SC
 /** For routes that take no body or an empty object. */
 export const EMPTY_SHAPE = bodyShape<object>(closed('Nothing', {}));
 
-const commands = Object.freeze({
-  type: 'array',
-  minItems: 1,
-  maxItems: COMMAND_LIMITS.batch,
-  items: {
-    title: 'BatchCommand',
-    type: 'object',
-    required: ['method', 'path'],
-    properties: {
-      method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
-      path: { type: 'string' },
-      body: document,
-      ifMatch: { type: 'string' },
-      ifNoneMatch: { enum: ['*'] },
-      as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+const batchOf = (body: object): ObjectSchema =>
+  closed(
+    'Batch',
+    {
+      commands: {
+        type: 'array',
+        minItems: 1,
+        maxItems: COMMAND_LIMITS.batch,
+        items: {
+          title: 'BatchCommand',
+          type: 'object',
+          required: ['method', 'path'],
+          properties: {
+            method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
+            path: { type: 'string' },
+            body,
+            ifMatch: { type: 'string' },
+            ifNoneMatch: { enum: ['*'] },
+            as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+          },
+          additionalProperties: false,
+        },
+      },
     },
-    additionalProperties: false,
-  },
-});
+    ['commands'],
+  );
 
-export const BATCH_SHAPE = bodyShape<BatchBody>(closed('Batch', { commands }, ['commands']));
+export const BATCH_SHAPE: BodyShape<SentBatch> = { ...bodyShape<SentBatch>(batchOf({})), document: batchOf(document) };
 
 /** The answer about a record, to an actor who may not read it. */
 const WRITTEN = schema({

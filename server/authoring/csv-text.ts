@@ -6,6 +6,13 @@ const FORMULA = '=+\\-@＝＋－＠';
 const BEGINNING = '(?:^|[,;|])["\\s]*';
 const HIDDEN = new RegExp(`(${BEGINNING})'+(?=[${FORMULA}])`, 'gu');
 const BARE = new RegExp(`(${BEGINNING})(?=[${FORMULA}])`, 'gu');
+const WORDS = [
+  ...['e', 't', 'z', 'am', 'pm'],
+  ...['jan(?:uary)?', 'feb(?:ruary)?', 'mar(?:ch)?', 'apr(?:il)?', 'may', 'june?', 'july?', 'aug(?:ust)?'],
+  ...['sept?(?:ember)?', 'oct(?:ober)?', 'nov(?:ember)?', 'dec(?:ember)?'],
+].join('|');
+/** Digits with the signs and the words of numbers, dates and times in English; and truth values. */
+const VALUE = new RegExp(`^(?:(?=\\D*\\d)(?:[\\d\\s.,:/()%$€£-]|(?:${WORDS})(?![a-z]))+|true|false)$`, 'iu');
 const LINE_ENDS = new Map([
   ['\n', '\\n'],
   ['\r', '\\r'],
@@ -22,9 +29,24 @@ export function cellText(text: string): string {
     .replace(BARE, "$1'");
 }
 
+/**
+ * Whether spreadsheets take a text for a number, a date, a time or a truth value, and so write it back in another way:
+ * `0042` as `42`, `1e5`, `2.10`, `2027-01-02`, `sep-2`.
+ */
+export function isTakenForValue(text: string): boolean {
+  return VALUE.test(text.trim());
+}
+
+/** The text with an apostrophe in front if spreadsheets would take it for a value, so that they keep it. */
+export function keptText(text: string): string {
+  return isTakenForValue(text) ? `'${text}` : text;
+}
+
 /** Texts that are equal if spreadsheets may have made one cell of the other: with or without the apostrophes, and blanks at the ends. */
 export function comparableCell(text: string): string {
-  return text.trim().replace(HIDDEN, '$1');
+  const cell = text.trim();
+  const bare = cell.replace(/^'+\s*/, '');
+  return isTakenForValue(bare) ? bare : cell.replace(HIDDEN, '$1');
 }
 
 /** With a byte order mark, without which some spreadsheets do not read UTF-8. */

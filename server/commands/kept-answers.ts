@@ -14,7 +14,9 @@ import type { Done, Session } from './command.js';
 export interface AnswerKey {
   /** Identifies the key of this actor with this credential on this route. */
   readonly owner: string;
-  /** The digest of what was said: equal for equal JSON values, however they are written (RFC 8785). */
+  /**
+   * The digest of the body and the conditions: equal for equal JSON values, however they are written (RFC 8785).
+   */
   readonly fingerprint: string;
 }
 
@@ -23,18 +25,19 @@ export interface Keyed {
   readonly method: string;
   /** As it was sent. */
   readonly path: string;
-  /** The body, and the conditions if there are any. */
-  readonly said: unknown;
+  readonly body: unknown;
+  /** What the request requires of the record (`If-Match`, `If-None-Match`). */
+  readonly conditions: readonly string[];
 }
 
-export function answerKey(actor: RequestActor, { key, method, path, said }: Keyed): AnswerKey {
+export function answerKey(actor: RequestActor, { key, method, path, body, conditions }: Keyed): AnswerKey {
   const { id, credentialScopes, namespaceRestrictions } = actor;
   // A credential that is not narrowed carries all of what commands ask for. So it always had the number of these.
   const carried = carriesAll(credentialScopes) ? scopeSetOf(SCOPES) : credentialScopes;
   const restrictions = namespaceRestrictions === null ? null : [...namespaceRestrictions].sort();
   return {
     owner: digest([id, carried, restrictions, method, path, key]),
-    fingerprint: digest(said),
+    fingerprint: digest(conditions.length === 0 ? body : [body, conditions]),
   };
 }
 

@@ -51,10 +51,13 @@ export interface ReplicaSource extends ConnectionSource {
 /** A server's position in its log, and the identity of that log. */
 interface Position {
   readonly lsn: bigint;
+  /** Which transactions had ended; null for a replica. */
+  readonly snapshot: string | null;
   /** The cluster and its timeline. Positions in different logs cannot be compared. */
   readonly log: string;
 }
 
+/** All that was committed by the tick is in the log up to the position. */
 interface Mark extends Position {
   readonly tick: number;
 }
@@ -110,7 +113,12 @@ function makeMarks(vital: StoreReader, { lag, interval }: { readonly lag: number
   const ask = async (tick: number): Promise<readonly Mark[] | null> => {
     const written = await positionOf(vital, WRITTEN).catch(() => null);
     if (written === null) return null;
-    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, lsn: endOf(written.lsn), tick }];
+    // What transactions write before they end is not sent while the primary has nothing else to do, for up to 15 seconds.
+    // Nothing of it can be read: where none has ended since the last mark, the log up to there has all that counts.
+    const last = marks.at(-1);
+    const isSame = last?.log === written.log && last.snapshot === written.snapshot;
+    const lsn = isSame ? last.lsn : endOf(written.lsn);
+    marks = [...marks.filter((mark) => tick - mark.tick <= lag), { ...written, lsn, tick }];
     return marks;
   };
   return () => {
@@ -215,6 +223,7 @@ const LOOKS = 4;
 
 interface ReplicaRow {
   readonly lsn: string | null;
+  readonly snapshot: string | null;
   readonly cluster: string;
   readonly timeline: number;
 }
@@ -227,11 +236,12 @@ const OWN_LOG = sql`(SELECT system_identifier::text FROM pg_control_system()) AS
   (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline`;
 /**
  * Where the log goes on, and not how far it has been written: with `synchronous_commit = off` a commit is answered
- * before.
+ * before. The snapshot is the statement's own, so all that had ended by then is in the log before that.
  */
-const WRITTEN = sql`SELECT pg_current_wal_insert_lsn()::text AS lsn, ${OWN_LOG} WHERE ${true}::boolean`;
-const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS lsn, ${OWN_LOG}
+const WRITTEN = sql`SELECT pg_current_wal_insert_lsn()::text AS lsn, pg_current_snapshot()::text AS snapshot, ${OWN_LOG}
   WHERE ${true}::boolean`;
+const REPLAYED = sql`SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS lsn, NULL AS snapshot,
+  ${OWN_LOG} WHERE ${true}::boolean`;
 
 const PAGE_BYTES = 8192n;
 /** Of the first page of a file. Other pages have smaller ones. No record and its header would fit in as many bytes. */
@@ -251,5 +261,6 @@ async function positionOf(reader: StoreReader, statement: typeof WRITTEN): Promi
   const [row] = await reader<ReplicaRow>(statement);
   if (row === undefined || row.lsn === null) return null;
   const [high = '', low = ''] = row.lsn.split('/');
-  return { lsn: (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), log: `${row.cluster} ${String(row.timeline)}` };
+  const { snapshot, cluster, timeline } = row;
+  return { lsn: (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`), snapshot, log: `${cluster} ${String(timeline)}` };
 }

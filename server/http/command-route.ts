@@ -93,6 +93,8 @@ export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<
   };
 }
 
+const CONDITIONS = Object.freeze(['if-match', 'if-none-match'] as const);
+
 /** The idempotency key of a request, if its route takes one and the request has it. */
 export function keyOf(call: ActorCall, method: string): ReturnType<typeof answerKey> | null {
   const { actor, headers, query, body } = call;
@@ -101,11 +103,11 @@ export function keyOf(call: ActorCall, method: string): ReturnType<typeof answer
   const asked = new URLSearchParams([...query]);
   asked.sort();
   const path = query.size === 0 ? call.path : `${call.path}?${asked.toString()}`;
-  if (key === undefined) return null;
-  const conditions = [headers.get('if-match') ?? null, headers.get('if-none-match') ?? null];
-  // Under other conditions it is another request. Only an array has them: no body is one.
-  const said = conditions.some((one) => one !== null) ? [body, ...conditions] : body;
-  return answerKey(actor, { key, method, path, said });
+  const conditions = CONDITIONS.flatMap((name) => {
+    const value = headers.get(name);
+    return value === undefined ? [] : [`${name}: ${value}`];
+  });
+  return key === undefined ? null : answerKey(actor, { key, method, path, body, conditions });
 }
 
 export function askingOf(call: ActorCall): Asking {

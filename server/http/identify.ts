@@ -93,7 +93,9 @@ export async function identify<Actor extends NonNullable<Exchange['actor']>>(
     }
   };
   // A credential that was valid before does not wait.
-  const actor = credential.isUnproven ? await limiters.attempts.attempt(address, authenticate) : await authenticate();
+  const actor = credential.isUnproven
+    ? await limiters.attempts.attempt(address, incoming, authenticate)
+    : await authenticate();
   exchange.actor = actor;
   peer.noteKnown();
   audit.authenticated(exchange);

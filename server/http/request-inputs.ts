@@ -1,10 +1,10 @@
 // What a route takes besides its path and body: the query parameters and headers that it names. Everything else in a
-// query string is refused. Every other header is ignored.
+// query string is refused. Every other header is ignored, but a condition on a write that takes none is refused.
 import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { malformed, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
-import type { NamedHeader, QueryInput } from './route.js';
+import type { Input, NamedHeader, QueryInput } from './route.js';
 
 /** The parameters that the route names, each at most once. If it names none, even a bare `?` is refused. */
 export function readQuery(target: string, input: QueryInput = {}): ReadonlyMap<string, string> {
@@ -56,6 +56,16 @@ export function readNamedHeaders(
   const there = optional.filter((name) => headers.get(name) !== undefined);
   if (names.length === 0 && there.length === 0) return NONE_NAMED;
   return new Map([...names, ...there].map((name) => [name, NAMED[name](headers.get(name))]));
+}
+
+const CONDITIONS = Object.freeze({ 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' } as const);
+
+/** A write that was done without its condition would be done against the client's word (RFC 9110, section 13.1). */
+export function refuseConditions(headers: Pick<Headers, 'get'>, { headers: names = [], optional = [] }: Input): void {
+  for (const name of ['if-match', 'if-none-match'] as const) {
+    if (headers.get(name) === undefined || names.includes(name) || optional.includes(name)) continue;
+    throw misshapen(`this write takes no condition in the header ${CONDITIONS[name]}`);
+  }
 }
 
 const NONE_NAMED: ReadonlyMap<NamedHeader, string> = new Map();

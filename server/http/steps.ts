@@ -10,7 +10,7 @@ import type { EventStream, Exchange, JsonAnswer, JsonFile, Page, PlainText } fro
 import { asAnonymous, identify, isBare, limitAddress } from './identify.js';
 import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, type Headers, hostOf } from './request-head.js';
-import { readNamedHeaders, readQuery } from './request-inputs.js';
+import { readNamedHeaders, readQuery, refuseConditions } from './request-inputs.js';
 import type { ActorCall, Call, NamedHeader, Route, Upload } from './route.js';
 import { takeTurn } from './turns.js';
 
@@ -130,8 +130,10 @@ function query(passage: Passage): void {
 }
 
 function headers(passage: Passage): void {
-  const { input } = routeOf(passage);
-  passage.headers = readNamedHeaders(passage.exchange.headers, input.headers, input.optional);
+  const { access, input } = routeOf(passage);
+  const { headers: sent } = passage.exchange;
+  passage.headers = readNamedHeaders(sent, input.headers, input.optional);
+  if (access === 'command') refuseConditions(sent, input);
 }
 
 function noBody({ exchange }: Passage): void {

@@ -21,6 +21,8 @@ export const LOAD_LIMITS = Object.freeze({
   /** Namespaces that are remembered as existing, and that one statement asks for. */
   knownNamespaces: 200_000,
   askedNamespaces: 10_000,
+  /** Ids of deleted records that a load remembers, at about 100 bytes each. */
+  buriedIds: 500_000,
   /** Missing namespaces for which an existing one is suggested, and how many siblings of each are looked at. */
   guessedNamespaces: 100,
   siblings: 1_000,

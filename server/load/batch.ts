@@ -1,6 +1,7 @@
 // A batch of lines that is stored in one transaction, and what became of each.
 import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
+import type { BuriedIds } from './buried-ids.js';
 import type { LoadRow } from './record-line.js';
 import type { KnownTemplates } from './template-rules.js';
 
@@ -26,7 +27,7 @@ export interface StoreOptions {
    */
   readonly templates: KnownTemplates | null;
   /** The ids of records of which earlier batches say that they were deleted. */
-  readonly buried: ReadonlySet<string>;
+  readonly buried: Pick<BuriedIds, 'has'>;
   /** `tried` holds no records for whoever comes next. */
   readonly effect?: 'stored' | 'tried';
 }

@@ -4,6 +4,7 @@ import type { Knex } from 'knex';
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { isBlank } from '../json/strict-json.js';
+import { type BuriedIds, makeBuriedIds } from './buried-ids.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { violates } from '../db/failures.js';
 import { rowsOf } from '../db/sql.js';
@@ -85,7 +86,7 @@ export async function loadDataset(
   const tally = makeTally(options);
   const size = options.batch ?? LOAD_LIMITS.batches[db.kind];
   const known = new Set<string>();
-  const buried = new Set<string>();
+  const buried = makeBuriedIds();
   const { schemas = 'checked', effect = 'stored' } = options;
   const templates: KnownTemplates | null = schemas === 'checked' ? new Map() : null;
   const trial = effect === 'tried' ? makeTrial() : null;
@@ -166,7 +167,7 @@ function isFull({ rows, faults, bytes }: Batch, size: BatchSize): boolean {
 
 interface StoreContext extends LoadOptions {
   readonly known: Set<string>;
-  readonly buried: Set<string>;
+  readonly buried: BuriedIds;
   readonly templates: KnownTemplates | null;
   readonly trial: Trial | null;
   readonly way: Way;

@@ -227,7 +227,7 @@ function readOperator(field: Field, name: string, operand: unknown): QueryCondit
         const message = `has more than ${String(QUERY_LIMITS.foldedCharacters)} characters`;
         return { fault: 'query.too_complex', message };
       }
-      return { kind: 'pattern', field, operator: known.operator, text: operand };
+      return { kind: 'pattern', field, operator: known.operator, text: asHeld(field, operand) };
     case 'membership':
       return readMembership(field, known.operator, operand);
     case 'containment':
@@ -312,10 +312,16 @@ function readOperand(field: Field, value: unknown): Operand | OperatorFault {
     case 'string':
       if (wanted === 'instant') return readInstant(value);
       if (wanted === 'number' || wanted === 'boolean') return mismatch(WANTED[wanted]);
-      return isStorableText(value) ? { type: 'text', value } : mismatch(UNSTORABLE);
+      return isStorableText(value) ? { type: 'text', value: asHeld(field, value) } : mismatch(UNSTORABLE);
     default:
       return mismatch(value === null ? 'must not be null; use isNull' : wanted === null ? WANTED.any : WANTED[wanted]);
   }
+}
+
+/** UUIDs are written in lower case and read in either (RFC 9562). The fields that hold them are in lower case. */
+function asHeld(field: Field, text: string): string {
+  const holdsIds = field.kind === 'core' ? field.holdsIds : field.root === 'resources';
+  return holdsIds ? text.toLowerCase() : text;
 }
 
 const WANTED = Object.freeze({

@@ -16,6 +16,8 @@ export interface CoreField {
   readonly type: FieldType;
   /** The only values that a record can have, if they are a closed list. */
   readonly values?: readonly string[];
+  /** Whether its values are ids of records. */
+  readonly holdsIds: boolean;
   /** Whether a record may lack it. */
   readonly optional: boolean;
   /** Its value, over a row called `x`: what is compared and sorted. */
@@ -41,6 +43,8 @@ export type Field = CoreField | PropertyField;
 export type FieldResult =
   | { readonly ok: true; readonly field: Field }
   | { readonly ok: false; readonly fault: 'query.unknown_field' | 'query.too_complex' };
+
+const IDS: ReadonlySet<string> = new Set(['id', 'template', 'copiedFrom']);
 
 // PostgreSQL prints instants in UTC with milliseconds. The columns hold nothing finer.
 const CORE: readonly CoreField[] = [
@@ -242,10 +246,14 @@ function sizeOf(name: string, type: FieldType): CoreField['size'] {
   return name === 'description' ? 'text' : 'bounded';
 }
 
+function coreField(name: string, type: FieldType, expressions: Expressions): Omit<CoreField, 'optional'> {
+  return { kind: 'core', name, type, holdsIds: IDS.has(name), size: sizeOf(name, type), ...expressions };
+}
+
 function required(name: string, type: FieldType, expressions: Expressions): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: false, size: sizeOf(name, type), ...expressions });
+  return Object.freeze({ ...coreField(name, type, expressions), optional: false });
 }
 
 function optional(name: string, type: FieldType, expressions: Expressions): CoreField {
-  return Object.freeze({ kind: 'core', name, type, optional: true, size: sizeOf(name, type), ...expressions });
+  return Object.freeze({ ...coreField(name, type, expressions), optional: true });
 }

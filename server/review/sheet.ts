@@ -2,7 +2,7 @@
 // spreadsheet is compared with the population, line by line, so that no row is lost, added, or decided with changed content.
 import { scopePatterns } from '../../engine/compiler.js';
 import { scopeSetOf } from '../../engine/index.js';
-import { cellText, comparableCell, csvText } from '../authoring/csv-text.js';
+import { cellText, comparableCell, csvText, isTakenForValue, keptText } from '../authoring/csv-text.js';
 import { parseCsv } from './csv.js';
 import type { Population, ReviewRow } from './population.js';
 
@@ -63,7 +63,10 @@ export function sheetText(
   },
 ): string {
   const head = [...COLUMNS.map(({ name }) => name), ...after.names];
-  return csvText([head, ...rows.map((row) => [...COLUMNS.map(({ cell }) => cell(row)), ...after.cells(row)])]);
+  return csvText([
+    head,
+    ...rows.map((row) => [...COLUMNS.map(({ cell }) => keptText(cell(row))), ...after.cells(row)]),
+  ]);
 }
 
 interface Decision {
@@ -96,6 +99,9 @@ interface Sheet {
   readonly rows: ReadonlySet<string>;
   readonly faults: readonly SheetFault[];
 }
+
+const TAKEN_FOR_VALUE =
+  'did a spreadsheet take it for a number or a date? Open the sheet again with all columns as text';
 
 /** Longer notes and names are no sentence of a reviewer. */
 const MOST_TEXT = 2000;
@@ -136,9 +142,13 @@ export function readSheet(text: string, shown: string, { rows }: Pick<Population
     seen.add(id);
     const changed = COLUMNS.filter(
       ({ name, cell }) => names.includes(name) && comparableCell(cellOf(name)) !== comparableCell(cellText(cell(row))),
-    ).map(({ name }) => `\`${name}\``);
+    );
     if (changed.length > 0) {
-      const message = `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} not what was frozen for this row: were lines or columns moved?`;
+      const named = changed.map(({ name }) => `\`${name}\``).join(', ');
+      const why = changed.every(({ cell }) => isTakenForValue(cell(row)))
+        ? TAKEN_FOR_VALUE
+        : 'were lines or columns moved?';
+      const message = `${named} ${changed.length === 1 ? 'is' : 'are'} not what was frozen for this row: ${why}`;
       refuse('sheet.changed', line, message, id);
       continue;
     }

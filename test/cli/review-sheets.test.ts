@@ -6,7 +6,21 @@ import { describe, expect, it, test } from '@jest/globals';
 import type { EventActor } from '../../server/audit/event.js';
 import { eventOf, writerOf } from '../support/audit-log.js';
 import { makeFolder } from '../support/temp-folder.js';
-import { AT, beginReviews, type Cells, decided, json, linesOf, rowsOf, run, saved, textOf, write } from './reviews.js';
+import {
+  AT,
+  beginReviews,
+  type Cells,
+  decided,
+  json,
+  linesOf,
+  rowsOf,
+  run,
+  saved,
+  taken,
+  textOf,
+  VALUES,
+  write,
+} from './reviews.js';
 
 beginReviews();
 
@@ -238,6 +252,29 @@ describe('a sheet', () => {
       line: expect.any(Number),
       message: expect.stringMatching(message),
     });
+  });
+
+  it('keeps what a spreadsheet would write back as a number or a date, and says so where one did', async () => {
+    expect((await run('review', 'start', 'values', '-o', 'values.json', ...AT)).status).toBe(0);
+    const lines: Cells[] = linesOf(textOf('values.csv')).map((line) => ({
+      ...line,
+      decision: 'keep',
+      reviewer: 'Cora',
+    }));
+    write('values.csv', saved(lines.map(taken)));
+    expect(await json('review', 'check', 'values.json', 'values', ...AT)).toMatchObject({ faults: [], missing: [] });
+    write('values.csv', saved(lines.map((line) => taken({ ...line, grant: (line['grant'] ?? '').replace(/^'/, '') }))));
+    const { faults } = await json('review', 'check', 'values.json', 'values', ...AT);
+    expect(faults).toHaveLength(VALUES.length);
+    expect(faults).toEqual(
+      VALUES.map(() =>
+        expect.objectContaining({
+          code: 'sheet.changed',
+          message:
+            '`grant` is not what was frozen for this row: did a spreadsheet take it for a number or a date? Open the sheet again with all columns as text',
+        }),
+      ),
+    );
   });
 
   it('of an earlier review decides nothing in a later one', async () => {

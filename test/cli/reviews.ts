@@ -31,6 +31,9 @@ export interface Row {
   readonly [name: string]: unknown;
 }
 
+/** Ids that spreadsheets take for numbers, dates and truth values. */
+export const VALUES = ['0042', '1e5', '2027-01-02', 'true', 'sep-2', '2.10'];
+
 let cwd = '';
 /** A file in the folder of the reviews. */
 export const placeOf = (name: string): string => join(cwd, name);
@@ -82,6 +85,19 @@ export function saved(
     .join('');
 }
 
+/** What it writes for a cell that it has taken for a value. It keeps what begins with an apostrophe. */
+export function taken(cells: Cells): Cells {
+  const written: Readonly<Record<string, string>> = {
+    '0042': '42',
+    '1e5': '1.00E+05',
+    '2027-01-02': '1/2/2027',
+    true: 'TRUE',
+    'sep-2': '2-Sep',
+    '2.10': '2.1',
+  };
+  return Object.fromEntries(Object.entries(cells).map(([name, cell]) => [name, written[cell] ?? cell]));
+}
+
 /** Everything is kept but these, by identity and grant. */
 export function decided(revoked: readonly (readonly [string, string])[] = [], reviewer = 'Cora'): Cells[] {
   const ids = new Set(revoked.map(([identity, grant]) => idOf(identity, grant)));
@@ -98,6 +114,11 @@ export function beginReviews(): void {
   beforeAll(async () => {
     cwd = await makeFolder({
       ...policy('old', GRANTS),
+      ...policy(
+        'values',
+        VALUES.map((id) => `  - { id: "${id}", role: leads, namespace: /labs, scopes: ["resource:read"] }\n`).join(''),
+        'roles: { leads: { members: [orcid:ann] } }\n',
+      ),
       // The same access by other grants; then without the access of Ann's and Eve's that is revoked.
       ...policy('renamed', GRANTS.replace('id: writes', 'id: scribes').replace('id: eve', 'id: mallory')),
       ...policy(

@@ -1,7 +1,6 @@
 // Several writes as one: all of them or none. Each command is read by the route that takes it alone, before any command
 // is executed. Later commands can refer to the id that an earlier one makes by the name given to that earlier command.
-import { BATCH_SCHEMA, BATCH_SHAPE, type BatchBody, type BatchCommand } from '../../api/command-schema.js';
-import type { Json } from '../../api/dataset-schema.js';
+import { BATCH_SCHEMA, BATCH_SHAPE, type SentBatch, type SentCommand } from '../../api/command-schema.js';
 import type { Command, Perform, Rule, Session } from '../../commands/command.js';
 import type { CommandAnswer, Executor } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
@@ -15,7 +14,7 @@ import { isStrongTag, readQuery } from '../request-inputs.js';
 import type { ActorRoute, BodyInput } from '../route.js';
 import { isObject, pointerTo } from '../../json/strict-json.js';
 
-const BODY: BodyInput<BatchBody> = {
+const BODY: BodyInput<SentBatch> = {
   types: ['application/json'],
   shape: BATCH_SHAPE,
   example: {
@@ -85,7 +84,7 @@ interface BatchContext {
 }
 
 /** Reads all commands. Throws one problem with the mistakes of all of them; its code and command are those of the first. */
-function readCommands(commands: readonly BatchCommand[], { routes, at, idOf }: BatchContext): readonly Command[] {
+function readCommands(commands: readonly SentCommand[], { routes, at, idOf }: BatchContext): readonly Command[] {
   const named = new Map<string, string>();
   const problems: ApiProblem[] = [];
   const read = commands.flatMap((command, index) => {
@@ -125,8 +124,8 @@ interface ReadingOne {
   readonly index: number;
 }
 
-function readCommand(command: BatchCommand, { routes, named, newId, index }: ReadingOne): Command {
-  const wrong = (member: 'path' | 'as' | 'ifMatch' | 'ifNoneMatch', message: string): ApiProblem => {
+function readCommand(command: SentCommand, { routes, named, newId, index }: ReadingOne): Command {
+  const wrong = (member: 'path' | 'as' | 'ifMatch' | 'ifNoneMatch' | 'body', message: string): ApiProblem => {
     const pointer = `/commands/${String(index)}/${member}`;
     return new ApiProblem('request.schema', { command: index, errors: [{ pointer, code: 'request.schema', message }] });
   };
@@ -154,9 +153,13 @@ function readCommand(command: BatchCommand, { routes, named, newId, index }: Rea
   const onlyNew = command.ifNoneMatch !== undefined;
   if (onlyNew && !route.optional.includes('if-none-match'))
     throw wrong('ifNoneMatch', 'is only for commands that create or change a record, such as a write by name');
-  const body = readBody(route, command.body ?? {}, named);
+  const { body: sent = {} } = command;
+  if (!isObject(sent)) throw wrong('body', 'must be an object');
+  const body = readBody(route, sent, named);
   return route.commandOf({ part: route.partOf(path) ?? '', body, ifMatch: ifMatch ?? '', newId, query, onlyNew });
 }
+
+type Sent = Readonly<Record<string, unknown>>;
 
 const UNNAMED = 'begins with `$`, but no earlier command has the name after it';
 const UNNAMED_IN_PATH = 'has a `$`, but no earlier command has the name after it';
@@ -164,7 +167,7 @@ const UNNAMED_IN_PATH = 'has a `$`, but no earlier command has the name after it
 /** The body with ids in place of names, in the shape of the route. Names that no command has are reported with the rest. */
 function readBody(
   route: CommandRoute,
-  body: Json,
+  body: Sent,
   named: ReadonlyMap<string, string>,
 ): ReturnType<CommandRoute['readBody']> {
   const errors: InputFault[] = [];
@@ -189,7 +192,7 @@ function readBody(
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Changes each part of the body that may hold an id of an earlier command. */
-function withIds(body: Json, idOf: (text: unknown, pointer: string) => unknown): Json {
+function withIds(body: Sent, idOf: (text: unknown, pointer: string) => unknown): Sent {
   const { template, slots, resources } = body;
   const slotOf = (slot: unknown, index: number): unknown =>
     isObject(slot) && 'template' in slot

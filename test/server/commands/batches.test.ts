@@ -99,6 +99,19 @@ describeOnStores('a batch', (store) => {
       ],
       [[good, { method: 'PATCH', path: '/api/v1/resources/$r', body: {} }], '428 request.precondition_required', 1],
       [[good, { method: 'PATCH', path: '/api/v1/resources/$r', body: {}, ifMatch: '*' }], '400 request.schema', 1],
+      // As alone, the condition is read before the body.
+      ...[[], 5, null, 'x'].flatMap((body) => [
+        [
+          [good, { method: 'PATCH', path: '/api/v1/resources/$r', body }],
+          '428 request.precondition_required',
+          1,
+        ] as const,
+        [
+          [good, { method: 'PATCH', path: '/api/v1/resources/$r', body, ifMatch: '"1"' }],
+          '400 request.schema',
+          1,
+        ] as const,
+      ]),
       [
         [good, { method: 'PATCH', path: `/api/v1/resources/${ABSENT}`, body: {}, ifMatch: '"1"' }],
         '404 record.not_found',

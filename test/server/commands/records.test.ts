@@ -352,6 +352,26 @@ describeOnStores('records', (store) => {
     }
   });
 
+  it('are not written under a condition that the write does not take', async () => {
+    const { id } = (await send('POST /api/v1/resources', { body: { namespace: '/labs', name: 'r' } })).json;
+    const path = `/api/v1/resources/${String(id)}`;
+    const writes: readonly (readonly [string, Sending])[] = [
+      ['POST /api/v1/resources', { body: { namespace: '/labs', name: 'conditional' } }],
+      [`POST ${path}/copies`, { body: { destination: '/labs', name: 'conditional' } }],
+      ['PUT /api/v1/namespaces/labs/conditional', { body: {} }],
+      ['POST /api/v1/batch', { body: { commands: [{ method: 'PUT', path: '/api/v1/namespaces/labs/conditional' }] } }],
+    ];
+    for (const [request, sending] of writes)
+      for (const headers of [{ 'if-match': '"7"' }, { 'if-none-match': '*' }])
+        expect(codeOf(await send(request, { ...sending, headers }))).toBe('400 request.schema');
+    const both = { body: { name: 'conditional' }, ifMatch: 1, headers: { 'if-none-match': '*' } };
+    expect(codeOf(await send(`PATCH ${path}`, both))).toBe('400 request.schema');
+    for (const family of ['resource', 'namespace']) {
+      const body = { family, namespace: '/labs', reach: 'subtree', where: { name: { contains: 'conditional' } } };
+      expect((await send('POST /api/v1/query/count', { body })).json).toMatchObject({ count: 0 });
+    }
+  });
+
   it('are archived and restored, and in between neither changed, copied nor referred to', async () => {
     const id = await make('resources', { namespace: '/labs', name: 'r' });
     const path = `POST /api/v1/resources/${id}`;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAttempts } from '../../../server/http/attempts.js';
+import { RequestAborted } from '../../../server/http/message.js';
 import { makeRateLimiter } from '../../../server/http/rate-limit.js';
 
 function setUp(quota: number) {
@@ -23,10 +24,12 @@ function setUp(quota: number) {
   const many = (count: number, isRight: boolean, address = 'a'): Promise<readonly string[]> =>
     Promise.all(
       Array.from({ length: count }, () =>
-        attempt(address, lookUp(isRight)).catch((error: unknown) => (error instanceof Error ? error.message : '')),
+        attempt(address, { gone: new AbortController().signal }, lookUp(isRight)).catch((error: unknown) =>
+          error instanceof Error ? error.message : '',
+        ),
       ),
     );
-  return { clock, counts, many };
+  return { clock, counts, many, attempt };
 }
 
 describe('attempts of one address', () => {
@@ -53,5 +56,27 @@ describe('attempts of one address', () => {
     const free = setUp(0);
     expect(await free.many(200, false)).toEqual(Array<string>(200).fill('wrong'));
     expect(free.counts.most).toBe(200);
+  });
+
+  it('end when their client leaves, and nothing more is done for it', async () => {
+    const { attempt } = setUp(1);
+    let [end, begun] = [(): void => undefined, 0];
+    const first = attempt('a', { gone: new AbortController().signal }, () => new Promise<void>((done) => (end = done)));
+    const leaving = new AbortController();
+    const work = (): Promise<void> => {
+      begun += 1;
+      return Promise.resolve();
+    };
+    const waiting = attempt('a', { gone: leaving.signal }, work);
+    const left = expect(waiting).rejects.toBeInstanceOf(RequestAborted);
+    leaving.abort();
+    // While the look-up before it is still running.
+    await left;
+    await expect(attempt('a', { gone: leaving.signal }, work)).rejects.toBeInstanceOf(RequestAborted);
+    expect(begun).toBe(0);
+    end();
+    await first;
+    await attempt('a', { gone: new AbortController().signal }, work);
+    expect(begun).toBe(1);
   });
 });

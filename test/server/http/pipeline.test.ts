@@ -195,20 +195,35 @@ describeOnStores('the pipeline', (store) => {
       expect(told['code']).toBe('request.malformed');
     });
 
+    const NEEDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+      PATCH: { 'If-Match': '"1"' },
+      POST: { 'Idempotency-Key': 'k' },
+    };
+
+    test.each([
+      ['If-Match', '"1"'],
+      ['If-None-Match', '*'],
+      ['If-None-Match', '"1"'],
+    ])('refuses a condition that the write does not take: %s: %s', async (name, value) => {
+      const headers = { ...auth, ...NEEDED['POST'], [name]: value };
+      const refused = await ask({ method: 'POST', url: '/things', headers, body: '{}' });
+      expect([refused.status, refused.json['code']]).toEqual([400, 'request.schema']);
+    });
+
     test.each([
       ['PATCH', '/things/1', 'application/merge-patch+json', 200],
       ['PATCH', '/things/1', 'application/json; charset=utf-8', 200],
       ['PATCH', '/things/1', 'application/merge-patchxjson', 415],
       ['POST', '/things', 'application/merge-patch+json', 415],
     ])('of a body is of the types of the route: %s %s of %s is %s', async (method, url, type, status) => {
-      const headers = { ...auth, 'If-Match': '"1"', 'Idempotency-Key': 'k', 'content-type': type };
+      const headers = { ...auth, ...NEEDED[method], 'content-type': type };
       expect((await ask({ method, url, headers, body: '{}' })).status).toBe(status);
     });
 
     it('of another type is refused with the types of the route', async () => {
-      const headers = { ...auth, 'If-Match': '"1"', 'Idempotency-Key': 'k', 'content-type': 'text/plain' };
       const titles = ['PATCH /things/1', 'POST /things'].map(async (line) => {
         const [method = '', url = ''] = line.split(' ');
+        const headers = { ...auth, ...NEEDED[method], 'content-type': 'text/plain' };
         return (await ask({ method, url, headers, body: '{}' })).json['title'];
       });
       expect(await Promise.all(titles)).toEqual([

@@ -11,9 +11,21 @@ export function holds(where: Json, record: Json): boolean {
     if (key === 'or') return (value as Json[]).some((part) => holds(part, record));
     if (key === 'not') return !holds(value as Json, record);
     return Object.entries(value as Json).every(([operator, operand]) =>
-      condition(operator, operand, operator.startsWith('has') ? listAt(record, key) : valueAt(record, key), key),
+      condition(
+        operator,
+        HOLDS_IDS.test(key) ? inLowerCase(operand) : operand,
+        operator.startsWith('has') ? listAt(record, key) : valueAt(record, key),
+        key,
+      ),
     );
   });
+}
+
+const HOLDS_IDS = /^(?:id|template|copiedFrom|resources|resources\..*)$/s;
+
+function inLowerCase(operand: unknown): unknown {
+  if (Array.isArray(operand)) return operand.map(inLowerCase);
+  return typeof operand === 'string' ? operand.toLowerCase() : operand;
 }
 
 function condition(operator: string, operand: unknown, value: unknown, field: string): boolean {
