@@ -57,14 +57,11 @@ function digestRows(
   { limits, from }: { readonly limits: DigestLimits; readonly from: Earlier | null },
 ): DigestedCells | keyof DigestLimits {
   const spent = { expandedRows: 0, intervals: 0, ...from?.before.spent };
-  const left = {
-    expandedRows: limits.expandedRows - spent.expandedRows,
-    intervals: limits.intervals - spent.intervals,
-  };
-  const cells = makeCells(tables, holders, left.intervals);
+  const intervalsLeft = limits.intervals - spent.intervals;
+  const cells = makeCells(tables, holders, intervalsLeft);
   const { timelines } = cells;
-  const sets = makeHolderSets(tables, holders, left.expandedRows);
-  const rightsOf = makeRightsText(timelines, { sets, intervals: left.intervals });
+  const sets = makeHolderSets(tables, holders, limits.expandedRows);
+  const rightsOf = makeRightsText(timelines, { sets, intervals: intervalsLeft });
   const group = makeGrouping(holders.count);
   const sizes = identitiesByClass(holders).start;
   const tree = makeTree(tables);
@@ -91,12 +88,13 @@ function digestRows(
       const groups = group(changes);
       for (const { at, below, classes } of groups) {
         written += timelines.intervals(at) + timelines.intervals(below) - 2;
-        // Counted as if no set were remembered, since what is remembered depends on where a walk begins.
+        // Counted as if no set were remembered, since what is remembered depends on where a walk begins. A walk from nothing counts less.
         for (let i = 0; i < classes.length; i += 1) {
           const holder = classes[i] ?? 0;
           spent.expandedRows += (sizes[holder + 1] ?? 0) - (sizes[holder] ?? 0);
         }
       }
+      if (from !== null && spent.expandedRows > limits.expandedRows) return false;
       const texts = rightsOf(groups);
       if (typeof texts === 'string') {
         exceeded = texts;

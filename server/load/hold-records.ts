@@ -1,13 +1,28 @@
 // The locks of a batch on stored records, until it is stored. Each statement takes them in the order of ids. A dry run
 // takes none of them: it only says what a load would do now, and nobody waits for it.
 import type { Knex } from 'knex';
+import { NEWEST_LOCK } from '../db/migrations/0005-newest.js';
 import { type Fragment, rowsOf, sql } from '../db/sql.js';
-import type { StoreOptions } from './batch.js';
+import type { Batch, StoreOptions } from './batch.js';
 import { STAGE } from './stage.js';
 
 type Holding = Pick<StoreOptions, 'onConflict' | 'effect'>;
 
 const HELD = sql`FOR KEY SHARE`;
+
+/** Beside the other lock of the store. */
+const DELETED_LOCK = Object.freeze({ ...NEWEST_LOCK, one: 2 });
+
+/**
+ * Nobody else says that a record was deleted while this batch stores some, or stores one while this batch says so: neither
+ * would see the other, and both could have the same id. This comes first, so that whoever waits holds nothing yet.
+ */
+export async function holdDeleted({ trx, rows, options: { effect } }: Batch): Promise<void> {
+  if (effect === 'tried') return;
+  const { group, one } = DELETED_LOCK;
+  const shared = rows.every(({ deletedAt }) => deletedAt === null) ? sql`_shared` : sql``;
+  await rowsOf(trx, sql`SELECT pg_advisory_xact_lock${shared}(${group}::integer, ${one}::integer)`);
+}
 
 /** The end of a statement that reads records which nobody may move or delete: both lock their record against this lock. */
 export function heldFor({ effect }: Pick<Holding, 'effect'>): Fragment {

@@ -9,7 +9,7 @@ import { rowsOf, sql, type Fragment } from '../db/sql.js';
 import { giveUpNames, MARK } from './exchange-names.js';
 import type { Batch, LineOutcome, OnConflict, RecordRefusal, StoredBatch, StoreOptions } from './batch.js';
 import { buryRows } from './bury-rows.js';
-import { holdMoved } from './hold-records.js';
+import { holdDeleted, holdMoved } from './hold-records.js';
 import { deriveId, nameDigest } from './record-id.js';
 import type { LoadRow } from './record-line.js';
 import { refuseDangling, refuseDeleted, refuseInvalid } from './refuse-rows.js';
@@ -22,6 +22,7 @@ export async function storeBatch(
   options: StoreOptions,
 ): Promise<StoredBatch> {
   const batch: Batch = { trx, rows, options, outcomes: new Map(), way: options.way, staged: false };
+  await holdDeleted(batch);
   await buryRows(batch);
   for (const family of FAMILIES) {
     const wave = [...rows.keys()].filter((n) => rows[n]?.family === family && rows[n].deletedAt === null);

@@ -36,6 +36,12 @@ describeOnStores('a load beside another', (store) => {
       "CREATE FUNCTION abort(code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'aborted' USING ERRCODE = code; END $$",
     );
   });
+  const isWaiting = async (): Promise<boolean> => {
+    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    );
+    return rows.length > 0;
+  };
   beforeEach(async () => {
     await store.db.knex.raw('DELETE FROM records WHERE path <> ? OR family <> 0', ['/']);
   });
@@ -67,12 +73,6 @@ describeOnStores('a load beside another', (store) => {
       await Promise.resolve();
     }
     const others: Promise<LoadReport>[] = [];
-    const isWaiting = async (): Promise<boolean> => {
-      const { rows } = await store.db.knex.raw<{ rows: unknown[] }>(
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-      );
-      return rows.length > 0;
-    };
     const report = await loadDataset(store.db, lines(), {
       onConflict: 'report',
       now: instantOf(0),
@@ -114,5 +114,29 @@ describeOnStores('a load beside another', (store) => {
     expect(await replaceAt('2031-01-01T00:00:00Z', { description: 'third' })).toBe('2031-01-01T00:00:00.000Z');
     const later = { createdAt: '2040-01-01T00:00:00Z' };
     expect(await replaceAt('2032-01-01T00:00:00Z', later)).toBe('2040-01-01T00:00:00.000Z');
+  });
+
+  it('keeps no record that another says was deleted', async () => {
+    await store.db.knex.raw('DELETE FROM tombstones');
+    const record = { family: 'resource', namespace: '/', name: 'x', id: '0190c0de-0000-7000-8000-000000000003' };
+    const line = { family: 'resource', namespace: '/', id: record.id, deletedAt: '2029-01-01T00:00:00Z' };
+    async function* lines(): AsyncGenerator<readonly DatasetText[]> {
+      yield [textOf(record, 0)];
+      await Promise.resolve();
+    }
+    const others: Promise<LoadReport>[] = [];
+    const report = await loadDataset(store.db, lines(), {
+      onConflict: 'report',
+      now: instantOf(0),
+      record: async () => {
+        const other = loadLines(store.db, [JSON.stringify(line)]);
+        others.push(other);
+        if (store.name === 'postgres') await Promise.race([other, until(isWaiting)]);
+      },
+    });
+    expect(report).toMatchObject({ loaded: 1 });
+    expect(await Promise.all(others)).toMatchObject([{ faults: [{ code: 'record.conflict' }] }]);
+    const { rows } = await store.db.knex.raw<{ rows: unknown[] }>('SELECT id FROM tombstones');
+    expect(rows).toEqual([]);
   });
 });

@@ -37,11 +37,14 @@ const schema = fc.constantFrom(undefined, {}, { required: ['rank'] }, { properti
 const HIGH = ['/', '/', '/', '/a'];
 const asks = { name, uniqueName: fc.constantFrom(true, true, false), schema };
 const aResource = { ...common('resource', IDS.resource), name, properties, template: sometimes(IDS.template) };
+/** Many of one name in one place, all made from templates. */
+const alike = { ...common('resource', IDS.resource, ['/a']), name: fc.constant('x'), template: IDS.template };
 const LINE: fc.Arbitrary<object> = fc.oneof(
   fc.record({ ...common('namespace', idOf(9)), properties }),
   fc.record({ ...common('resource-template', IDS.template, HIGH), ...asks }),
   fc.record(aResource),
   fc.record(aResource),
+  fc.record(alike),
   fc.record({
     ...common('process-template', IDS.process, HIGH),
     ...asks,
@@ -65,6 +68,7 @@ const DELETED_LINE = fc.record({
 });
 const LINES = fc.array(fc.oneof({ weight: 14, arbitrary: LINE }, { weight: 1, arbitrary: DELETED_LINE }), {
   maxLength: 14,
+  size: 'max',
 });
 const WORLD = fc.record({
   stored: LINES,
