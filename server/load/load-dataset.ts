@@ -212,9 +212,8 @@ async function storeRecorded(
   context: StoreContext,
 ): Promise<StoredBatch> {
   const stored = await storeBatch(trx, rows, context);
-  const changed = [...stored.outcomes].filter(
-    ([{ deletedAt }, outcome]) => deletedAt === null && (outcome === 'loaded' || outcome === 'replaced'),
-  );
+  // A note that a record was deleted counts, too: its id is then taken for good.
+  const changed = [...stored.outcomes.values()].filter((outcome) => outcome === 'loaded' || outcome === 'replaced');
   const items = changed.length + stored.implied;
   if (items > 0) await context.record?.({ rows: (statement) => rowsOf(trx, statement) }, items);
   return stored;

@@ -58,4 +58,14 @@ describe('the outbox', () => {
     await run('load', file);
     expect(await takeEvents()).toEqual([]);
   });
+
+  it('has an event of a load that only says what was deleted, once', async () => {
+    const id = '0197bc63-6539-7ccb-b217-d1b0f3fab080';
+    const line = { family: 'resource', namespace: '/labs', id, deletedAt: '2026-01-02T03:04:05.678Z' };
+    const file = `${await makeFolder({ 'gone.jsonl': `${JSON.stringify(line)}\n` })}/gone.jsonl`;
+    await run('load', file);
+    expect(await takeEvents()).toMatchObject([{ operation: 'dataset.load', items: 1 }]);
+    await run('load', file);
+    expect(await takeEvents()).toEqual([]);
+  });
 });
