@@ -1,4 +1,5 @@
 // Waiting that ends with a signal, for whoever waits: what was waited for goes on by itself.
+import { eitherSignal } from './either-signal.js';
 
 /** As the work ends, or with the signal's reason once that is aborted. */
 export function untilAborted<Done>(work: Promise<Done>, signal: AbortSignal): Promise<Done> {
@@ -23,7 +24,7 @@ export async function inTime<Done>(
   const timer = setTimeout(() => {
     deadline.abort(late());
   }, time);
-  const signal = AbortSignal.any([gone, deadline.signal]);
+  const { signal, release } = eitherSignal(gone, deadline.signal);
   try {
     return await work(signal);
   } catch (error) {
@@ -32,5 +33,6 @@ export async function inTime<Done>(
     throw error;
   } finally {
     clearTimeout(timer);
+    release();
   }
 }

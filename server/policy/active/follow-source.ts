@@ -2,6 +2,7 @@
 // keeps the last good policy in force whatever is wrong with the source or with its offer.
 import type { PublicationStatement } from '../../../engine/index.js';
 import { storeFailure } from '../../db/failures.js';
+import { eitherSignal } from '../../lib/either-signal.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
 import type { ActivePolicy } from './active-policy.js';
@@ -77,7 +78,7 @@ export function followSource(options: FollowOptions): Poller {
   let asking = new AbortController();
   const ask = async (why: Why, stopped: AbortSignal): Promise<SourceAnswer> => {
     asking = new AbortController();
-    const signal = AbortSignal.any([stopped, asking.signal]);
+    const { signal, release } = eitherSignal(stopped, asking.signal);
     try {
       const found = await source.look(why, signal);
       // Given up half-way, it says nothing about the source.
@@ -87,6 +88,8 @@ export function followSource(options: FollowOptions): Poller {
       if (error instanceof PolicyRefused) return { kind: 'fault', fault: error.fault };
       log.error({ ...source.facts, error }, 'checking the source of the policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
+    } finally {
+      release();
     }
   };
   const watch = makePoller(options.interval, async (why, signal) => {
