@@ -99,11 +99,15 @@ export async function startServing({ found, log, ...options }: Serving): Promise
   if (without !== null && !found.isInStore) {
     const { policy } = start.candidate;
     log.error(
-      { code: without.code, reason: without.message, snapshot: policy.digest, generation: start.generation },
+      {
+        ...{ code: without.code, reason: without.message, snapshot: policy.digest, generation: start.generation },
+        ageSeconds: Math.floor(start.age / 1000),
+      },
       'the source offers nothing that can be served, and what was in force last is',
     );
   }
-  return start;
+  // The store is the source there, and has just confirmed it.
+  return found.isInStore ? { ...start, age: 0 } : start;
 }
 
 type TakeOffered = Found['takeOffered'];

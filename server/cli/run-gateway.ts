@@ -95,7 +95,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const start =
         found === null ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
       const mode: GatewayMode =
-        start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
+        start === null
+          ? { kind: 'local' }
+          : { kind: 'serve', ...start.candidate, generation: start.generation, age: start.age };
       const { rate, concurrency, idempotency } = config.limits;
       opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
       const { trail, keep } = opened.audit;

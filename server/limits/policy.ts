@@ -84,6 +84,10 @@ export const HISTORY_LIMITS = Object.freeze({
 export const AGE_LIMITS = Object.freeze({
   /** How often to look whether the policy in force has become too old, in milliseconds. */
   interval: 1_000,
+  /** How often the store is told that the source has confirmed the policy, at most, in milliseconds. */
+  noted: 10_000,
+  /** Milliseconds by which two clocks may differ. A confirmation that is further ahead says that a clock was set back. */
+  clocksDiffer: 60_000,
 });
 
 /** Limits of snapshots in the store, and of following its activations. Times are in milliseconds. */

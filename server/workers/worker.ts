@@ -52,7 +52,7 @@ async function start({
   if (begun === null) throw new StartError(NO_POLICY);
   const { rate, concurrency, idempotency } = config.limits;
   // It ages while the worker starts.
-  const age = begun.generation === confirmed.generation ? confirmed.age + elapsedBetween(told, momentNow()) : 0;
+  const age = begun.generation === confirmed.generation ? confirmed.age + elapsedBetween(told, momentNow()) : begun.age;
   const at = sharedTcp(address, { tls, connections: connectionLimits(config) });
   const services = await makeServices({
     db,

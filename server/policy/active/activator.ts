@@ -106,6 +106,9 @@ interface Answer {
   readonly during: Active;
 }
 
+/** What is put in force. Without an age it was activated just now. */
+type Installed = Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'> & Partial<Pick<StoredActivation, 'age'>>;
+
 /** An activation in the store, and what to check the labels of its policy with; null if that is not needed. */
 interface Recorded
   extends Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>, Partial<Pick<Offered, 'onReturned'>> {
@@ -153,15 +156,12 @@ export function makeActivator(options: ActivatorOptions): Activator {
   ): Promise<OpenedStored> =>
     openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, tables, signal });
 
-  const install = (
-    next: Candidate,
-    { generation, reason, askedBy }: Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>,
-  ): Active => {
+  const install = (next: Candidate, { generation, reason, askedBy, age = 0 }: Installed): Active => {
     const before = policies.current();
     // A policy that is recorded again keeps its handle, and with it everything that is remembered about it.
     const isSame = next.policy.digest === before.policy.digest;
     const asked = { ...next, askedBy };
-    const after = policies.activate(isSame ? { ...asked, ...kept(before, next) } : asked, reason, generation);
+    const after = policies.activate(isSame ? { ...asked, ...kept(before, next) } : asked, reason, generation, age);
     newest = Math.max(newest, generation);
     const { digest: snapshot, decisions } = after.policy;
     const facts = { source: after.source, snapshot, decisions, generation, reason, before: before.policy.digest };

@@ -4,6 +4,7 @@ import type { PublicationStatement } from '../../../engine/index.js';
 import { storeFailure } from '../../db/failures.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
+import { AGE_LIMITS } from '../../limits/policy.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
@@ -49,6 +50,20 @@ export function followSource(options: FollowOptions): Poller {
     refused = fault;
     policies.refuse(fault);
   };
+  let noted: { readonly generation: number; readonly tick: number } | null = null;
+  /** For the next start, to which the policy is older if this fails. */
+  const note = async (): Promise<void> => {
+    const [{ generation }, tick] = [policies.current(), performance.now()];
+    if (noted?.generation === generation && tick - noted.tick < AGE_LIMITS.noted) return;
+    try {
+      await activator.activations.confirm(generation);
+      noted = { generation, tick };
+    } catch (error) {
+      // Health checks already report that the store is away.
+      if (storeFailure(error) === null)
+        log.error({ ...source.facts, error }, 'the age of the policy could not be noted in the store');
+    }
+  };
   const use = async (found: SourceAnswer, after: number, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
     const before = outage;
@@ -72,7 +87,9 @@ export function followSource(options: FollowOptions): Poller {
         if (!again) options.onRefused?.(found.offer, refused);
       }
     } else if (refused !== null) recall(refused);
-    if (refused === null) policies.confirm();
+    if (refused !== null) return;
+    policies.confirm();
+    await note();
   };
   let asking = new AbortController();
   const ask = async (why: Why, stopped: AbortSignal): Promise<SourceAnswer> => {

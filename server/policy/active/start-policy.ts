@@ -29,6 +29,8 @@ export interface Started {
   readonly candidate: Candidate;
   readonly bytes: Uint8Array;
   readonly generation: number;
+  /** How many milliseconds ago its source confirmed it. */
+  readonly age: number;
 }
 
 /**
@@ -53,7 +55,7 @@ export async function startPolicy({ db, offered, rule, clock, tables = null }: S
       ...inForceBy(statement),
       askedBy: last.askedBy,
     } as const;
-    return { candidate, bytes: bytes ?? new Uint8Array(), generation };
+    return { candidate, bytes: bytes ?? new Uint8Array(), generation, age: last.age };
   };
   if (offered === null) {
     const last = await activations.newest();
@@ -73,15 +75,18 @@ export async function startPolicy({ db, offered, rule, clock, tables = null }: S
   const recorded = await activations.record({ kind: 'offered', policy, statement, reason: 'start', askedBy, at });
   switch (recorded.kind) {
     case 'held':
-      return open(recorded.newest);
+      await activations.confirm(recorded.newest.generation);
+      return { ...(await open(recorded.newest)), age: 0 };
     case 'rollback':
       throw refusal('snapshot.rollback_refused', `the snapshot is not served: ${recorded.text}`);
     case 'superseded':
       throw new TypeError('unreachable: a start that is superseded');
     case 'in_force':
     case 'recorded': {
+      const { generation } = recorded;
+      await activations.confirm(generation);
       const candidate = { policy, labels, source: from, askedBy, ...inForceBy(statement) };
-      return { candidate, bytes, generation: recorded.generation };
+      return { candidate, bytes, generation, age: 0 };
     }
   }
 }
