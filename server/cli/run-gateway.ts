@@ -100,7 +100,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
           : { kind: 'serve', ...start.candidate, generation: start.generation, age: start.age };
       const { rate, concurrency, idempotency } = config.limits;
       opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
-      const { trail, keep } = opened.audit;
+      const { trail, keeper } = opened.audit;
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
@@ -127,7 +127,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         certificateExpires: tls === null ? null : tls.expires,
         rule,
         tables,
-        keep,
+        keep: keeper.keep,
         confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       };
@@ -164,8 +164,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     } finally {
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
-      tables?.close();
-      isOver = (await opened.audit?.trail.close()) ?? true;
+      const { keeper, trail } = opened.audit ?? {};
+      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close()]);
+      isOver = ends.every((hasEnded) => hasEnded !== false);
       await db.close();
     }
   } finally {

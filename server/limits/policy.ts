@@ -105,6 +105,8 @@ export const STORED_LIMITS = Object.freeze({
   keptTables: 4,
   /** Bytes of the smallest table that is kept. A smaller one is derived in less than a tenth of a second. */
   leastTableBytes: 1024 * 1024,
+  /** How long an activation, or the end of the gateway, waits for a table that is being kept. */
+  tablePatience: 5_000,
   /** How often to look for the newest activation if nothing was announced. */
   poll: 500,
   /**

@@ -40,8 +40,8 @@ export interface ActivatorOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Keeps the bytes of a policy that is about to decide, so that its decisions can be explained later. Defaults to
-   * keeping nothing.
+   * Keeps the bytes of a policy that is about to decide, so that its decisions can be explained later. Never rejects,
+   * and takes seconds at most. Defaults to keeping nothing.
    */
   readonly keep?: Keep;
   /** Where the tables of policies are kept. Defaults to null: nowhere. */

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instant, instantOf, loadSnapshot } from '../../../engine/index.js';
+import { keepSnapshots } from '../../../server/audit/keep-snapshots.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { NEWEST_LOCK } from '../../../server/db/migrations/0005-newest.js';
 import { STORED_LIMITS } from '../../../server/limits/policy.js';
@@ -90,7 +91,7 @@ describeOnStores('gateways', (store) => {
       void lines.push(`${typeof fields['code'] === 'string' ? fields['code'] : ''} ${message}`.trim());
     const log = { info: () => undefined, warn: line, error: line };
     const kept = new Set<string>();
-    const keep = (digest: string): Promise<void> => held.keep.then(() => void kept.add(digest));
+    const { keep } = keepSnapshots((digest) => held.keep.then(() => void kept.add(digest)), log);
     const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
     const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
@@ -310,6 +311,26 @@ describeOnStores('gateways', (store) => {
     expect(await offered).toBe('again');
     await until(() => two.digest() === B.policy.digest);
     expect([two.policies.current().generation, two.policies.state().lag]).toEqual([2, null]);
+  });
+
+  it('put in force what the disk of their audit logs does not take, or refuses, and keep it later', async () => {
+    const [one, two] = [await open(), await open()];
+    const gateways = [one, two];
+    const hung = gateways.map(({ hold }) => hold('keep'));
+    expect(await one.offer(B)).toBe('taken');
+    await until(() => two.digest() === B.policy.digest);
+    for (const { lines, kept } of gateways) {
+      expect(lines).toEqual([expect.stringContaining('the disk has not taken a snapshot')]);
+      expect([...kept]).toEqual([]);
+    }
+    for (const free of hung) free();
+    await until(() => gateways.every(({ kept }) => kept.has(B.policy.digest)));
+    for (const { hold } of gateways) hold('keep')(new Error('the disk is full'));
+    expect(await one.offer(C)).toBe('taken');
+    await until(() => two.digest() === C.policy.digest);
+    for (const { lines } of gateways) expect(lines.at(-1)).toContain('could not be kept beside the audit log');
+    for (const { hold } of gateways) hold('keep')();
+    await until(() => gateways.every(({ kept }) => kept.has(C.policy.digest)));
   });
 
   it('keep what they chose themselves where they asked before it was chosen, and ask once a look', async () => {
