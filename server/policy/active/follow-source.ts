@@ -46,10 +46,15 @@ export function followSource(options: FollowOptions): Poller {
   const recall = (fault: PolicyFault): void => {
     if (!isSame(fault, policies.state().refusal)) policies.refuse(fault);
   };
-  const onReturned = (fault: PolicyFault): void => {
-    refused = fault;
-    policies.refuse(fault);
-  };
+  let offers = 0;
+  /** What carries a false label is not what the source offers by now, if it has offered something else since. */
+  const returnsFrom =
+    (offer: number) =>
+    (fault: PolicyFault): void => {
+      if (offer !== offers) return;
+      refused = fault;
+      policies.refuse(fault);
+    };
   let noted: { readonly generation: number; readonly tick: number } | null = null;
   /** For the next start, to which the policy is older if this fails. */
   const note = async (): Promise<void> => {
@@ -75,6 +80,8 @@ export function followSource(options: FollowOptions): Poller {
       return;
     }
     if (found.kind === 'offer') {
+      offers += 1;
+      const onReturned = returnsFrom(offers);
       const taken = await takeOffer(found.offer, { ...options, folders, after, onReturned }, signal);
       if (signal.aborted) return;
       refused = taken.kind === 'refused' ? taken.fault : null;

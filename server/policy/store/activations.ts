@@ -225,18 +225,21 @@ async function confirm(within: Store, generation: number): Promise<void> {
 }
 
 /**
- * The snapshot that was in force before the newest one, ignoring what was rolled back since. `newestFirst` has all
- * rows.
+ * The snapshot that was in force before the newest one, ignoring what was rolled back since and what carries a false
+ * label. `newestFirst` has all rows.
  */
-export function earlierThan(newestFirst: readonly Pick<StoredActivation, 'kind' | 'snapshot'>[]): string | null {
+export function earlierThan(newestFirst: readonly Earlier[]): string | null {
   const left = new Set<string>();
-  for (const [index, { kind, snapshot }] of newestFirst.entries()) {
-    if (index > 0 && snapshot !== newestFirst[0]?.snapshot && !left.has(snapshot)) return snapshot;
+  for (const [index, { kind, snapshot, labels }] of newestFirst.entries()) {
+    const isOther = index > 0 && snapshot !== newestFirst[0]?.snapshot;
+    if (isOther && labels !== 'false' && !left.has(snapshot)) return snapshot;
     const before = newestFirst[index + 1];
     if (kind === 'rolled_back' && before !== undefined) left.add(before.snapshot);
   }
   return null;
 }
+
+type Earlier = Pick<StoredActivation, 'kind' | 'snapshot' | 'labels'>;
 
 /** Whether a statement is older than the accepted one, or says something else under the same generation. */
 export function isRollback({ generation, snapshot }: PublicationStatement, accepted: Accepted | null): boolean {

@@ -14,7 +14,7 @@ import { followActivations } from '../../../server/policy/store/follow-activatio
 import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
-import { A, B, C, type Made } from '../../support/followed-policy.js';
+import { A, B, C, make, type Made } from '../../support/followed-policy.js';
 import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
@@ -32,7 +32,7 @@ interface TestGateway {
   /** How often it has asked which activation is the newest. */
   readonly asked: () => number;
   /** From now on nothing of this kind is answered, until what is returned is called. An error is then the only answer. */
-  readonly hold: (what: 'newest' | 'parts' | 'keep') => (error?: Error) => void;
+  readonly hold: (what: 'newest' | 'parts' | 'keep' | 'write') => (error?: Error) => void;
 }
 
 describeOnStores('gateways', (store) => {
@@ -57,7 +57,8 @@ describeOnStores('gateways', (store) => {
   async function open(offered: Made | null = A, limits = {}): Promise<TestGateway> {
     const own = await openDatabase({ ...store.config, ...limits });
     let asked = 0;
-    const held = { newest: Promise.resolve(), parts: Promise.resolve(), keep: Promise.resolve() };
+    const free = Promise.resolve();
+    const held = { newest: free, parts: free, keep: free, write: free };
     const hold: TestGateway['hold'] = (what) => {
       let release: (error?: Error) => void = () => undefined;
       held[what] = new Promise((resolve, reject) => {
@@ -77,6 +78,10 @@ describeOnStores('gateways', (store) => {
           await held.parts;
         }
         return own.rows(statement);
+      },
+      write: async (work) => {
+        await held.write;
+        return own.write(work);
       },
       vital: async (statement) => {
         asked += 1;
@@ -253,6 +258,48 @@ describeOnStores('gateways', (store) => {
     await until(() => one.policies.current().generation > 3, 10_000);
     expect(one.policies.current()).toMatchObject({ generation: 4, policy: { digest: A.policy.digest } });
     expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
+  });
+
+  function mislabel(made: Made): Made {
+    const bytes = mislabelled(made.bytes);
+    const loaded = loadSnapshot(bytes);
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    return { ...made, bytes, policy: loaded.policy };
+  }
+
+  it('return to no policy that carries a false label itself', async () => {
+    const one = await open();
+    const [first, second] = [mislabel(B), mislabel(C)];
+    await Promise.all([one.offer(first, 'unverified'), one.offer(second, 'unverified', 2)]);
+    await until(() => one.lines.filter((line) => line.includes('carries a false label')).length === 2, 10_000);
+    await until(() => one.digest() === A.policy.digest, 10_000);
+    expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
+    await expect(one.offer(first, 'unverified')).rejects.toMatchObject({ fault: { code: 'snapshot.label' } });
+  });
+
+  it('return to no policy that another of them knows to be false', async () => {
+    const one = await open();
+    await one.offer(B);
+    await store.db.knex('snapshots').where({ snapshot: B.policy.digest }).update({ labels: 'false' });
+    await one.offer(mislabel(C), 'unverified');
+    await until(() => one.digest() === A.policy.digest, 10_000);
+    await store.db.knex('snapshots').where({ snapshot: A.policy.digest }).update({ labels: 'false' });
+    const last = mislabel(make('/d'));
+    await one.offer(last, 'unverified');
+    await until(() => one.lines.some((line) => line.includes('no earlier policy')), 10_000);
+    expect(one.digest()).toBe(last.policy.digest);
+  });
+
+  it('return from a false label together, as soon as the store notes it', async () => {
+    const [one, two] = [await open(), await open()];
+    const bad = mislabel(B);
+    await one.offer(bad, 'unverified');
+    one.hold('write')(new Error('the store is gone'));
+    await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
+    one.hold('write')();
+    await until(() => two.digest() === A.policy.digest, 10_000);
+    expect(two.policies.current()).toMatchObject({ generation: 3, askedBy: 'gateway' });
+    expect([one.policies.current().generation, one.policies.state().lag]).toEqual([3, null]);
   });
 
   // The embedded store has one transaction at a time, so an activation never waits there.
