@@ -144,7 +144,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies, activator } = gateway;
       if (gateway.activations !== null) reload.add(gateway.activations);
-      const source = found?.source ?? null;
+      const source = start?.source ?? null;
       if (source !== null) {
         const onRefused = refusalsTo(trail);
         const following = { source, rule, policies, activator, clock, log, onRefused };
