@@ -34,6 +34,7 @@ async function start({
   state,
   toFollow,
   confirmed,
+  spent,
 }: WorkerStart): Promise<MessageHandler> {
   const told = momentNow();
   process.title = `bailiwick worker ${String(number)}`;
@@ -79,6 +80,7 @@ async function start({
   });
   const { policies, routes, shadow } = services;
   void shadow.join(toFollow);
+  ledger.charge(spent, elapsedBetween(told, momentNow()));
   // This comes last, because from here on the worker is sent connections.
   const listener = await listen(services, { routes, manner: { guard: anyHost }, origins: config.cors.origins, at });
   policies.subscribe(({ to: { generation } }) => {
