@@ -5,7 +5,7 @@ GRANT USAGE ON SCHEMA bailiwick TO bailiwick_gateway;
 GRANT SELECT ON ALL TABLES IN SCHEMA bailiwick TO bailiwick_gateway;
 GRANT INSERT ON bailiwick.secrets, bailiwick.activations, bailiwick.tombstones TO bailiwick_gateway;
 GRANT UPDATE ON bailiwick.changes_head TO bailiwick_gateway;
-GRANT INSERT, UPDATE ON bailiwick.record_counts, bailiwick.api_keys, bailiwick.audit_heads TO bailiwick_gateway;
+GRANT INSERT, UPDATE ON bailiwick.record_counts, bailiwick.api_keys, bailiwick.audit_heads, bailiwick.confirmations TO bailiwick_gateway;
 GRANT INSERT, DELETE ON bailiwick.changes_pending, bailiwick.changes TO bailiwick_gateway;
 GRANT INSERT, UPDATE, DELETE ON bailiwick.records, bailiwick.change_views, bailiwick.kept_answers, bailiwick.audit_outbox, bailiwick.snapshots, bailiwick.snapshot_parts,
   bailiwick.gateways TO bailiwick_gateway;

@@ -4,6 +4,7 @@ import { AuditError } from '../audit/audit-error.js';
 import type { CheckpointSettings } from '../audit/keep-checkpoints.js';
 import type { LogWitness } from '../audit/witness.js';
 import { eventPolicy } from '../audit/provenance.js';
+import { keepSnapshots, type SnapshotKeeper } from '../audit/keep-snapshots.js';
 import { keepSnapshot } from '../audit/snapshots.js';
 import { type AuditTrail, openTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
@@ -27,8 +28,8 @@ interface Opening {
 
 export interface OpenAudit {
   readonly trail: AuditTrail;
-  /** Keeps a snapshot beside the log, before it decides anything. */
-  readonly keep: (digest: string, bytes: Uint8Array) => Promise<void>;
+  /** Keeps what decides from now on beside the log. */
+  readonly keeper: SnapshotKeeper;
 }
 
 /** Records what a source offered that was not taken. */
@@ -42,15 +43,14 @@ export function refusalsTo(trail: Pick<AuditTrail, 'recordOwn'>): NonNullable<Fo
 export async function openAudit({ config, db, log, start }: Opening): Promise<OpenAudit> {
   const { queries, records, onFailure } = config.audit;
   const folder = auditFolderOf(config);
-  const keep: OpenAudit['keep'] = (digest, kept) => keepSnapshot(folder, digest, kept);
   try {
     const checkpoints = await checkpointsOf(config);
     const ports = { db, clock: systemClock, nextId: makeIdSource(), log };
     const held = { folder, queries, records, onFailure };
     const trail = await openTrail({ ...ports, ...held, lag: config.limits.auditLag, checkpoints });
     try {
-      if (start !== null) await keep(start.candidate.policy.digest, start.bytes);
-      return { trail, keep };
+      if (start !== null) await keepSnapshot(folder, start.candidate.policy.digest, start.bytes);
+      return { trail, keeper: keepSnapshots((digest, bytes) => keepSnapshot(folder, digest, bytes), log) };
     } catch (error) {
       await trail.close();
       throw error;

@@ -10,7 +10,7 @@ import type { Started, StartOffer, StartOptions } from '../policy/active/start-p
 import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
 import { openBeside, type TableFinder } from '../policy/open/snapshot-thread.js';
 import { hasTables, tableFile } from '../policy/open/table-file.js';
-import { type PublicationRule, verifyOffer } from '../policy/open/verify-offer.js';
+import { type PublicationRule, releaseOffer, verifyOffer } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import { makeDirectorySource } from '../policy/sources/directory-source.js';
@@ -81,29 +81,54 @@ interface Serving extends Omit<StartOptions, 'offered'> {
   readonly log: Logger;
 }
 
+/** How often a start looks again because what it has read may have been replaced. */
+const LOOKS = 5;
+
 /**
- * Throws `CliFailure`: that of the source if there is no policy at all, and 6 if the policy in force cannot be served.
+ * Also returns the source to follow. Throws `CliFailure`: that of the source if there is no policy at all, and 6 if the
+ * policy in force cannot be served.
  */
-export async function startServing({ found, log, ...options }: Serving): Promise<Started> {
+export async function startServing(
+  { found, log, ...options }: Serving,
+  looks = LOOKS,
+): Promise<Started & Pick<PolicyAtStart, 'source'>> {
   const taken = await found.takeOffered(options.tables ?? null).catch(async (error: unknown) => {
     throw error instanceof CliFailure ? error : await storeFailure(error);
   });
   const [offered, without] = 'without' in taken ? [null, taken.without] : [taken, null];
-  const { startPolicy } = await import('../policy/active/start-policy.js');
-  const start = await startPolicy({ ...options, offered }).catch(async (error: unknown) => {
+  const { OfferReplaced, startPolicy } = await import('../policy/active/start-policy.js');
+  const { source, again } = found;
+  const isOffered = source === null || looks === 0 ? {} : { isOffered: () => stillOffers(source) };
+  const start = await startPolicy({ ...options, offered, ...isOffered }).catch(async (error: unknown) => {
+    if (error instanceof OfferReplaced) return error;
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
     const { code, message } = error.fault;
     throw new CliFailure(EXIT.precondition, code, message);
   });
+  if (start instanceof OfferReplaced) {
+    if (again === null) throw start;
+    return startServing({ found: await again(), log, ...options }, looks - 1);
+  }
   if (start === null) throw without ?? new TypeError('unreachable: neither a policy nor a reason for none');
   if (without !== null && !found.isInStore) {
     const { policy } = start.candidate;
     log.error(
-      { code: without.code, reason: without.message, snapshot: policy.digest, generation: start.generation },
+      {
+        ...{ code: without.code, reason: without.message, snapshot: policy.digest, generation: start.generation },
+        ageSeconds: Math.floor(start.age / 1000),
+      },
       'the source offers nothing that can be served, and what was in force last is',
     );
   }
-  return start;
+  // The store is the source there, and has just confirmed it.
+  return { ...start, source, ...(found.isInStore ? { age: 0 } : {}) };
+}
+
+/** Whoever gets another answer looks again, and is told then what is wrong. */
+async function stillOffers(source: Source): Promise<boolean> {
+  const found = await source.look('poll', new AbortController().signal).catch(() => null);
+  if (found?.kind === 'offer') await releaseOffer(found.offer);
+  return found?.kind === 'same';
 }
 
 type TakeOffered = Found['takeOffered'];

@@ -95,10 +95,12 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const start =
         found === null ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
       const mode: GatewayMode =
-        start === null ? { kind: 'local' } : { kind: 'serve', ...start.candidate, generation: start.generation };
+        start === null
+          ? { kind: 'local' }
+          : { kind: 'serve', ...start.candidate, generation: start.generation, age: start.age };
       const { rate, concurrency, idempotency } = config.limits;
       opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
-      const { trail, keep } = opened.audit;
+      const { trail, keeper } = opened.audit;
       const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
@@ -125,7 +127,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         certificateExpires: tls === null ? null : tls.expires,
         rule,
         tables,
-        keep,
+        keep: keeper.keep,
         confirmedBy: found?.isInStore === true ? ('store' as const) : ('source' as const),
         ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),
       };
@@ -142,7 +144,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies, activator } = gateway;
       if (gateway.activations !== null) reload.add(gateway.activations);
-      const source = found?.source ?? null;
+      const source = start?.source ?? null;
       if (source !== null) {
         const onRefused = refusalsTo(trail);
         const following = { source, rule, policies, activator, clock, log, onRefused };
@@ -162,8 +164,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     } finally {
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
-      tables?.close();
-      isOver = (await opened.audit?.trail.close()) ?? true;
+      const { keeper, trail } = opened.audit ?? {};
+      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close()]);
+      isOver = ends.every((hasEnded) => hasEnded !== false);
       await db.close();
     }
   } finally {

@@ -10,6 +10,7 @@ import { tombstones } from './migrations/0003-tombstones.js';
 import { uniqueNames } from './migrations/0004-unique-names.js';
 import { newest } from './migrations/0005-newest.js';
 import { derivedTables } from './migrations/0006-derived-tables.js';
+import { confirmations } from './migrations/0007-confirmations.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0004-unique-names', up: uniqueNames },
   { name: '0005-newest', up: newest },
   { name: '0006-derived-tables', up: derivedTables },
+  { name: '0007-confirmations', up: confirmations },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -12,6 +12,8 @@ export interface RateLimiter {
   readonly left: (name: string) => number;
   /** Counts requests that another process let through, up to what one second's worth can make up for. */
   readonly charge: (name: string, requests: number) => void;
+  /** How many requests each name has not made up for yet. */
+  readonly owed: () => ReadonlyMap<string, number>;
 }
 
 interface Bucket {
@@ -21,7 +23,8 @@ interface Bucket {
 
 /** `quota` 0 means no limit. `now` is in milliseconds and never goes back. */
 export function makeRateLimiter(quota: number, now: () => number = () => performance.now()): RateLimiter {
-  if (quota === 0) return { quota, take: () => 0, left: () => Infinity, charge: () => undefined };
+  if (quota === 0)
+    return { quota, take: () => 0, left: () => Infinity, charge: () => undefined, owed: () => new Map() };
   const capacity = Math.max(1, quota);
   const buckets = new Map<string, Bucket>();
   const tokensOf = ({ tokens, filledAt }: Bucket, at: number): number =>
@@ -53,6 +56,11 @@ export function makeRateLimiter(quota: number, now: () => number = () => perform
     charge: (name, requests) => {
       const bucket = bucketOf(name);
       bucket.tokens = Math.max(bucket.tokens - requests, -capacity);
+    },
+    owed: () => {
+      const at = now();
+      const all = [...buckets].map(([name, bucket]) => [name, capacity - tokensOf(bucket, at)] as const);
+      return new Map(all.filter(([, requests]) => requests > 0));
     },
   };
 }

@@ -84,6 +84,10 @@ export const HISTORY_LIMITS = Object.freeze({
 export const AGE_LIMITS = Object.freeze({
   /** How often to look whether the policy in force has become too old, in milliseconds. */
   interval: 1_000,
+  /** How often the store is told that the source has confirmed the policy, at most, in milliseconds. */
+  noted: 10_000,
+  /** Milliseconds by which two clocks may differ. A confirmation that is further ahead says that a clock was set back. */
+  clocksDiffer: 60_000,
 });
 
 /** Limits of snapshots in the store, and of following its activations. Times are in milliseconds. */
@@ -101,6 +105,8 @@ export const STORED_LIMITS = Object.freeze({
   keptTables: 4,
   /** Bytes of the smallest table that is kept. A smaller one is derived in less than a tenth of a second. */
   leastTableBytes: 1024 * 1024,
+  /** How long an activation, or the end of the gateway, waits for a table that is being kept. */
+  tablePatience: 5_000,
   /** How often to look for the newest activation if nothing was announced. */
   poll: 500,
   /**

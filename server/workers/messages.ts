@@ -41,6 +41,8 @@ export interface WorkerStart {
   readonly toFollow: ToFollow | null;
   /** The activation in force, and how many milliseconds ago its source confirmed it. */
   readonly confirmed: { readonly generation: number; readonly age: number };
+  /** What the other workers, and those before it, have spent of the limits that all share. */
+  readonly spent: Spending;
 }
 
 export type ToPrimary =

@@ -14,12 +14,14 @@ import {
 import type { Config } from '../config/index.js';
 import type { Bound } from '../http/http-server.js';
 import type { TcpAt } from '../http/listen-at.js';
+import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
 import { ageOf } from '../policy/active/staleness.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
 import { gatherSeries } from './gathered-series.js';
+import { makeRateLedger } from './rate-ledger.js';
 import { startTeam, type WorkerTeam } from './team.js';
 
 export interface PrimaryOptions extends GatewayOptions {
@@ -45,8 +47,15 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       team?.tell({ kind: 'series' });
       return team?.members().filter(({ generation }) => generation !== null) ?? [];
     });
+    // Limits of the workers, for those that come later. What admins ask for counts by itself.
+    const ledger = makeRateLedger();
+    const makeLimiter = (limiter: string, quota: number): RateLimiter => {
+      ledger.makeLimiter(limiter, quota);
+      return makeRateLimiter(quota);
+    };
     const services = await makeServices({
       ...options,
+      makeLimiter,
       isLeaving: () => isLeaving || !isServed(),
       askWorkers: gathering.ask,
       workers: () => ({
@@ -66,10 +75,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
         state: trail.state(),
         toFollow: services.shadow.toFollow(),
         confirmed: confirmedOf(services),
+        spent: ledger.owed(),
       }),
       onMessage: (message, { member, answer }) => {
-        if (message.kind === 'spent') team?.tell(message, member.number);
-        else if (message.kind === 'series') gathering.told(member, message.series);
+        if (message.kind === 'spent') {
+          ledger.charge(message.spending);
+          team?.tell(message, member.number);
+        } else if (message.kind === 'series') gathering.told(member, message.series);
         else if (message.kind === 'found') services.shadow.add(message.findings);
         else answer(takeEvents(message, trail));
       },

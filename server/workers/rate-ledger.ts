@@ -10,8 +10,10 @@ export interface RateLedger {
   readonly makeLimiter: (limiter: string, quota: number) => RateLimiter;
   /** What was let through here since the last call. */
   readonly takeSpent: () => Spending;
-  /** Counts what other processes let through. */
-  readonly charge: (spending: Spending) => void;
+  /** Counts what other processes let through. So many milliseconds of it are made up for already; by default none. */
+  readonly charge: (spending: Spending, ago?: number) => void;
+  /** What is not made up for yet. */
+  readonly owed: () => Spending;
 }
 
 export function makeRateLedger(): RateLedger {
@@ -40,8 +42,15 @@ export function makeRateLedger(): RateLedger {
       spent = new Map();
       return all;
     },
-    charge: (spending) => {
-      for (const [limiter, name, requests] of spending) limiters.get(limiter)?.charge(name, requests);
+    charge: (spending, ago = 0) => {
+      for (const [limiter, name, requests] of spending) {
+        const own = limiters.get(limiter);
+        own?.charge(name, Math.max(0, requests - (own.quota * ago) / 1000));
+      }
     },
+    owed: () =>
+      [...limiters].flatMap(([limiter, own]) =>
+        [...own.owed()].map(([name, requests]) => [limiter, name, requests] as const),
+      ),
   };
 }

@@ -34,6 +34,7 @@ async function start({
   state,
   toFollow,
   confirmed,
+  spent,
 }: WorkerStart): Promise<MessageHandler> {
   const told = momentNow();
   process.title = `bailiwick worker ${String(number)}`;
@@ -52,7 +53,7 @@ async function start({
   if (begun === null) throw new StartError(NO_POLICY);
   const { rate, concurrency, idempotency } = config.limits;
   // It ages while the worker starts.
-  const age = begun.generation === confirmed.generation ? confirmed.age + elapsedBetween(told, momentNow()) : 0;
+  const age = begun.generation === confirmed.generation ? confirmed.age + elapsedBetween(told, momentNow()) : begun.age;
   const at = sharedTcp(address, { tls, connections: connectionLimits(config) });
   const services = await makeServices({
     db,
@@ -79,6 +80,7 @@ async function start({
   });
   const { policies, routes, shadow } = services;
   void shadow.join(toFollow);
+  ledger.charge(spent, elapsedBetween(told, momentNow()));
   // This comes last, because from here on the worker is sent connections.
   const listener = await listen(services, { routes, manner: { guard: anyHost }, origins: config.cors.origins, at });
   policies.subscribe(({ to: { generation } }) => {

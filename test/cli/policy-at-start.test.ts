@@ -6,13 +6,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { policyAtStart } from '../../server/cli/policy-at-start.js';
+import { policyAtStart, startServing } from '../../server/cli/policy-at-start.js';
 import { loadConfig } from '../../server/config/index.js';
+import { openDatabase } from '../../server/db/database.js';
+import { systemClock as clock } from '../../server/lib/ports.js';
+import { startPolicy } from '../../server/policy/active/start-policy.js';
 import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
+import { snapshotOf } from '../support/gateway.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { startPolicyServer } from '../support/policy-server.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { until } from '../support/until.js';
 
@@ -76,3 +81,33 @@ it('says in the log that the copy of a git source could not be removed', async (
   process.env['TMPDIR'] = before;
   expect(made.stderr()).toContain('what an offer occupied could not be removed');
 });
+
+it('puts nothing in force that its source has replaced since it was read', async () => {
+  const [cwd, server] = [await makeFolder(), await startPolicyServer()];
+  const [old, changed] = ['/old', '/changed'].map((namespace) =>
+    snapshotOf([[{ provider: 'orcid', subject: 'ada' }, namespace, ['resource:read']]], 'at-once'),
+  );
+  if (old === undefined || changed === undefined) throw new TypeError('unreachable');
+  const url = `http://127.0.0.1:${String(server.port)}/snapshot.json`;
+  for (const settings of [{ policy: 'snapshot.json' }, { snapshot: { source: { url, privateNetwork: true } } }]) {
+    const put = ({ bytes }: typeof old): void => {
+      writeFileSync(join(cwd, 'snapshot.json'), bytes);
+      server.put('/snapshot.json', Buffer.from(bytes));
+    };
+    writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify(settings));
+    const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    put(old);
+    const config = await loadConfig({ flags: {}, env: {}, cwd });
+    const found = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+    put(changed);
+    const from = { kind: 'file', path: cwd } as const;
+    const offered = { ...changed, statement: null, labels: 'verified', from } as const;
+    await startPolicy({ db, offered, rule: null, clock });
+    const start = await startServing({ db, found, rule: null, clock, log });
+    expect([start.candidate.policy.digest, start.generation]).toEqual([changed.policy.digest, 1]);
+    expect(await start.source?.look('poll', new AbortController().signal)).toEqual({ kind: 'same' });
+    await db.close();
+  }
+  await server.stop();
+}, 60_000);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -174,3 +174,34 @@ it('follows a directory store: what is published there is served within a look, 
   served.child.kill('SIGTERM');
   expect(await served.ended).toBe(0);
 });
+
+it.each([[[]], [['--workers', '2']]])(
+  'decides by nothing that is too old after a restart without its source, either: %j',
+  async (workers) => {
+    const folder = await makeFolder();
+    const at = (name: string): string => `${folder}/${name}`;
+    await writeFile(at('bailiwick.yaml'), 'snapshot: { poll: 1s, hardAge: 5s }\n');
+    expect((await runCli(['compile', policy, '-o', at('s.json')])).status).toBe(0);
+    expect((await runCli(['publish', at('s.json'), '--to', at('store')])).status).toBe(0);
+    const flags = ['--policy-directory', at('store'), '--config', at('bailiwick.yaml'), ...workers];
+    const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
+    const ask = async ({ port }: Served): Promise<unknown> => {
+      const { status, json } = await call(port, { key, body: { family: 'namespace', namespace: '/' } });
+      return status === 200 ? status : json?.['code'];
+    };
+    const stop = async ({ child, ended }: Served): Promise<void> => {
+      child.kill('SIGTERM');
+      expect(await ended).toBe(0);
+    };
+    const first = await start('serve', ...flags);
+    expect(await ask(first)).toBe(200);
+    await rename(at('store'), at('away'));
+    while ((await ask(first)) !== 'snapshot.expired') await sleep(100);
+    await stop(first);
+    const second = await start('serve', ...flags);
+    expect(await ask(second)).toBe('snapshot.expired');
+    await rename(at('away'), at('store'));
+    while ((await ask(second)) !== 200) await sleep(100);
+    await stop(second);
+  },
+);

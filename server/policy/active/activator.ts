@@ -13,13 +13,14 @@
 //      (check-labels.ts)
 import type { Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
-import { STORED_LIMITS } from '../../limits/policy.js';
+import { POLICY_LIMITS, STORED_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import type { LookReason } from '../../lib/poller.js';
 import type { Active, ActivePolicy, Candidate, PolicySource } from './active-policy.js';
 import {
   type Activations,
   type AlsoWrite,
+  earlierThan,
   type NewActivation,
   storedActivations,
   type StoredActivation,
@@ -40,8 +41,8 @@ export interface ActivatorOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Keeps the bytes of a policy that is about to decide, so that its decisions can be explained later. Defaults to
-   * keeping nothing.
+   * Keeps the bytes of a policy that is about to decide, so that its decisions can be explained later. Never rejects,
+   * and takes seconds at most. Defaults to keeping nothing.
    */
   readonly keep?: Keep;
   /** Where the tables of policies are kept. Defaults to null: nowhere. */
@@ -106,11 +107,16 @@ interface Answer {
   readonly during: Active;
 }
 
+/** What is put in force. Without an age it was activated just now. */
+type Installed = Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'> & Partial<Pick<StoredActivation, 'age'>>;
+
 /** An activation in the store, and what to check the labels of its policy with; null if that is not needed. */
 interface Recorded
   extends Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>, Partial<Pick<Offered, 'onReturned'>> {
   readonly bytes: Uint8Array | null;
 }
+
+const RETURNED = 'the snapshot that took its place carries a false label';
 
 const FALSE_LABEL = oneLine('snapshot.label', 'it carries a false label');
 
@@ -124,6 +130,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
   let isSeen = false;
   /** The last check that began and has not ended. */
   let checked: Checked | null = null;
+  /** What returned here without the store. */
+  let unrecorded: (NewActivation & { readonly after: number }) | null = null;
   let failed: { readonly generation: number; readonly tick: number; readonly fault: PolicyFault } | null = null;
 
   /** Never waits for a turn: the lease runs however long something else takes. */
@@ -153,15 +161,12 @@ export function makeActivator(options: ActivatorOptions): Activator {
   ): Promise<OpenedStored> =>
     openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, tables, signal });
 
-  const install = (
-    next: Candidate,
-    { generation, reason, askedBy }: Pick<StoredActivation, 'generation' | 'reason' | 'askedBy'>,
-  ): Active => {
+  const install = (next: Candidate, { generation, reason, askedBy, age = 0 }: Installed): Active => {
     const before = policies.current();
     // A policy that is recorded again keeps its handle, and with it everything that is remembered about it.
     const isSame = next.policy.digest === before.policy.digest;
     const asked = { ...next, askedBy };
-    const after = policies.activate(isSame ? { ...asked, ...kept(before, next) } : asked, reason, generation);
+    const after = policies.activate(isSame ? { ...asked, ...kept(before, next) } : asked, reason, generation, age);
     newest = Math.max(newest, generation);
     const { digest: snapshot, decisions } = after.policy;
     const facts = { source: after.source, snapshot, decisions, generation, reason, before: before.policy.digest };
@@ -172,23 +177,45 @@ export function makeActivator(options: ActivatorOptions): Activator {
   const earlierThanChecked = ({ digest }: Policy): Active | undefined =>
     checked?.active.policy.digest === digest ? checked.before : undefined;
 
+  /** What was in force before a false label, or the newest before that whose label is not known to be false. */
+  const earlierThanFalse = async (before: Active): Promise<Candidate> => {
+    const known = await snapshots.find(before.policy.digest);
+    if (known?.labels !== 'false') return againOf(before, known?.labels);
+    const snapshot = earlierThan(await activations.list(POLICY_LIMITS.history));
+    if (snapshot === null) throw new PolicyRefused(FALSE_LABEL);
+    return candidateOf(await open(snapshot), { kind: 'store' });
+  };
+
   const goBack = (bad: Active, before: Active): Promise<void> =>
     inTurn(async () => {
       const { policy: served, generation: last } = policies.current();
       // Whoever activated the same snapshot again meanwhile did not know that its label is false.
       if (served.digest !== bad.policy.digest) return;
-      const reason = 'the snapshot that took its place carries a false label';
-      const { policy, statement, askedBy: _askedBy, ...rest } = before;
-      const activation = { kind: 'rolled_back', policy, statement: null, reason, askedBy: 'gateway' } as const;
-      // The earlier policy returns even if the store cannot be reached.
-      const recorded = await activations.record({ ...activation, at: clock.now(), after: last }).catch(() => null);
-      if (recorded?.kind === 'superseded') return;
-      const generation = recorded !== null && 'generation' in recorded ? recorded.generation : last + 1;
-      install(
-        { policy, ...rest, ...(statement === null ? {} : { statement }) },
-        { generation, reason, askedBy: 'gateway' },
-      );
+      const returned = { kind: 'rolled_back', statement: null, reason: RETURNED, askedBy: 'gateway' } as const;
+      const activation = { ...returned, at: clock.now(), after: last };
+      try {
+        const candidate = await earlierThanFalse(before);
+        const recorded = await activations.record({ ...activation, policy: candidate.policy });
+        if ('generation' in recorded) install(candidate, { ...activation, generation: recorded.generation });
+      } catch (error) {
+        const facts = { snapshot: served.digest, before: before.policy.digest, error };
+        if (error instanceof PolicyRefused) {
+          log.error(facts, 'no earlier policy can take the place of the one with a false label: activate another one');
+          return;
+        }
+        // The earlier policy returns even if the store cannot be reached.
+        log.warn(facts, 'the store could not note that the earlier policy has returned, and will once it can');
+        install(againOf(before), { ...activation, generation: last + 1 });
+        unrecorded = { ...activation, policy: before.policy };
+      }
     });
+
+  /** Notes what returned while the store was away. Until then the other gateways keep what carries the false label. */
+  const recordReturn = async (): Promise<void> => {
+    const { policy, generation } = policies.current();
+    if (unrecorded?.policy === policy && unrecorded.after + 1 === generation) await activations.record(unrecorded);
+    unrecorded = null;
+  };
 
   const confirmLabels = (check: Checked): void => {
     const { active, bytes, before, onReturned } = check;
@@ -207,6 +234,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
           await goBack(active, before);
           onReturned?.(FALSE_LABEL);
         }
+      },
+      onEnded: () => {
         // It holds a policy that may never return now.
         if (checked === check) checked = null;
       },
@@ -296,8 +325,10 @@ export function makeActivator(options: ActivatorOptions): Activator {
       const answer = await ask();
       if (isInForce(answer.last)) return null;
       return inTurn(async () => {
+        const isNoted = unrecorded === null;
+        if (!isNoted) await recordReturn();
         // What was activated here meanwhile may be newer than the answer.
-        const { last } = answer.during === policies.current() ? answer : await ask();
+        const { last } = isNoted && answer.during === policies.current() ? answer : await ask();
         // A gateway may have been started with a policy that nobody activated.
         if (last === null) return isSeen ? LOST : null;
         if (isInForce(last)) return null;
@@ -339,6 +370,10 @@ function isRecent(tick: number): boolean {
 
 function kept({ policy, labels }: Active, next: Candidate): Partial<Candidate> {
   return { policy, ...(labels === 'unverified' && next.labels !== undefined ? {} : { labels }) };
+}
+
+function againOf({ statement, askedBy: _askedBy, ...active }: Active, labels = active.labels): Candidate {
+  return { ...active, labels, ...(statement === null ? {} : { statement }) };
 }
 
 function candidateOf(

@@ -85,9 +85,9 @@ export interface ActivePolicy {
   readonly state: () => PolicyState;
   /**
    * Requests that pin after this are decided by `next`. `reason` is for people, in status and log. `generation`
-   * defaults to one more.
+   * defaults to one more, and `age`, as in the options, to 0.
    */
-  readonly activate: (next: Candidate, reason: string, generation?: number) => Active;
+  readonly activate: (next: Candidate, reason: string, generation?: number, age?: number) => Active;
   /** The source offers the active policy. */
   readonly confirm: () => void;
   /** The source offers something else that cannot be served. The active policy stays. */
@@ -137,11 +137,11 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
   return {
     current: () => state.active,
     state: () => state,
-    activate: (next, reason, generation = state.active.generation + 1) => {
+    activate: (next, reason, generation = state.active.generation + 1, age = 0) => {
       const from = state.active;
       const to = activeOf(next, { generation, reason, since: clock.now() });
       const { leaseExpires, awake } = state;
-      state = { ...stateOf(to), leaseExpires, awake };
+      state = { ...stateOf(to, age), leaseExpires, awake };
       tell(listeners, { from, to }, log);
       return state.active;
     },

@@ -19,6 +19,8 @@ export interface LabelCheck {
    * not reject.
    */
   readonly onKnown: (labels: 'verified' | 'false') => Promise<void>;
+  /** Called when the check is over, whether the labels are known or not. */
+  readonly onEnded: () => void;
 }
 
 export interface LabelChecks {
@@ -53,7 +55,7 @@ export function makeLabelChecks(options: LabelCheckOptions): LabelChecks {
 }
 
 async function perform(check: LabelCheck, options: LabelCheckOptions, signal: AbortSignal): Promise<void> {
-  const { active, bytes, onKnown } = check;
+  const { active, bytes, onKnown, onEnded } = check;
   const { policies, log, verify = verifyInThread } = options;
   const { digest: snapshot, decisions } = active.policy;
   try {
@@ -65,5 +67,7 @@ async function perform(check: LabelCheck, options: LabelCheckOptions, signal: Ab
     await onKnown(labels);
   } catch (error) {
     if (!signal.aborted) log.error({ snapshot, error }, 'the labels of the snapshot could not be checked');
+  } finally {
+    onEnded();
   }
 }

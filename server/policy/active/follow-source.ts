@@ -5,6 +5,7 @@ import { storeFailure } from '../../db/failures.js';
 import { eitherSignal } from '../../lib/either-signal.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
+import { AGE_LIMITS } from '../../limits/policy.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
@@ -46,9 +47,28 @@ export function followSource(options: FollowOptions): Poller {
   const recall = (fault: PolicyFault): void => {
     if (!isSame(fault, policies.state().refusal)) policies.refuse(fault);
   };
-  const onReturned = (fault: PolicyFault): void => {
-    refused = fault;
-    policies.refuse(fault);
+  let offers = 0;
+  /** What carries a false label is not what the source offers by now, if it has offered something else since. */
+  const returnsFrom =
+    (offer: number) =>
+    (fault: PolicyFault): void => {
+      if (offer !== offers) return;
+      refused = fault;
+      policies.refuse(fault);
+    };
+  let noted: { readonly generation: number; readonly tick: number } | null = null;
+  /** For the next start, to which the policy is older if this fails. */
+  const note = async (): Promise<void> => {
+    const [{ generation }, tick] = [policies.current(), performance.now()];
+    if (noted?.generation === generation && tick - noted.tick < AGE_LIMITS.noted) return;
+    try {
+      await activator.activations.confirm(generation);
+      noted = { generation, tick };
+    } catch (error) {
+      // Health checks already report that the store is away.
+      if (storeFailure(error) === null)
+        log.error({ ...source.facts, error }, 'the age of the policy could not be noted in the store');
+    }
   };
   const use = async (found: SourceAnswer, after: number, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
@@ -61,6 +81,8 @@ export function followSource(options: FollowOptions): Poller {
       return;
     }
     if (found.kind === 'offer') {
+      offers += 1;
+      const onReturned = returnsFrom(offers);
       const taken = await takeOffer(found.offer, { ...options, folders, after, onReturned }, signal);
       if (signal.aborted) return;
       refused = taken.kind === 'refused' ? taken.fault : null;
@@ -73,7 +95,9 @@ export function followSource(options: FollowOptions): Poller {
         if (!again) options.onRefused?.(found.offer, refused);
       }
     } else if (refused !== null) recall(refused);
-    if (refused === null) policies.confirm();
+    if (refused !== null) return;
+    policies.confirm();
+    await note();
   };
   let asking = new AbortController();
   const ask = async (why: Why, stopped: AbortSignal): Promise<SourceAnswer> => {

@@ -15,6 +15,8 @@ export interface StartOptions {
   readonly db: Database;
   /** Null to use whatever the store has. */
   readonly offered: StartOffer | null;
+  /** Whether the source still has the offer. Defaults to not asking. */
+  readonly isOffered?: () => Promise<boolean>;
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
   /** Where the table of the policy is kept. Defaults to null: nowhere. */
@@ -29,13 +31,21 @@ export interface Started {
   readonly candidate: Candidate;
   readonly bytes: Uint8Array;
   readonly generation: number;
+  /** How many milliseconds ago its source confirmed it. */
+  readonly age: number;
+}
+
+/** The source may have something else by now, which another gateway may have put in force. */
+export class OfferReplaced extends Error {
+  override readonly name = 'OfferReplaced';
 }
 
 /**
- * Null if there is no policy at all. Throws `PolicyRefused` if what is in force cannot be served; rejects if the store
- * fails.
+ * Null if there is no policy at all. Throws `PolicyRefused` if what is in force cannot be served, and `OfferReplaced`;
+ * rejects if the store fails.
  */
-export async function startPolicy({ db, offered, rule, clock, tables = null }: StartOptions): Promise<Started | null> {
+export async function startPolicy(options: StartOptions): Promise<Started | null> {
+  const { db, offered, isOffered, rule, clock, tables = null } = options;
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
   const open = async (last: StoredActivation): Promise<Started> => {
     const { snapshot, envelope, generation } = last;
@@ -53,13 +63,14 @@ export async function startPolicy({ db, offered, rule, clock, tables = null }: S
       ...inForceBy(statement),
       askedBy: last.askedBy,
     } as const;
-    return { candidate, bytes: bytes ?? new Uint8Array(), generation };
+    return { candidate, bytes: bytes ?? new Uint8Array(), generation, age: last.age };
   };
-  if (offered === null) {
-    const last = await activations.newest();
-    return last === null ? null : open(last);
-  }
+  const last = await activations.newest();
+  if (offered === null) return last === null ? null : open(last);
   const { policy, bytes, statement, from } = offered;
+  // Asked after it is known what is the newest: what was read before may be older than that.
+  if (isOffered !== undefined && last?.snapshot !== policy.digest && !(await isOffered())) throw new OfferReplaced();
+  const after = isOffered === undefined ? {} : { after: last?.generation ?? 0 };
   const at = clock.now();
   const labels = await snapshots.keep({
     policy,
@@ -70,18 +81,22 @@ export async function startPolicy({ db, offered, rule, clock, tables = null }: S
   });
   await tables?.keep(policy);
   const askedBy = Object.values(from).join(' ');
-  const recorded = await activations.record({ kind: 'offered', policy, statement, reason: 'start', askedBy, at });
+  const offer = { kind: 'offered', policy, statement, reason: 'start', askedBy, at, ...after } as const;
+  const recorded = await activations.record(offer);
   switch (recorded.kind) {
     case 'held':
-      return open(recorded.newest);
+      await activations.confirm(recorded.newest.generation);
+      return { ...(await open(recorded.newest)), age: 0 };
     case 'rollback':
       throw refusal('snapshot.rollback_refused', `the snapshot is not served: ${recorded.text}`);
     case 'superseded':
-      throw new TypeError('unreachable: a start that is superseded');
+      throw new OfferReplaced();
     case 'in_force':
     case 'recorded': {
+      const { generation } = recorded;
+      await activations.confirm(generation);
       const candidate = { policy, labels, source: from, askedBy, ...inForceBy(statement) };
-      return { candidate, bytes, generation: recorded.generation };
+      return { candidate, bytes, generation, age: 0 };
     }
   }
 }

@@ -12,6 +12,7 @@ import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
 import { NEWEST_LOCK } from '../../db/migrations/0005-newest.js';
 import { sql } from '../../db/sql.js';
+import { AGE_LIMITS } from '../../limits/policy.js';
 import type { Store, Writing } from '../../db/writing.js';
 import type { Labels } from '../active/active-policy.js';
 import type { SignedStatement } from '../open/verify-publication.js';
@@ -57,6 +58,11 @@ export interface StoredActivation {
   readonly reason: string;
   readonly askedBy: string;
   readonly at: Instant;
+  /**
+   * Milliseconds since a source last confirmed it to any gateway, or since it was made. All time since 1970 if that is
+   * not known.
+   */
+  readonly age: number;
   /** What is known about the snapshot's labels; null if it is not stored. */
   readonly labels: Labels | null;
 }
@@ -71,6 +77,8 @@ export interface Activations {
    * later finds the activation, or finds that this waits, and writes nothing.
    */
   readonly settle: () => Promise<void>;
+  /** Notes that its source confirms this activation now. */
+  readonly confirm: (generation: number) => Promise<void>;
   readonly newest: () => Promise<StoredActivation | null>;
   /** The newest statement that was accepted for a policy and an environment; null if there was none. */
   readonly accepted: (policy: string, environment: string) => Promise<Accepted | null>;
@@ -97,6 +105,8 @@ interface ActivationRow {
   readonly reason: string;
   readonly asked_by: string;
   readonly activated_at: Date;
+  readonly confirmed_at: Date;
+  readonly read_at: Date;
   readonly labels: Labels | null;
 }
 
@@ -107,8 +117,9 @@ const UNIQUE_VIOLATION = '23505';
 const TRIES = 10;
 
 const NEWEST_FIRST = sql`SELECT a.generation, a.kind, a.policy, a.snapshot, a.decisions, a.statement, a.reason, a.asked_by,
-    a.activated_at, s.labels
-  FROM activations AS a LEFT JOIN snapshots AS s ON s.snapshot = a.snapshot ORDER BY a.generation DESC`;
+    a.activated_at, COALESCE(c.confirmed_at, a.activated_at) AS confirmed_at, now() AS read_at, s.labels
+  FROM activations AS a LEFT JOIN snapshots AS s ON s.snapshot = a.snapshot
+    LEFT JOIN confirmations AS c ON c.generation = a.generation ORDER BY a.generation DESC`;
 
 /** The store must be migrated. */
 export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>): Activations {
@@ -141,6 +152,7 @@ export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>
     settle: async () => {
       await db.rows(sql`SELECT pg_advisory_xact_lock(${NEWEST_LOCK.group}::integer, ${NEWEST_LOCK.one}::integer)`);
     },
+    confirm: (generation) => confirm(db, generation),
     newest: async () => {
       const [row] = await db.vital<ActivationRow>(sql`${NEWEST_FIRST} LIMIT ${1}::integer`);
       return row === undefined ? null : toStored(row);
@@ -202,21 +214,32 @@ async function insert(within: Writing, activation: NewActivation, generation: nu
       VALUES (${generation}, ${kind}, ${policy.name}, ${policy.digest}, ${policy.decisions},
         ${statement?.says.environment ?? null}, ${own}::bigint, ${statement?.envelope ?? null}, ${reason}, ${askedBy}, ${when})`);
   await within.rows(sql`UPDATE snapshots SET used_at = GREATEST(used_at, ${when}) WHERE snapshot = ${policy.digest}`);
+  await confirm(within, generation);
+}
+
+/** By the clock of the store, which all its gateways share. What one of them has just noted is not written again. */
+async function confirm(within: Store, generation: number): Promise<void> {
+  await within.rows(sql`INSERT INTO confirmations AS c (generation, confirmed_at) VALUES (${generation}, now())
+      ON CONFLICT (generation) DO UPDATE SET confirmed_at = EXCLUDED.confirmed_at
+        WHERE c.confirmed_at NOT BETWEEN now() - make_interval(secs => ${AGE_LIMITS.noted / 2000}::double precision) AND now()`);
 }
 
 /**
- * The snapshot that was in force before the newest one, ignoring what was rolled back since. `newestFirst` has all
- * rows.
+ * The snapshot that was in force before the newest one, ignoring what was rolled back since and what carries a false
+ * label. `newestFirst` has all rows.
  */
-export function earlierThan(newestFirst: readonly Pick<StoredActivation, 'kind' | 'snapshot'>[]): string | null {
+export function earlierThan(newestFirst: readonly Earlier[]): string | null {
   const left = new Set<string>();
-  for (const [index, { kind, snapshot }] of newestFirst.entries()) {
-    if (index > 0 && snapshot !== newestFirst[0]?.snapshot && !left.has(snapshot)) return snapshot;
+  for (const [index, { kind, snapshot, labels }] of newestFirst.entries()) {
+    const isOther = index > 0 && snapshot !== newestFirst[0]?.snapshot;
+    if (isOther && labels !== 'false' && !left.has(snapshot)) return snapshot;
     const before = newestFirst[index + 1];
     if (kind === 'rolled_back' && before !== undefined) left.add(before.snapshot);
   }
   return null;
 }
+
+type Earlier = Pick<StoredActivation, 'kind' | 'snapshot' | 'labels'>;
 
 /** Whether a statement is older than the accepted one, or says something else under the same generation. */
 export function isRollback({ generation, snapshot }: PublicationStatement, accepted: Accepted | null): boolean {
@@ -237,12 +260,26 @@ function payloadOf(envelope: string | null | undefined): string | null {
   return typeof payload === 'string' ? payload : null;
 }
 
-function toStored({ statement, asked_by, activated_at, generation, ...row }: ActivationRow): StoredActivation {
+function toStored({
+  statement,
+  asked_by,
+  activated_at,
+  confirmed_at,
+  read_at,
+  generation,
+  ...row
+}: ActivationRow): StoredActivation {
   return {
     ...row,
     generation: Number(generation),
     envelope: statement,
     askedBy: asked_by,
     at: instantOf(activated_at.getTime()),
+    age: ageOf(confirmed_at.getTime(), read_at.getTime()),
   };
+}
+
+/** A confirmation in the future says nothing about the present: the clock was set back since, and nobody knows how far. */
+function ageOf(confirmedAt: number, readAt: number): number {
+  return confirmedAt > readAt + AGE_LIMITS.clocksDiffer ? readAt : Math.max(0, readAt - confirmedAt);
 }

@@ -4,6 +4,7 @@
 import { type PackedPolicy, packedOf, type Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sql } from '../../db/sql.js';
+import { endsWithin } from '../../lib/ends-within.js';
 import type { Logger } from '../../lib/ports.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
 import { type TableFinder, writeTableInThread } from '../open/snapshot-thread.js';
@@ -12,12 +13,12 @@ import { codeOf } from '../policy-fault.js';
 
 export interface KeptTables extends TableFinder {
   /**
-   * Keeps the table of a policy whose snapshot is in the store, unless it was opened from its table. Never rejects:
-   * what cannot be kept is logged, and costs time at the next start.
+   * Keeps the table of a policy whose snapshot is in the store, unless it was opened from its table. Never rejects, and
+   * is over in time: what cannot be kept, or not yet, is logged, and costs time where the policy is opened next.
    */
   readonly keep: (policy: Policy) => Promise<void>;
-  /** Nothing is kept any more. */
-  readonly close: () => void;
+  /** Nothing is kept any more. Resolves to whether all that was begun has ended. */
+  readonly close: () => Promise<boolean>;
 }
 
 export interface KeptTablesOptions {
@@ -29,6 +30,8 @@ export interface KeptTablesOptions {
   readonly isReader?: boolean;
   /** The bytes of the smallest table that is kept. Defaults to that of the limits. */
   readonly leastBytes?: number;
+  /** Writes a table. Defaults to doing so in a thread. */
+  readonly write?: typeof writeTableInThread;
 }
 
 interface SealRow {
@@ -38,11 +41,13 @@ interface SealRow {
 
 /** The store must be migrated. */
 export function keptTables({ db, folder, log, isReader = false, ...options }: KeptTablesOptions): KeptTables {
-  const { leastBytes = STORED_LIMITS.leastTableBytes } = options;
+  const { leastBytes = STORED_LIMITS.leastTableBytes, write = writeTableInThread } = options;
   const closed = new AbortController();
   /** Policies with a table on the shelf, or with one that could not be put there. */
   const done = new WeakSet<Policy>();
   let hasFailed = false;
+  /** One after the other: of a disk that does not answer only one thread waits. */
+  let last = Promise.resolve();
 
   const fail = (policy: Policy, error: unknown): void => {
     if (closed.signal.aborted || hasFailed) return;
@@ -57,7 +62,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
       sql`SELECT snapshot FROM snapshots ORDER BY used_at DESC, snapshot LIMIT ${STORED_LIMITS.keptTables}::integer`,
     );
     const kept = recent.map(({ snapshot }) => snapshot);
-    const { left, ...seal } = await writeTableInThread({ folder, packed, kept }, closed.signal);
+    const { left, ...seal } = await write({ folder, packed, kept }, closed.signal);
     await db.rows(sql`UPDATE snapshots SET derived_table = ${sealText(seal)} WHERE snapshot = ${policy.digest}`);
     log.info(
       { snapshot: policy.digest, bytes: seal.bytes },
@@ -101,14 +106,21 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
       const packed = isReader || done.has(policy) ? null : packedOf(policy);
       if (packed === null || packed.table.buffer.byteLength < leastBytes || closed.signal.aborted) return;
       done.add(policy);
-      try {
-        await put(policy, packed);
-      } catch (error) {
-        fail(policy, error);
-      }
+      const putting = last
+        .then(() => put(policy, packed))
+        .catch((error: unknown) => {
+          fail(policy, error);
+        });
+      last = putting;
+      if (await endsWithin(putting, STORED_LIMITS.tablePatience)) return;
+      log.warn(
+        { snapshot: policy.digest, file: tableFile(folder, policy.digest) },
+        'the disk has not taken the table of the policy yet, which is put in force all the same: others derive the table until it is kept',
+      );
     },
     close: () => {
       closed.abort();
+      return endsWithin(last, STORED_LIMITS.tablePatience);
     },
   };
 }

@@ -133,10 +133,10 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
   };
   return {
     keep: async (kept) => {
-      const known = await find(kept.policy.digest);
-      if (known === null) return put(kept);
-      const isNews = kept.statement !== null && kept.statement !== known.statement;
-      return isNews || known.labels !== kept.labels ? (await enter(kept, db)).labels : known.labels;
+      if ((await find(kept.policy.digest)) === null) return put(kept);
+      // Also marks it as used, before others make room: it is about to be in force.
+      const { labels, isNew } = await enter(kept, db);
+      return isNew ? put(kept) : labels;
     },
     put,
     find,

@@ -15,6 +15,7 @@ const ALL = [
   '0004-unique-names',
   '0005-newest',
   '0006-derived-tables',
+  '0007-confirmations',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

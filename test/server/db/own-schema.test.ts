@@ -14,6 +14,7 @@ const MIGRATIONS = [
   '0004-unique-names',
   '0005-newest',
   '0006-derived-tables',
+  '0007-confirmations',
 ];
 
 for (const store of testStores()) {

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Instant, instantOf, loadSnapshot } from '../../../engine/index.js';
+import { keepSnapshots } from '../../../server/audit/keep-snapshots.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { NEWEST_LOCK } from '../../../server/db/migrations/0005-newest.js';
 import { STORED_LIMITS } from '../../../server/limits/policy.js';
@@ -13,7 +14,7 @@ import { followActivations } from '../../../server/policy/store/follow-activatio
 import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
-import { A, B, C, type Made } from '../../support/followed-policy.js';
+import { A, B, C, make, type Made } from '../../support/followed-policy.js';
 import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
@@ -31,7 +32,7 @@ interface TestGateway {
   /** How often it has asked which activation is the newest. */
   readonly asked: () => number;
   /** From now on nothing of this kind is answered, until what is returned is called. An error is then the only answer. */
-  readonly hold: (what: 'newest' | 'parts' | 'keep') => (error?: Error) => void;
+  readonly hold: (what: 'newest' | 'parts' | 'keep' | 'write') => (error?: Error) => void;
 }
 
 describeOnStores('gateways', (store) => {
@@ -56,7 +57,8 @@ describeOnStores('gateways', (store) => {
   async function open(offered: Made | null = A, limits = {}): Promise<TestGateway> {
     const own = await openDatabase({ ...store.config, ...limits });
     let asked = 0;
-    const held = { newest: Promise.resolve(), parts: Promise.resolve(), keep: Promise.resolve() };
+    const free = Promise.resolve();
+    const held = { newest: free, parts: free, keep: free, write: free };
     const hold: TestGateway['hold'] = (what) => {
       let release: (error?: Error) => void = () => undefined;
       held[what] = new Promise((resolve, reject) => {
@@ -77,6 +79,10 @@ describeOnStores('gateways', (store) => {
         }
         return own.rows(statement);
       },
+      write: async (work) => {
+        await held.write;
+        return own.write(work);
+      },
       vital: async (statement) => {
         asked += 1;
         await held.newest;
@@ -90,7 +96,7 @@ describeOnStores('gateways', (store) => {
       void lines.push(`${typeof fields['code'] === 'string' ? fields['code'] : ''} ${message}`.trim());
     const log = { info: () => undefined, warn: line, error: line };
     const kept = new Set<string>();
-    const keep = (digest: string): Promise<void> => held.keep.then(() => void kept.add(digest));
+    const { keep } = keepSnapshots((digest) => held.keep.then(() => void kept.add(digest)), log);
     const policies = makeActivePolicy(started.candidate, { clock, log, generation: started.generation });
     const activator = makeActivator({ db, policies, rule: null, clock, log, keep });
     const follower = followActivations({ db, activator, policies, log, confirmedBy: 'source' });
@@ -254,6 +260,48 @@ describeOnStores('gateways', (store) => {
     expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
   });
 
+  function mislabel(made: Made): Made {
+    const bytes = mislabelled(made.bytes);
+    const loaded = loadSnapshot(bytes);
+    if (!loaded.ok) throw new Error(loaded.fault.message);
+    return { ...made, bytes, policy: loaded.policy };
+  }
+
+  it('return to no policy that carries a false label itself', async () => {
+    const one = await open();
+    const [first, second] = [mislabel(B), mislabel(C)];
+    await Promise.all([one.offer(first, 'unverified'), one.offer(second, 'unverified', 2)]);
+    await until(() => one.lines.filter((line) => line.includes('carries a false label')).length === 2, 10_000);
+    await until(() => one.digest() === A.policy.digest, 10_000);
+    expect((await one.activator.activations.newest())?.snapshot).toBe(A.policy.digest);
+    await expect(one.offer(first, 'unverified')).rejects.toMatchObject({ fault: { code: 'snapshot.label' } });
+  });
+
+  it('return to no policy that another of them knows to be false', async () => {
+    const one = await open();
+    await one.offer(B);
+    await store.db.knex('snapshots').where({ snapshot: B.policy.digest }).update({ labels: 'false' });
+    await one.offer(mislabel(C), 'unverified');
+    await until(() => one.digest() === A.policy.digest, 10_000);
+    await store.db.knex('snapshots').where({ snapshot: A.policy.digest }).update({ labels: 'false' });
+    const last = mislabel(make('/d'));
+    await one.offer(last, 'unverified');
+    await until(() => one.lines.some((line) => line.includes('no earlier policy')), 10_000);
+    expect(one.digest()).toBe(last.policy.digest);
+  });
+
+  it('return from a false label together, as soon as the store notes it', async () => {
+    const [one, two] = [await open(), await open()];
+    const bad = mislabel(B);
+    await one.offer(bad, 'unverified');
+    one.hold('write')(new Error('the store is gone'));
+    await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
+    one.hold('write')();
+    await until(() => two.digest() === A.policy.digest, 10_000);
+    expect(two.policies.current()).toMatchObject({ generation: 3, askedBy: 'gateway' });
+    expect([one.policies.current().generation, one.policies.state().lag]).toEqual([3, null]);
+  });
+
   // The embedded store has one transaction at a time, so an activation never waits there.
   it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
     if (store.name === 'embedded') return;
@@ -310,6 +358,26 @@ describeOnStores('gateways', (store) => {
     expect(await offered).toBe('again');
     await until(() => two.digest() === B.policy.digest);
     expect([two.policies.current().generation, two.policies.state().lag]).toEqual([2, null]);
+  });
+
+  it('put in force what the disk of their audit logs does not take, or refuses, and keep it later', async () => {
+    const [one, two] = [await open(), await open()];
+    const gateways = [one, two];
+    const hung = gateways.map(({ hold }) => hold('keep'));
+    expect(await one.offer(B)).toBe('taken');
+    await until(() => two.digest() === B.policy.digest);
+    for (const { lines, kept } of gateways) {
+      expect(lines).toEqual([expect.stringContaining('the disk has not taken a snapshot')]);
+      expect([...kept]).toEqual([]);
+    }
+    for (const free of hung) free();
+    await until(() => gateways.every(({ kept }) => kept.has(B.policy.digest)));
+    for (const { hold } of gateways) hold('keep')(new Error('the disk is full'));
+    expect(await one.offer(C)).toBe('taken');
+    await until(() => two.digest() === C.policy.digest);
+    for (const { lines } of gateways) expect(lines.at(-1)).toContain('could not be kept beside the audit log');
+    for (const { hold } of gateways) hold('keep')();
+    await until(() => gateways.every(({ kept }) => kept.has(C.policy.digest)));
   });
 
   it('keep what they chose themselves where they asked before it was chosen, and ask once a look', async () => {

@@ -11,7 +11,7 @@ import { followSource } from '../../../server/policy/active/follow-source.js';
 import { makePathSource } from '../../../server/policy/sources/path-source.js';
 import { stalenessOf } from '../../../server/policy/active/staleness.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
-import { makeActivator } from '../../../server/policy/active/activator.js';
+import { makeActivator, type Offered } from '../../../server/policy/active/activator.js';
 import { A, B, C, db, follow, grantsAt, HEADER, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
@@ -113,6 +113,30 @@ describe('a snapshot file that is followed', () => {
     expect(policies.current().policy.digest).toBe(A.policy.digest);
     expect(await db.knex('activations').count()).toEqual([{ count: '1' }]);
     expect(lines).toEqual([]);
+  });
+
+  it('is not refused for the false label of one that it has replaced since', async () => {
+    const { activator, policies, path, put } = await follow();
+    const returned: Offered['onReturned'][] = [];
+    const offer = (offered: Offered): ReturnType<typeof activator.offer> => {
+      returned.push(offered.onReturned);
+      return activator.offer(offered);
+    };
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const clock = { now: (): Instant => instantOf(NOON) };
+    const source = await makePathSource(path);
+    const own = { source, policies, activator: { ...activator, offer }, rule: null, clock, log, interval: NEVER };
+    const watch = followSource(own);
+    watches.push(watch);
+    for (const { bytes } of [B, C]) {
+      put(bytes);
+      await watch.pollNow();
+    }
+    const fault = { code: 'snapshot.label', message: 'it carries a false label', problems: [] };
+    returned[0]?.(fault);
+    expect(policies.state().refusal).toBeNull();
+    returned[1]?.(fault);
+    expect(policies.state().refusal).toMatchObject({ code: 'snapshot.label' });
   });
 
   it('is checked by one caller at a time', async () => {

@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { decide, instantOf, LOCAL_ACTOR, type Policy } from '../../../engine/index.js';
 import { keptTables, type KeptTables } from '../../../server/policy/store/kept-tables.js';
 import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
+import { writeTableInThread } from '../../../server/policy/open/snapshot-thread.js';
 import { openStored } from '../../../server/policy/open/open-stored.js';
 import { tableFile } from '../../../server/policy/open/table-file.js';
 import { codeDigest } from '../../../server/lib/version.js';
@@ -28,6 +29,7 @@ import { pathOf, snapshotOf, type TestGrant } from '../../support/gateway.js';
 import { fromRoot } from '../../support/root.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { until } from '../../support/until.js';
 
 const clock = { now: () => instantOf(Date.parse('2027-01-01T12:00:00Z')) };
 /** Large enough to be opened on a thread. */
@@ -98,6 +100,25 @@ describeOnStores('kept tables', (store) => {
     expect(await open(A)).toBe(TABLE);
     expect(await open(B)).toBe(FULL);
     expect([await open(A), await open(B)]).toEqual([TABLE, TABLE]);
+  });
+
+  it('are kept later by a disk that does not take them now, for which nothing waits long', async () => {
+    let free: () => void = () => undefined;
+    const disk = new Promise<void>((resolve) => (free = resolve));
+    const own = tables({ write: (table, signal) => disk.then(() => writeTableInThread(table, signal)) });
+    expect(await open(A, own)).toBe(FULL);
+    expect(lines.at(-1)?.text).toContain('the disk has not taken the table of the policy yet');
+    expect(existsSync(fileOf(A))).toBe(false);
+    free();
+    await until(() => lines.some(({ text }) => text.includes('is kept for the next time')));
+    expect(await open(A)).toBe(TABLE);
+    expect(await own.close()).toBe(true);
+  });
+
+  it('say at the end of the gateway that its disk still has to take one', async () => {
+    const own = tables({ write: () => new Promise(() => undefined) });
+    await open(A, own);
+    expect(await own.close()).toBe(false);
   });
 
   it('are not used if anything of the file was changed, and are replaced then', async () => {
@@ -201,7 +222,7 @@ describeOnStores('kept tables', (store) => {
     await open(A, tables({ leastBytes: STORED_LIMITS.leastTableBytes }));
     await open(A, tables({ isReader: true }));
     const ended = tables();
-    ended.close();
+    await ended.close();
     await open(A, ended);
     expect(existsSync(folder)).toBe(false);
   });

@@ -37,10 +37,7 @@ async function check(
   const lines: string[] = [];
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const error = (_: object, line: string): void => {
-    lines.push(line);
-    end();
-  };
+  const error = (_: object, line: string): void => void lines.push(line);
   const log = { error } as unknown as Logger;
   const policies = makeActivePolicy(
     { policy: open(loadSnapshot(file)), labels: 'unverified' },
@@ -49,7 +46,7 @@ async function check(
   const active: Active = policies.current();
   expect(active.labels).toBe('unverified');
   const checks = makeLabelChecks({ policies, log, ...(verify === undefined ? {} : { verify }) });
-  checks.begin({ active, bytes: file, onKnown: () => Promise.resolve().then(end) });
+  checks.begin({ active, bytes: file, onKnown: () => Promise.resolve(), onEnded: end });
   await ended;
   return { labels: policies.current().labels, lines };
 }
@@ -105,7 +102,7 @@ describe('while the labels of one snapshot are checked', () => {
       ...{ close: checks.close, started: () => started, known, lines },
       begin: (generation) => {
         const active = generations[generation - 1] ?? ACTIVE;
-        checks.begin({ active, bytes, onKnown: () => Promise.resolve() });
+        checks.begin({ active, bytes, onKnown: () => Promise.resolve(), onEnded: ignore });
       },
       end: async () => {
         ends.pop()?.();

@@ -60,6 +60,16 @@ describeOnStores('stored snapshots', (store) => {
     expect(await read(digestOf(3))).toBeNull();
   });
 
+  it('are the last to make room once they are kept again: they are about to be in force', async () => {
+    await open().put(made(100));
+    for (let number = 101; number < 100 + STORED_LIMITS.kept; number += 1) await open().put(made(number));
+    await open().keep(made(100, { at: instantOf(NOON + 200) }));
+    await open().put(made(201));
+    expect(await read(digestOf(100))).toEqual(made(100).bytes);
+    await store.db.knex('snapshots').del();
+    await store.db.knex('snapshot_parts').del();
+  });
+
   it('make room for others, those that were used longest ago first, but never what is in force', async () => {
     const { policy } = made(10);
     await open().put(made(10));

@@ -37,3 +37,23 @@ it('is in debt for a second at most, however much others let through', () => {
   now += 1_200;
   expect(limiter.take('ada')).toBe(0);
 });
+
+it('tells one that comes later what is not made up for yet', () => {
+  const [primary, later] = [makeRateLedger(), makeRateLedger()];
+  for (const ledger of [primary, later]) for (const name of ['actor', 'address']) ledger.makeLimiter(name, 1);
+  const actor = later.makeLimiter('actor', 1);
+  primary.makeLimiter('none', 0);
+  primary.charge([
+    ['actor', 'ada', 2],
+    ['actor', 'ben', 1],
+    ['address', '::1', 0.5],
+  ]);
+  const owed = primary.owed();
+  expect(owed.map(([limiter, name]) => [limiter, name])).toEqual([
+    ['actor', 'ada'],
+    ['actor', 'ben'],
+    ['address', '::1'],
+  ]);
+  later.charge(owed, 1_000);
+  expect([actor.left('ada'), actor.left('ben'), actor.left('eve')]).toEqual([0, 1, 1]);
+});
