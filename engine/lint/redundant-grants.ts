@@ -9,7 +9,7 @@ import { during, isNothing, type Piece, unionOf, without } from '../model/timeli
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
 import { firstFrom, listRows } from '../model/row-lists.js';
 import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
-import { type LintContext, placed, relatedTo } from './rule.js';
+import { GRANTS_BEFORE, type LintContext, placed, relatedTo } from './rule.js';
 import { countPrincipals } from '../model/tables.js';
 
 /** At most this many covering grants are named; if there are more, the message gives their number. */
@@ -35,7 +35,7 @@ interface Runs {
 export function findRedundantGrants(world: LintWorld, context: LintContext): void {
   const { grants } = world.set;
   if (world.holders === null) {
-    context.onLimit(placed(grants.at(-1)?.place ?? null));
+    context.onLimit(placed(grants.at(-1)?.place ?? null), GRANTS_BEFORE);
     return;
   }
   const search = makeSearch(world, world.holders, context.maxPairs);
@@ -44,7 +44,7 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
     if (grant === undefined || search.idle[index] === 1 || isNarrowed(world, index)) continue;
     const cover = findCover(search, { index, ...pieceOf(search, index) });
     if (search.isSpent()) {
-      context.onLimit(placed(grant.place));
+      context.onLimit(placed(grant.place), GRANTS_BEFORE);
       return;
     }
     if (cover === null) continue;
