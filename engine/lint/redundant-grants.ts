@@ -4,7 +4,16 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
-import { commonScopes, haveCommon, NO_SCOPES, scopeBit, scopeNames, type ScopeSet, scopesWithout, unionScopes } from '../model/scope-set.js';
+import {
+  commonScopes,
+  haveCommon,
+  NO_SCOPES,
+  scopeBit,
+  scopeNames,
+  type ScopeSet,
+  scopesWithout,
+  unionScopes,
+} from '../model/scope-set.js';
 import { compareNumbers } from '../model/order.js';
 import type { Piece } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
@@ -70,9 +79,7 @@ function isNarrowed({ tables, grantRows }: LintWorld, index: number): boolean {
 }
 
 function namesOf(covering: readonly PolicyGrant[], count: number): string {
-  return count > MAX_NAMED
-    ? `${groupDigits(count)} other grants`
-    : covering.map(({ id }) => `\`${id}\``).join(' and ');
+  return count > MAX_NAMED ? `${groupDigits(count)} other grants` : covering.map(({ id }) => `\`${id}\``).join(' and ');
 }
 
 interface Search {

@@ -143,11 +143,13 @@ export function mergeHoldings(holdings: readonly Holding[]): readonly Holding[] 
   const alike = groupBy(holdings, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1));
   return [...alike.values()]
     .flatMap((same) =>
-      same.slice(0, 1).flatMap((first) =>
-        piecesOf(unionOf(same.map(({ scopes, ...window }) => ({ ...window, value: scopes })))).map(
-          ({ from, until, value }) => ({ ...first, from, until, scopes: value }),
+      same
+        .slice(0, 1)
+        .flatMap((first) =>
+          piecesOf(unionOf(same.map(({ scopes, ...window }) => ({ ...window, value: scopes })))).map(
+            ({ from, until, value }) => ({ ...first, from, until, scopes: value }),
+          ),
         ),
-      ),
     )
     .sort(compareHoldings);
 }

@@ -20,7 +20,13 @@ import { during, piecesOf, unite, without } from '../../model/timeline.js';
 import { countCells } from '../cells/count-cells.js';
 import { holdingsIn } from '../cells/holdings.js';
 import { identityRow, principalsOf } from '../cells/identities.js';
-import { edgesOfMember, makeMembership, type Membership, withMembersBelow, withRolesAbove } from '../cells/membership.js';
+import {
+  edgesOfMember,
+  makeMembership,
+  type Membership,
+  withMembersBelow,
+  withRolesAbove,
+} from '../cells/membership.js';
 import { scopesOf } from '../cells/walk.js';
 import { memberWindows, statedTables } from '../../model/tables.js';
 import { amendments, countsThere, type GrantAmendment } from './amendments.js';
@@ -173,9 +179,7 @@ function newMember(
   const name = policy.tables.roles.name[role] ?? '';
   const text = formatIdentity(identity);
   return addition(
-    forATime.has(role)
-      ? `let ${text} be in role \`${name}\` without a window`
-      : `add ${text} to role \`${name}\``,
+    forATime.has(role) ? `let ${text} be in role \`${name}\` without a window` : `add ${text} to role \`${name}\``,
     { kind: 'member', role: name, identity: text, ...missing },
     opened(given),
   );
