@@ -19,7 +19,7 @@ import { linkGuardrails, linkTests } from './link-claims.js';
 import { linkExclusive, linkPeople } from './link-people.js';
 import { collectNames, type Names, refuseRepeated } from './names.js';
 import { placeOf, relatedAt } from './places.js';
-import { checkReference, identityPrincipal } from './references.js';
+import { checkReference, identityPrincipal, reportLackingProviders } from './references.js';
 import { rememberLinked } from './remember-linked.js';
 import { checkRoleNesting } from './role-nesting.js';
 
@@ -36,6 +36,7 @@ export function linkPolicy(documents: readonly PolicyDocument[], limits: EngineL
   const folders = linkFolders(documents, names);
   const tests = linkTests(documents, names);
   const guardrails = linkGuardrails(documents, names);
+  reportLackingProviders(names);
   const header = documents.find((document) => document.header !== null)?.header ?? null;
   const name = header?.name ?? null;
   if (sink.failed() || header === null || name === null) return null;

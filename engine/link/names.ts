@@ -12,10 +12,20 @@ export interface DeclaredRole {
   readonly role: RoleDeclaration;
 }
 
+export interface NamedAt {
+  readonly document: PolicyDocument;
+  readonly at: Span;
+}
+
 export interface Names {
   readonly roles: ReadonlyMap<string, DeclaredRole>;
   /** Null if `policy.yaml` could not be read, so that no provider can be called unknown. */
   readonly providers: ReadonlySet<string> | null;
+  /** `policy.yaml`, if there is one. */
+  readonly header: PolicyDocument | null;
+  /** Where none is declared: those that are named, each with the first place that names it. */
+  readonly lacking: ReadonlyMap<string, NamedAt>;
+  readonly lackProvider: (document: PolicyDocument, provider: Located<string>) => void;
   /** Whether a role that is not listed here may be declared where a file could not be read. */
   readonly rolesMayBeMissing: boolean;
   readonly suggestRole: Suggester;
@@ -36,12 +46,18 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
       refuse(document, role.name);
     }
   }
-  const header = documents.find((document) => document.header !== null);
+  const header = documents.find((document) => document.header !== null) ?? null;
+  const lacking = new Map<string, NamedAt>();
   const providers =
     header?.complete === true ? new Set(header.header?.providers.map((provider) => provider.name.value)) : null;
   return {
     roles,
     providers,
+    header,
+    lacking,
+    lackProvider: (document, provider) => {
+      if (!lacking.has(provider.value)) lacking.set(provider.value, { document, at: provider });
+    },
     rolesMayBeMissing: documents.some((document) => document.header === null && !document.complete),
     suggestRole: makeSuggester(roles.keys()),
     sink,

@@ -12,7 +12,9 @@ import {
 import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
+import { sortTexts } from '../model/order.js';
 import type { Names } from './names.js';
+import { relatedAt } from './places.js';
 
 /** How a role is named where an identity stands: in a list of members, by a grant, in `to` and `except`, or not at all. */
 export type RoleForm = 'member' | 'grant' | 'parties' | 'none';
@@ -79,6 +81,10 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
   const { providers } = names;
   const { value } = reference;
   if (providers === null || isProviderOf(providers, value)) return;
+  if (providers.size === 0) {
+    names.lackProvider(document, reference);
+    return;
+  }
   const near = nearest(value, providers);
   const help = near === null ? declareHelp(value) : `did you mean \`${near}\`?`;
   names.report(document, reference satisfies Span, {
@@ -87,6 +93,26 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
     help,
   });
 }
+
+const SHOWN_PROVIDERS = 8;
+
+/** A `policy.yaml` without any provider is one mistake, however many identities others name. */
+export function reportLackingProviders({ lacking, header, report }: Names): void {
+  const [first] = lacking;
+  if (first === undefined || header === null) return;
+  const [name, { document, at }] = first;
+  const declarable = new Set([...lacking.keys()].map(baseProvider).filter(mayBeProvider));
+  const shown = sortTexts(declarable).slice(0, SHOWN_PROVIDERS);
+  const rest = declarable.size > shown.length ? ', …' : '';
+  report(header, START, {
+    code: 'PROVIDER_UNKNOWN',
+    message: `\`${header.file}\` declares no provider, so no identity can be named`,
+    help: `add \`providers: { ${shown.map((provider) => `${provider}: {}`).join(', ')}${rest} }\` to it`,
+    related: [relatedAt(document, at, `an identity of \`${name}\` is named here`)],
+  });
+}
+
+const START: Span = { start: 0, end: 0 };
 
 function declareHelp(provider: string): string {
   if (mayBeProvider(provider)) return 'declare it in `policy.yaml`, under `providers`';

@@ -26,7 +26,8 @@ export function rememberLinked<T>(link: Link<T>): Link<T> {
     };
     const linked = link(document, { ...names, report });
     const { providers } = names;
-    if (findings === 0 && providers !== null)
+    // Where no provider is declared, whoever names one is reported at the end.
+    if (findings === 0 && providers !== null && providers.size > 0)
       known.set(document, { linked, relied: reliedOn(document, names, providers) });
     else known.delete(document);
     return linked;

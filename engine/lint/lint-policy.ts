@@ -17,7 +17,8 @@ import { makeLintWorld } from './lint-world.js';
 import { findLookalikes } from './lookalikes.js';
 import { findNearNamespaces } from './near-namespaces.js';
 import { findRedundantGrants } from './redundant-grants.js';
-import { findIdleRoles, findRepeatedMembers } from './role-rules.js';
+import { findRepeatedMembers } from './repeated-members.js';
+import { findIdleRoles } from './role-rules.js';
 import type { LintFinding, LintRule, ShownPlace } from './rule.js';
 import { findTestsOfStrangers } from './test-rules.js';
 import { findUnreadWrites } from './unread-writes.js';
@@ -49,7 +50,11 @@ export const LINT_CODES: readonly LintCode[] = Object.freeze(
 export const CLOCK_RULES: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_EXPIRED', 'LINT_GRANT_EXPIRES_SOON']);
 
 /** Rules that give up at the limit `lintPairs`. */
-const MAY_GIVE_UP: ReadonlySet<string> = new Set<LintCode>(['LINT_GRANT_REDUNDANT', 'LINT_WRITE_UNREAD']);
+const MAY_GIVE_UP: ReadonlySet<string> = new Set<LintCode>([
+  'LINT_GRANT_REDUNDANT',
+  'LINT_MEMBER_REPEATED',
+  'LINT_WRITE_UNREAD',
+]);
 
 export function isLintCode(code: string): code is LintCode {
   return LINT_CODES.some((known) => known === code);
@@ -83,7 +88,7 @@ export function lintPolicy(
 ): readonly Diagnostic[] {
   const { at, soonMilliseconds, levels, stored = null } = options;
   const findings: LintFinding[] = [];
-  const gaveUp: ShownPlace[] = [];
+  const gaveUp: { readonly place: ShownPlace; readonly message: string }[] = [];
   const isOff = (code: LintCode): boolean =>
     levels.get(code) === 'off' ||
     (at === null && CLOCK_RULES.has(code)) ||
@@ -98,7 +103,7 @@ export function lintPolicy(
       stored,
       namespacePlace,
       maxPairs: limits.lintPairs,
-      onLimit: (place) => gaveUp.push(place),
+      onLimit: (place, message) => gaveUp.push({ place, message }),
       report: (finding) => findings.push(finding),
     });
   }
@@ -108,11 +113,11 @@ export function lintPolicy(
     isLintCode(code) && (isOff(code) || CLOCK_RULES.has(code) || (MAY_GIVE_UP.has(code) && gaveUp.length > 0));
   const kept = withFaults(findings, findIgnores(input.sources, limits), isQuiet);
   const shown = kept.filter(({ code }) => !isOff(code));
-  const notes = gaveUp.map((place) =>
+  const notes = gaveUp.map(({ place, message }) =>
     makeDiagnostic({
       code: 'LIMIT_LINT',
       ...place,
-      message: 'the grants before this one were not compared with others',
+      message,
       help: 'split the policy to have all of them compared',
     }),
   );

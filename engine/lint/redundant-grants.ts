@@ -4,12 +4,22 @@
 import { groupDigits } from '../diagnostics/fault-words.js';
 import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
-import { haveCommon, NO_SCOPES, scopesWithout, type ScopeSet, unionScopes } from '../model/scope-set.js';
-import { during, isNothing, type Piece, unionOf, without } from '../model/timeline.js';
+import {
+  commonScopes,
+  haveCommon,
+  NO_SCOPES,
+  scopeBit,
+  scopeNames,
+  type ScopeSet,
+  scopesWithout,
+  unionScopes,
+} from '../model/scope-set.js';
+import { compareNumbers } from '../model/order.js';
+import type { Piece } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
-import { firstFrom, listRows } from '../model/row-lists.js';
+import { firstFrom, listRows, sortedRows } from '../model/row-lists.js';
 import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
-import { type LintContext, placed, relatedTo } from './rule.js';
+import { GRANTS_BEFORE, type LintContext, placed, relatedTo } from './rule.js';
 import { countPrincipals } from '../model/tables.js';
 
 /** At most this many covering grants are named; if there are more, the message gives their number. */
@@ -35,7 +45,7 @@ interface Runs {
 export function findRedundantGrants(world: LintWorld, context: LintContext): void {
   const { grants } = world.set;
   if (world.holders === null) {
-    context.onLimit(placed(grants.at(-1)?.place ?? null));
+    context.onLimit(placed(grants.at(-1)?.place ?? null), GRANTS_BEFORE);
     return;
   }
   const search = makeSearch(world, world.holders, context.maxPairs);
@@ -44,18 +54,21 @@ export function findRedundantGrants(world: LintWorld, context: LintContext): voi
     if (grant === undefined || search.idle[index] === 1 || isNarrowed(world, index)) continue;
     const cover = findCover(search, { index, ...pieceOf(search, index) });
     if (search.isSpent()) {
-      context.onLimit(placed(grant.place));
+      context.onLimit(placed(grant.place), GRANTS_BEFORE);
       return;
     }
     if (cover === null) continue;
     search.idle[index] = 1;
-    const covering = [...cover].sort((a, b) => a - b).flatMap((other) => grants[other] ?? []);
+    // Few of them are named, and there may be as many as there are grants.
+    const covering = Array.from(Int32Array.from(cover).sort().subarray(0, MAX_RELATED)).flatMap(
+      (other) => grants[other] ?? [],
+    );
     context.report({
       code: 'LINT_GRANT_REDUNDANT',
       place: placed(grant.place),
-      message: `the grant \`${grant.id}\` adds nothing to ${namesOf(covering)}`,
+      message: `the grant \`${grant.id}\` adds nothing to ${namesOf(covering, cover.length)}`,
       help: 'remove it, or what makes it redundant',
-      related: covering.slice(0, MAX_RELATED).flatMap(({ id, place }) => relatedTo(place, `\`${id}\` covers it`)),
+      related: covering.flatMap(({ id, place }) => relatedTo(place, `\`${id}\` covers it`)),
     });
   }
 }
@@ -65,10 +78,8 @@ function isNarrowed({ tables, grantRows }: LintWorld, index: number): boolean {
   return tables.narrowed?.edges.has((grantRows[index] ?? 0) + 1) === true;
 }
 
-function namesOf(covering: readonly PolicyGrant[]): string {
-  return covering.length > MAX_NAMED
-    ? `${groupDigits(covering.length)} other grants`
-    : covering.map(({ id }) => `\`${id}\``).join(' and ');
+function namesOf(covering: readonly PolicyGrant[], count: number): string {
+  return count > MAX_NAMED ? `${groupDigits(count)} other grants` : covering.map(({ id }) => `\`${id}\``).join(' and ');
 }
 
 interface Search {
@@ -83,10 +94,31 @@ interface Search {
   /** By grant, the instants from and until which it is in force. */
   readonly from: Float64Array;
   readonly until: Float64Array;
+  /** The grants in the order in which they begin, and the place of each in it. */
+  readonly starts: () => Starts;
   /** 1 for a grant that gives nobody anything or has already been found redundant. */
   readonly idle: Uint8Array;
   readonly spend: (steps: number) => void;
   readonly isSpent: () => boolean;
+}
+
+interface Starts {
+  readonly order: Int32Array;
+  readonly rank: Int32Array;
+}
+
+/** Made once, when first asked for: few policies have grants that cover one another for parts of their time. */
+function makeStarts(from: Float64Array): () => Starts {
+  let made: Starts | null = null;
+  return () => {
+    if (made !== null) return made;
+    const order = Int32Array.from(from.keys()).sort((a, b) => compareNumbers(from[a] ?? 0, from[b] ?? 0));
+    const rank = new Int32Array(order.length);
+    order.forEach((grant, place) => {
+      rank[grant] = place;
+    });
+    return (made = { order, rank });
+  };
 }
 
 function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Search {
@@ -118,7 +150,8 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
     return true;
   };
   const runs = makeRuns(world, idle);
-  return { world, holders, everyHolder, runs, from, until, idle, spend, isSpent: () => left < 0 };
+  const starts = makeStarts(from);
+  return { world, holders, everyHolder, runs, from, until, starts, idle, spend, isSpent: () => left < 0 };
 }
 
 /** The runs of all grants that are not idle. */
@@ -147,26 +180,31 @@ interface Wanted extends Piece {
   readonly index: number;
 }
 
-/** Grants that together give every holder every cell of this one; null if there are none. */
-function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
+/** Grants that together give every holder every cell of this one, each once; null if there are none. */
+function findCover(search: Search, wanted: Wanted): readonly number[] | null {
   const { world, everyHolder } = search;
   const principal = world.principals[wanted.index] ?? 0;
   const grant = world.set.grants[wanted.index];
   const classes = leastClasses(world.tree, { node: world.nodes[wanted.index] ?? 0, inherit: grant?.inherit === true });
   const cover = new Set<number>();
   let cases = 0;
+  /** What covers the last case, which for most grants is the only one. */
+  let last: readonly number[] = [];
   const isCovered = everyHolder(principal, (holder) => {
     for (const place of classes) {
       if (search.isSpent()) return false;
       cases += 1;
+      for (const other of last) cover.add(other);
       const own = coverAt(search, wanted, { holder, place, preferred: cover });
       if (own === null) return false;
-      for (const other of own) cover.add(other);
+      last = own;
     }
     return true;
   });
   if (!isCovered || search.isSpent()) return null;
-  if (cases === 1 || cover.size === 1 || cover.size > MAX_SPARED || cases * cover.size > MAX_TRIED) return cover;
+  if (cases === 1) return last;
+  for (const other of last) cover.add(other);
+  if (cover.size === 1 || cover.size > MAX_SPARED || cases * cover.size > MAX_TRIED) return [...cover];
   for (const spared of [...cover].sort((a, b) => b - a)) {
     cover.delete(spared);
     const suffices = everyHolder(principal, (holder) =>
@@ -174,7 +212,7 @@ function findCover(search: Search, wanted: Wanted): ReadonlySet<number> | null {
     );
     if (!suffices) cover.add(spared);
   }
-  return cover;
+  return [...cover];
 }
 
 /** The holder and the namespace class that are being examined. */
@@ -217,7 +255,8 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
     return single < 0 || rank(single) < best;
   });
   if (single >= 0) return [single];
-  if (scopesWithout(wanted.value, scopes) !== NO_SCOPES || !coversAll(search, partly, wanted)) return null;
+  if (scopesWithout(wanted.value, scopes) !== NO_SCOPES || !coversAll(search, ranksOf(search, partly), wanted))
+    return null;
   return withoutSpared(search, partly, wanted);
 }
 
@@ -267,16 +306,44 @@ function pieceOf({ world, from, until }: Search, grant: number): Piece {
   return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: world.set.grants[grant]?.scopes ?? NO_SCOPES };
 }
 
-function coversAll(search: Search, candidates: readonly number[], wanted: Piece): boolean {
-  const pieces = candidates.map((candidate) => pieceOf(search, candidate));
-  return isNothing(without(during(wanted), unionOf(pieces)));
+/** Whether grants give a piece of what is wanted all the time. They are given by their places in `search.starts`, without the one at `left`. */
+function coversAll({ world, starts, from, until }: Search, ranks: Int32Array, piece: Piece, left = -1): boolean {
+  const { order } = starts();
+  return scopeNames(piece.value).every((name) => {
+    const scope = scopeBit(name);
+    let reached = piece.from;
+    for (let i = 0; i < ranks.length && reached < piece.until; i += 1) {
+      const grant = order[ranks[i] ?? 0] ?? 0;
+      if ((from[grant] ?? 0) > reached) return false;
+      if (i === left || (until[grant] ?? 0) <= reached) continue;
+      if (haveCommon(world.set.grants[grant]?.scopes ?? NO_SCOPES, scope)) reached = until[grant] ?? 0;
+    }
+    return reached >= piece.until;
+  });
+}
+
+/** The places of grants in `search.starts`, ascending. */
+function ranksOf({ starts }: Search, grants: readonly number[]): Int32Array {
+  const { rank } = starts();
+  return sortedRows([grants.map((grant) => rank[grant] ?? 0)]);
 }
 
 /** Removes grants from a cover until each remaining grant is needed. */
 function withoutSpared(search: Search, cover: readonly number[], wanted: Piece): readonly number[] {
   if (cover.length > MAX_SPARED) return cover;
-  return cover.reduce((left, candidate) => {
-    const others = left.filter((other) => other !== candidate);
-    return coversAll(search, others, wanted) ? others : left;
-  }, cover);
+  const { rank } = search.starts();
+  let ranks = ranksOf(search, cover);
+  return cover.filter((candidate) => {
+    const place = ranks.indexOf(rank[candidate] ?? 0);
+    // What it gives outside its own window is given by others already.
+    const own = pieceOf(search, candidate);
+    const piece = {
+      from: Math.max(own.from, wanted.from),
+      until: Math.min(own.until, wanted.until),
+      value: commonScopes(own.value, wanted.value),
+    };
+    if (!coversAll(search, ranks, piece, place)) return true;
+    ranks = ranks.filter((_, i) => i !== place);
+    return false;
+  });
 }

@@ -27,12 +27,15 @@ export interface LintContext {
   readonly stored: ReadonlySet<string> | null;
   readonly namespacePlace: NamespacePlaces;
   readonly maxPairs: number;
-  /** Called with the place at which a rule gave up. */
-  readonly onLimit: (place: ShownPlace) => void;
+  /** Called with the place at which a rule gave up, and what was not compared. */
+  readonly onLimit: (place: ShownPlace, message: string) => void;
   readonly report: (finding: LintFinding) => void;
 }
 
 export type LintRule = (world: LintWorld, context: LintContext) => void;
+
+/** What is said where grants were compared from the last to the first. */
+export const GRANTS_BEFORE = 'the grants before this one were not compared with others';
 
 /** Places are null only in a policy that was built in memory. */
 export function placed(place: Place | null): ShownPlace {

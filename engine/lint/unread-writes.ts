@@ -32,7 +32,7 @@ import {
 import { listOf } from './grant-rules.js';
 import { vocabularyOf } from '../model/vocabulary.js';
 import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
-import { type LintContext, placed } from './rule.js';
+import { GRANTS_BEFORE, type LintContext, placed } from './rule.js';
 
 /** The scopes of a family that this rule is about. */
 interface Readable {
@@ -62,7 +62,7 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
     for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
       const unread = readers.unreadIn(place, during(wanted));
       if (readers.steps() > context.maxPairs) {
-        context.onLimit(placed(grant.place));
+        context.onLimit(placed(grant.place), GRANTS_BEFORE);
         return;
       }
       if (isNothing(unread)) continue;

@@ -110,7 +110,7 @@ function placeForm({ scopes, at }: GuardrailRule & { readonly kind: 'atLeast' | 
 function partiesForm({ to, except }: Parties, resolve: Resolve): object {
   return {
     to: to === null ? null : audienceForm(to),
-    except: resolve({ ...except, providers: [] }, 'always').identities,
+    except: resolve(except),
   };
 }
 

@@ -3,12 +3,12 @@
 // weaker. A role that `to` loses makes it weaker even if it is empty: it could be filled by a later change, which touches no rule.
 import { durationText } from '../model/duration.js';
 import { without } from '../model/group.js';
-import { formatIdentity, GROUP_SUFFIX } from '../model/identity.js';
 import { isWithin, type NamespacePath } from '../model/namespace.js';
 import type { CountedAt, Exemption, GuardrailRule, Parties, PolicySet } from '../model/policy-set.js';
 import { sortTexts } from '../model/order.js';
 import { scopeNames, type ScopeSet } from '../model/scope-set.js';
-import { makeResolve, namedIdentities, type Resolve } from './resolve-parties.js';
+import { makeLost } from './lost-parties.js';
+import { makeResolve, type Resolve } from './resolve-parties.js';
 
 /** Of a guardrail or a delegated folder. */
 export interface CheckChange {
@@ -162,21 +162,18 @@ function some(names: readonly string[]): string {
 /** `except` is weaker if it gained somebody or a role; `to` if it lost somebody, a role or a provider that did not leave the policy. */
 function makePartiesParts(old: PolicySet, changed: PolicySet): (pair: Pair<Parties>) => readonly Part[] {
   const [resolveOld, resolveNew] = [makeResolve(old), makeResolve(changed)];
-  const roles = new Set(changed.roles.map(({ name }) => name));
-  let named: readonly ReadonlySet<string>[] | null = null;
-  const hasLeft = (text: string): boolean => {
-    named ??= [old, changed].map((set) => new Set(namedIdentities(set).map(formatIdentity)));
-    const [before, now] = named;
-    return before?.has(text) === true && now?.has(text) !== true;
-  };
-  // Many guardrails name the same roles.
+  const lost = makeLost(old, changed);
+  // Many guardrails speak of the same people, and leave out the same.
+  const ofTo = onceForEach((pair: Pair<Parties['to']>) => toParts(pair, lost));
+  const ofExcept = onceForEach((pair: Pair<Exemption>) => exceptParts(pair, { resolveOld, resolveNew }));
+  return ({ was, is }) => [...ofTo({ was: was.to, is: is.to }), ...ofExcept({ was: was.except, is: is.except })];
+}
+
+function onceForEach<T>(partsOf: (pair: Pair<T>) => readonly Part[]): (pair: Pair<T>) => readonly Part[] {
   const known = new Map<string, readonly Part[]>();
-  return ({ was, is }) => {
-    const key = JSON.stringify([was.to, is.to, was.except, is.except]);
-    const parts = known.get(key) ?? [
-      ...toParts({ was: was.to, is: is.to }, { resolveOld, resolveNew, roles, hasLeft }),
-      ...exceptParts({ was: was.except, is: is.except }, { resolveOld, resolveNew }),
-    ];
+  return (pair) => {
+    const key = JSON.stringify([pair.was, pair.is]);
+    const parts = known.get(key) ?? partsOf(pair);
     known.set(key, parts);
     return parts;
   };
@@ -187,46 +184,27 @@ interface Both {
   readonly resolveNew: Resolve;
 }
 
-interface Stayed {
-  /** The roles of the new policy. */
-  readonly roles: ReadonlySet<string>;
-  /** Whether the old policy names an identity, beside in guardrails, and the new one does not. */
-  readonly hasLeft: (text: string) => boolean;
-}
-
-function toParts(
-  { was, is }: Pair<Parties['to']>,
-  { resolveOld, resolveNew, roles, hasLeft }: Both & Stayed,
-): readonly Part[] {
+function toParts({ was, is }: Pair<Parties['to']>, lostBy: ReturnType<typeof makeLost>): readonly Part[] {
   if (was === null && is === null) return [];
   if (was === null) return [{ field: '`to`', text: '`to` was everyone', weaker: true }];
   if (is === null) return [{ field: '`to`', text: '`to` is everyone', weaker: false }];
-  // Members come and go: whoever leaves the policy was not let off. Whoever joins a role that was named before counts as well.
-  const [old, both, now] = [resolveOld(was, 'ever'), resolveNew(was, 'ever'), resolveNew(is, 'ever')];
-  const providers = new Set(is.providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
-  const isLetOff = (text: string): boolean => {
-    const provider = text.slice(0, text.indexOf(':'));
-    // Who is in a group is decided elsewhere, so people are let off even by a group that left.
-    return !providers.has(provider) && (provider.endsWith(GROUP_SUFFIX) || !hasLeft(text));
-  };
-  const people = without(new Set([...old.identities, ...both.identities]), now.identities).filter(isLetOff);
-  const lost = without([...old.roles, ...both.roles], now.roles).filter((role) => roles.has(role));
+  const lost = lostBy(was, is);
   const part = (field: string, verb: Weakening, names: Iterable<string>, weaker: boolean): readonly Part[] =>
     listPart({ field, verb, weaker }, sortTexts(new Set(names))).map((one) => ({ ...one, field: '`to`' }));
   return [
     ...part('`to` providers', 'lost', without(was.providers, is.providers), true),
     ...part('`to` providers', 'gained', without(is.providers, was.providers), false),
-    ...part('`to` roles', 'lost', lost, true),
-    ...part('`to` roles', 'lost', without(without(was.roles, is.roles), lost), false),
+    ...part('`to` roles', 'lost', lost.roles, true),
+    ...part('`to` roles', 'lost', without(without(was.roles, is.roles), lost.roles), false),
     ...part('`to` roles', 'gained', without(is.roles, was.roles), false),
-    ...part('`to`', 'lost', people, true),
+    ...part('`to`', 'lost', lost.people, true),
   ];
 }
 
 function exceptParts({ was, is }: Pair<Exemption>, { resolveOld, resolveNew }: Both): readonly Part[] {
   const roles = without(is.roles, was.roles).map((role) => `role ${role}`);
-  const before = resolveOld({ ...was, providers: [] }, 'always').identities;
-  const after = resolveNew({ ...is, providers: [] }, 'always').identities;
+  const before = resolveOld(was);
+  const after = resolveNew(is);
   const [gained, lost] = [without(after, before), without(before, after)];
   const by = [...roles, ...(gained.length === 0 ? [] : [some(gained)])].join(': ');
   return [

@@ -1,43 +1,28 @@
-// Whom `to` and `except` of a guardrail name, as texts: identities, members of roles (nested ones too), and whoever the policy names of a
-// provider.
-import { formatIdentity, GROUP_SUFFIX, type Identity } from '../model/identity.js';
+// Whom `except` of a guardrail leaves out, as texts, and whom a policy names at all.
+import { formatIdentity, type Identity } from '../model/identity.js';
 import { sortTexts } from '../model/order.js';
-import type { Audience, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
-
-/** Whom an audience names. */
-interface Resolved {
-  /** As sorted texts. */
-  readonly identities: readonly string[];
-  /** With those inside them. */
-  readonly roles: ReadonlySet<string>;
-}
+import type { Exemption, PolicyGuardrail, PolicySet } from '../model/policy-set.js';
 
 /**
- * `ever`: also those who are in a role for some time only. `always`: those alone whose memberships have no window, whom `except` leaves
- * out (docs/meaning.md "Identities and roles").
+ * Identities and members of roles (nested ones too), as sorted texts. Only those whose memberships have no window are left out
+ * (docs/meaning.md "Identities and roles").
  */
-export type Resolve = (named: Audience, counts: 'ever' | 'always') => Resolved;
+export type Resolve = (except: Exemption) => readonly string[];
 
 export function makeResolve(set: PolicySet): Resolve {
   const members = new Map(set.roles.map((role) => [role.name, role.members]));
-  let everybody: readonly Identity[] | null = null;
-  return ({ providers, roles, identities }, counts) => {
+  return ({ roles, identities }) => {
     const named = new Set(identities.map(formatIdentity));
     const reached = new Set(roles);
     // Iterating a set also visits what is added meanwhile, so the loop follows nested roles to the end.
     for (const role of reached) {
       for (const member of members.get(role) ?? []) {
-        if (counts === 'always' && (member.notBefore ?? member.expires ?? null) !== null) continue;
+        if ((member.notBefore ?? member.expires ?? null) !== null) continue;
         if (member.kind === 'role') reached.add(member.role);
         else named.add(formatIdentity(member.identity));
       }
     }
-    if (providers.length > 0) {
-      const from = new Set(providers.flatMap((provider) => [provider, provider + GROUP_SUFFIX]));
-      everybody ??= namedIdentities(set);
-      for (const identity of everybody) if (from.has(identity.provider)) named.add(formatIdentity(identity));
-    }
-    return { identities: sortTexts(named), roles: reached };
+    return sortTexts(named);
   };
 }
 

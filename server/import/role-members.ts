@@ -2,6 +2,7 @@
 // line that closes one is left out and reported.
 import type { IdentityResult } from '../../engine/index.js';
 import type { ImportedMember, SourcePlace, Unsaid } from './imported-policy.js';
+import { valueIn } from './value-in.js';
 
 export interface MemberLink extends SourcePlace {
   readonly rule: string;
@@ -32,12 +33,16 @@ export function makeMembers(
     const made = identityOf(name);
     return made.ok ? { identity: made.identity } : null;
   };
+  // Only between roles of one knot can a line close a circle.
+  const knotOf = knotsOf(links.filter(({ member }) => isRole(member)));
   const contains = (role: string, name: string): boolean => {
+    const knot = knotOf(name);
+    if (knotOf(role) !== knot) return false;
     const seen = new Set<string>();
     const open = [role];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       if (at === name) return true;
-      if (seen.has(at)) continue;
+      if (seen.has(at) || knotOf(at) !== knot) continue;
       seen.add(at);
       for (const member of lists.get(at)?.keys() ?? []) open.push(member);
     }
@@ -51,4 +56,48 @@ export function makeMembers(
     else lists.get(role)?.set(member, party);
   }
   return { roles: new Map([...lists].map(([role, list]) => [role, [...list.values()]])), unsaid, isRole, partyOf };
+}
+
+/** A number for each role: roles that contain each other, by all lines together, have the same one. */
+function knotsOf(links: readonly MemberLink[]): (role: string) => number {
+  const up = new Map<string, string[]>();
+  const down = new Map<string, string[]>();
+  for (const { member, role } of links) {
+    valueIn(up, member, () => []).push(role);
+    valueIn(down, role, () => []).push(member);
+  }
+  const roles = new Set([...up.keys(), ...down.keys()]);
+  const knots = new Map<string, number>();
+  // Whoever is done last downwards is the first of a knot upwards (Kosaraju).
+  for (const first of doneLast(roles, down)) {
+    const knot = knots.size;
+    const open = [first];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      if (knots.has(at)) continue;
+      knots.set(at, knot);
+      open.push(...(up.get(at) ?? []).filter((role) => !knots.has(role)));
+    }
+  }
+  return (role) => knots.get(role) ?? -1;
+}
+
+/** In the order in which a walk leaves them, the last one first. */
+function doneLast(roles: Iterable<string>, next: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done: string[] = [];
+  const seen = new Set<string>();
+  for (const first of roles) {
+    const path = seen.has(first) ? [] : [{ role: first, after: (next.get(first) ?? []).values() }];
+    seen.add(first);
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const { value: role, done: isDone } = top.after.next();
+      if (isDone === true) {
+        done.push(top.role);
+        path.pop();
+      } else if (!seen.has(role)) {
+        seen.add(role);
+        path.push({ role, after: (next.get(role) ?? []).values() });
+      }
+    }
+  }
+  return done.reverse();
 }

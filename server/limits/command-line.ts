@@ -17,6 +17,8 @@ export const CLI_LIMITS = Object.freeze({
    */
   commentCharacters: 60_000,
   annotationBytes: 16_384,
+  /** Changes of one kind that a page lists above its picture. */
+  pageLines: 1_000,
   /** Bytes of a file with a key, and of an answer of a gateway's admin listener. */
   keyFileBytes: 4096,
   adminAnswerBytes: 8 * 1024 * 1024,

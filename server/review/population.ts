@@ -1,6 +1,6 @@
 // The frozen population of an access review: every right that somebody held, one row each, under a digest (docs/access-review.md "The
 // file"). A row's id is made of what the row says and of the review that it is in, so that no row of another review passes for it.
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { ChainLink, HeldRight } from '../../engine/compiler.js';
 import {
   compareTexts,
@@ -99,12 +99,13 @@ export function makePopulation({
   lastUse,
 }: Frozen): Population {
   const scene = { snapshot: policy.digest, at: formatInstant(at), selection };
+  const idOf = makeRowIds(scene);
   const rows = rights
     .map((right): ReviewRow => {
       const person = persons.get(right.identity);
       const stated = statedOf(right);
       return {
-        id: rowId(scene, stated),
+        id: idOf(stated),
         ...stated,
         ...(person === undefined ? {} : { person }),
         ...(lastUse === undefined ? {} : { lastUsed: lastUse(right.identity, right.grant.id) }),
@@ -140,10 +141,19 @@ function statedOf({ identity, namespace, extent, scopes, from, until, grant, way
 
 type Scene = Pick<Population, 'snapshot' | 'at' | 'selection'>;
 
-/** Begins with a letter and a dash, so that no spreadsheet takes it for a number. */
-function rowId({ snapshot, at, selection }: Scene, row: StatedRow): string {
-  const text = canonicalJson(['bailiwick.review.row', 1, snapshot, at, selection, row]);
-  return `r-${hash('sha256', text, 'hex').slice(0, 20)}`;
+/**
+ * Ids begin with a letter and a dash, so that no spreadsheet takes one for a number. What all rows share is hashed once: a selection may
+ * name as many people as there are rows.
+ */
+function makeRowIds({ snapshot, at, selection }: Scene): (row: StatedRow) => string {
+  const shared = canonicalJson(['bailiwick.review.row', 1, snapshot, at, selection]).slice(0, -']'.length);
+  const begun = createHash('sha256').update(shared);
+  return (row) =>
+    `r-${begun
+      .copy()
+      .update(`,${canonicalJson(row)}]`)
+      .digest('hex')
+      .slice(0, 20)}`;
 }
 
 function countsOf(rows: readonly ReviewRow[]): PopulationCounts {
@@ -165,7 +175,8 @@ function digestOf(body: Omit<Population, 'digest'>): string {
 /** Why the population is not what was frozen; null if it is: its digest, the ids of its rows, and its counts agree with it. */
 export function populationFault({ digest, ...body }: Population): string | null {
   if (digestOf(body) !== digest) return 'its content does not match its digest';
-  const isOwn = ({ id, person: _, lastUsed: __, ...stated }: ReviewRow): boolean => rowId(body, stated) === id;
+  const idOf = makeRowIds(body);
+  const isOwn = ({ id, person: _, lastUsed: __, ...stated }: ReviewRow): boolean => idOf(stated) === id;
   if (!body.rows.every(isOwn)) return 'the id of a row does not match its content';
   if (new Set(body.rows.map(({ id }) => id)).size !== body.rows.length) return 'a row is there twice';
   return canonicalJson(countsOf(body.rows)) === canonicalJson(body.counts)

@@ -131,8 +131,9 @@ export function readSheet(text: string, shown: string, { rows }: Pick<Population
       refuse('sheet.column', 1, `the column \`${name}\` is there twice`);
   if (faults.length > 0) return { decisions, rows: seen, faults };
   const byId = new Map(rows.map((row) => [row.id, row]));
+  const columns = new Map(names.map((name, column) => [name, column]));
   for (const { line, cells } of lines) {
-    const cellOf = (name: string): string => cells[names.indexOf(name)]?.trim() ?? '';
+    const cellOf = (name: string): string => cells[columns.get(name) ?? -1]?.trim() ?? '';
     const id = cellOf('row');
     const row = byId.get(id);
     if (row === undefined) {
@@ -141,7 +142,7 @@ export function readSheet(text: string, shown: string, { rows }: Pick<Population
     }
     seen.add(id);
     const changed = COLUMNS.filter(
-      ({ name, cell }) => names.includes(name) && comparableCell(cellOf(name)) !== comparableCell(cellText(cell(row))),
+      ({ name, cell }) => columns.has(name) && comparableCell(cellOf(name)) !== comparableCell(cellText(cell(row))),
     );
     if (changed.length > 0) {
       const named = changed.map(({ name }) => `\`${name}\``).join(', ');
@@ -184,7 +185,12 @@ export interface NamedText {
 
 /** Takes all sheets together. Sheets that decide differently about a row are a fault of the later one. */
 export function readSheets(sheets: readonly NamedText[], population: Population): Decisions {
-  const byRow = new Map<string, RowDecision>();
+  const byRow = new Map<
+    string,
+    { readonly decision: Decision['decision']; readonly by: Omit<Decision, 'decision'>[] }
+  >();
+  /** Who decided about which row in which words. */
+  const said = new Set<string>();
   const seen = new Set<string>();
   const faults: SheetFault[] = [];
   for (const { shown, text } of sheets) {
@@ -195,14 +201,31 @@ export function readSheets(sheets: readonly NamedText[], population: Population)
       const { decision: word, ...by } = decision;
       const before = byRow.get(row);
       if (before !== undefined && before.decision !== word) {
-        const message = `${before.by.map(({ reviewer }) => reviewer).join(', ')} decided \`${before.decision}\`, and ${by.reviewer} \`${word}\``;
+        const message = `${reviewersOf(before)} decided \`${before.decision}\`, and ${by.reviewer} \`${word}\``;
         faults.push({ code: 'sheet.conflict', sheet: shown, line, row, message });
-      } else if (before?.by.some((one) => one.reviewer === by.reviewer && one.note === by.note) !== true)
-        byRow.set(row, { decision: word, by: [...(before?.by ?? []), by] });
+        continue;
+      }
+      const words = JSON.stringify([row, by.reviewer, by.note]);
+      if (said.has(words)) continue;
+      said.add(words);
+      if (before === undefined) byRow.set(row, { decision: word, by: [by] });
+      else before.by.push(by);
     }
   }
   const missing = population.rows.flatMap(({ id }) =>
     byRow.has(id) ? [] : [{ row: id, why: seen.has(id) ? ('blank' as const) : ('absent' as const) }],
   );
   return { byRow, missing, faults };
+}
+
+/** Of reviewers that a message names; the others are counted. */
+const SHOWN_REVIEWERS = 8;
+
+function reviewersOf({ by }: RowDecision): string {
+  const left = by.length - SHOWN_REVIEWERS;
+  const shown = by
+    .slice(0, SHOWN_REVIEWERS)
+    .map(({ reviewer }) => reviewer)
+    .join(', ');
+  return left > 0 ? `${shown} and ${String(left)} more` : shown;
 }

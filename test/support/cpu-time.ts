@@ -8,3 +8,20 @@ export function stopCpu(): () => number {
     return (user + system) / 1_000;
   };
 }
+
+/**
+ * How many times as much a run of eight times the size costs: 8 if it costs as much as its input, 64 if its square. Each size is run a few
+ * times, and the cheapest run counts.
+ */
+export function growth(size: number, prepare: (size: number) => () => void): number {
+  const cheapest = (run: () => void): number =>
+    Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const cpu = stopCpu();
+        run();
+        return cpu();
+      }),
+    );
+  const [small, large] = [prepare(size), prepare(8 * size)];
+  return cheapest(large) / cheapest(small);
+}

@@ -136,9 +136,9 @@ export const LINT_PAGES = pagesOf({
   },
   LIMIT_LINT: {
     severity: 'info',
-    title: 'not all grants could be compared with each other',
+    title: 'not all grants or members could be compared with each other',
     explanation:
-      'There are too many overlapping grants to find all redundant ones, or all writes that nobody may read. What is reported is true, but there may be more.',
+      'There are too many overlapping grants to find all redundant ones, or all writes that nobody may read, or too many roles inside others to find all members that are in a role anyway. What is reported is true, but there may be more.',
     wrong: 'a hundred thousand grants with different windows for one role at one namespace',
     right: 'the same role with one grant for each season',
     shows: 'words',

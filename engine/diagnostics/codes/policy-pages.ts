@@ -103,7 +103,8 @@ export const POLICY_PAGES = pagesOf({
   },
   PROVIDER_UNKNOWN: {
     title: 'a provider that is not declared',
-    explanation: 'Providers are declared in `policy.yaml`, so that a misspelt one cannot name somebody else.',
+    explanation:
+      'Providers are declared in `policy.yaml`, so that a misspelt one cannot name somebody else. Where none is declared at all, that is reported once, and not at each identity.',
     wrong: 'roles:\n  optics: { members: [gihub:octocat] }\n',
     right: 'roles:\n  optics: { members: [github:octocat] }\n',
   },

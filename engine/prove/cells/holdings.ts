@@ -2,12 +2,14 @@
 // Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Instant } from '../../model/instant.js';
+import { groupBy } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
 import { endOf, type Nodes, rowsAbove } from './nodes.js';
 import type { CellPatch, RowRegion } from './regions.js';
 import { countPrincipals } from '../../model/tables.js';
+import { piecesOf, unionOf } from '../../model/timeline.js';
 
 /** What a grant contributes to rights: which scopes, from which node down, and when. */
 export interface Holding {
@@ -119,6 +121,37 @@ export function holdingsIn(
     });
   }
   return found.sort(compareHoldings);
+}
+
+/** Of sorted holdings, those that count in any of these places. */
+export function holdingsAmong(
+  nodes: Nodes,
+  holdings: readonly Holding[],
+  places: readonly RowRange[],
+): readonly Holding[] {
+  const found: Holding[] = [];
+  const sorted = { count: holdings.length, rowAt: (i: number): number => holdings[i]?.row ?? 0 };
+  eachIn(withAbove(nodes, places), sorted, (i, { inheritedOnly }) => {
+    const holding = holdings[i];
+    if (holding !== undefined && (inheritedOnly !== true || holding.inherit)) found.push(holding);
+  });
+  return found;
+}
+
+/** The same rights in as few holdings as there are changes, sorted. Each has the row of one of its grants. */
+export function mergeHoldings(holdings: readonly Holding[]): readonly Holding[] {
+  const alike = groupBy(holdings, ({ row, inherit }) => 2 * row + (inherit ? 0 : 1));
+  return [...alike.values()]
+    .flatMap((same) =>
+      same
+        .slice(0, 1)
+        .flatMap((first) =>
+          piecesOf(unionOf(same.map(({ scopes, ...window }) => ({ ...window, value: scopes })))).map(
+            ({ from, until, value }) => ({ ...first, from, until, scopes: value }),
+          ),
+        ),
+    )
+    .sort(compareHoldings);
 }
 
 function withAbove({ parent }: Nodes, places: readonly RowRange[]): readonly Run[] {

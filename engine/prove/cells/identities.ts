@@ -66,7 +66,10 @@ export function principalsOf(policy: PreparedPolicy, identity: Identity): Int32A
 }
 
 /** The row of an identity that the policy names. */
-export function identityRow({ identityRows }: PreparedPolicy, identity: Identity): number | undefined {
+export function identityRow(
+  { identityRows }: Pick<PreparedPolicy, 'identityRows'>,
+  identity: Identity,
+): number | undefined {
   return identityRows.get(identity.provider)?.get(identity.subject);
 }
 

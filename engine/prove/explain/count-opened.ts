@@ -2,6 +2,7 @@
 // it reaches (docs/meaning.md "Cells").
 import { type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
+import { remember } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { haveCommon, NO_SCOPES } from '../../model/scope-set.js';
 import { countPrincipals } from '../../model/tables.js';
@@ -9,11 +10,14 @@ import { NOTHING, without } from '../../model/timeline.js';
 import { type CellSpace, countCells, instantsOf } from '../cells/count-cells.js';
 import { foldRights } from '../cells/fold.js';
 import {
+  compareHoldings,
   grantsOf,
   type Holding,
   holdingOf,
+  holdingsAmong,
   holdingsIn,
   makeRights,
+  mergeHoldings,
   namedPaths,
   type NodeRights,
   outermost,
@@ -59,18 +63,48 @@ export function openedByGrant(ground: AskedGround, given: Holding): bigint {
   }, 0n);
 }
 
-/** The number of cells that somebody with the principals `own` gains by the principals `given`. */
-export function openedByPrincipals(
-  ground: AskedGround,
-  { own, given }: { readonly own: Iterable<number>; readonly given: readonly number[] },
-): bigint {
+/**
+ * The number of cells that somebody with the principals `own` gains by the principals `given`, the nearest first. Many roles may give the
+ * same, or something each and the same through a role above them.
+ */
+export function makeOpening(ground: AskedGround, own: Iterable<number>): (given: readonly number[]) => bigint {
   const { policy, nodes } = ground;
-  const changes = given.flatMap((principal) =>
-    Array.from(grantsOf(policy, principal), (grant) => holdingOf(ground, grant)),
-  );
-  const places = outermost(nodes, changes);
-  const sides = { gives: holdingsIn(ground, given, places), held: holdingsIn(ground, own, places) };
-  return countOpened(ground, places, sides);
+  const holdingsOf = (principals: Iterable<number>): readonly Holding[] =>
+    mergeHoldings(
+      Array.from(principals).flatMap((principal) =>
+        Array.from(grantsOf(policy, principal), (grant) => holdingOf(ground, grant)),
+      ),
+    );
+  const held = holdingsOf(own);
+  const lots: (readonly Holding[])[] = [[]];
+  const numberOf = new Map([['[]', 0]]);
+  /** Principals that give the same have one number; those that give nothing have 0. */
+  const lotOf = remember((principal: number) => {
+    const lot = holdingsOf([principal]);
+    const text = JSON.stringify(lot.map(({ grant: _, ...given }) => given));
+    const number = numberOf.get(text) ?? lots.push(lot) - 1;
+    numberOf.set(text, number);
+    return number;
+  });
+  const lotsOf = (numbers: readonly number[]): readonly Holding[] => numbers.flatMap((number) => lots[number] ?? []);
+  const count = (given: readonly number[], besides: readonly number[]): bigint => {
+    const gives = lotsOf(given).toSorted(compareHoldings);
+    const places = outermost(nodes, gives);
+    const others = besides.flatMap((number) => holdingsAmong(nodes, lots[number] ?? [], places));
+    const before = [...holdingsAmong(nodes, held, places), ...others].sort(compareHoldings);
+    return countOpened(ground, places, { gives, held: before });
+  };
+  const known = new Map<string, bigint>();
+  return (given) => {
+    const [first = 0, ...above] = new Set(given.map(lotOf).filter((number) => number !== 0));
+    const key = [first, ...above].join();
+    // What the roles above give has mostly been counted.
+    const ofAbove = known.get(above.join());
+    const cells =
+      known.get(key) ?? (ofAbove === undefined ? count([first, ...above], []) : ofAbove + count([first], above));
+    known.set(key, cells);
+    return cells;
+  };
 }
 
 /** 1 for each principal with a grant that overlaps this one in place, scopes and time. */

@@ -19,11 +19,18 @@ import { scopeBit } from '../../model/scope-set.js';
 import { during, piecesOf, unite, without } from '../../model/timeline.js';
 import { countCells } from '../cells/count-cells.js';
 import { holdingsIn } from '../cells/holdings.js';
-import { principalsOf } from '../cells/identities.js';
-import { makeMembership, type Membership, withMembersBelow, withRolesAbove } from '../cells/membership.js';
+import { identityRow, principalsOf } from '../cells/identities.js';
+import {
+  edgesOfMember,
+  makeMembership,
+  type Membership,
+  withMembersBelow,
+  withRolesAbove,
+} from '../cells/membership.js';
 import { scopesOf } from '../cells/walk.js';
+import { memberWindows, statedTables } from '../../model/tables.js';
 import { amendments, countsThere, type GrantAmendment } from './amendments.js';
-import { type AskedGround, makeGround, openedByPrincipals } from './count-opened.js';
+import { type AskedGround, makeGround, makeOpening } from './count-opened.js';
 
 /** What the credential would also need. */
 export interface CredentialChange {
@@ -75,10 +82,12 @@ export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish):
   const principals = new Set(identities.flatMap((identity) => [...principalsOf(policy, identity)]));
   const membership = makeMembership(policy.tables);
   const roles = rolesThatHold(ground, membership, wish);
+  const rolesForATime = makeRolesForATime(policy);
   const additions = identities.flatMap((identity): readonly PolicyEdit[] => {
     const missing = missingProvider(policy, identity);
     if (missing === null) return [];
-    const newcomer = { identity, missing };
+    const opened = makeOpening(ground, principalsOf(policy, identity));
+    const newcomer = { identity, missing, forATime: rolesForATime(identity), opened };
     return [
       newGrant(ground, wish, newcomer),
       ...roles.map((role) => newMember(ground, { membership, role }, newcomer)),
@@ -98,6 +107,9 @@ export function policyEdits(handle: Policy, policy: PreparedPolicy, wish: Wish):
 interface Newcomer {
   readonly identity: Identity;
   readonly missing: { readonly provider?: string };
+  /** The roles that have the identity as a member with a window. */
+  readonly forATime: ReadonlySet<number>;
+  readonly opened: ReturnType<typeof makeOpening>;
 }
 
 /** One less: the requested cell does not count. */
@@ -145,33 +157,30 @@ function rolesThatHold({ handle, policy }: AskedGround, membership: Membership, 
   return [...withMembersBelow(membership, holding)].filter((principal) => principal < roles.length);
 }
 
-/** Whether the role has the identity as a member with a window. */
-function isMemberForATime({ narrowed }: PreparedPolicy['tables'], role: number, identity: Identity): boolean {
-  if (narrowed === undefined) return false;
-  const { members, roles, identities, providers } = narrowed.stated;
-  return Array.from(members.windows?.row ?? []).some((edge) => {
-    const row = (members.member[edge] ?? 0) - roles.name.length;
-    const provider = providers[identities.provider[row] ?? -1];
-    return (
-      members.role[edge] === role && provider === identity.provider && identities.subject[row] === identity.subject
-    );
-  });
+/** The roles that have an identity as a member with a window. */
+function makeRolesForATime({ tables, identityRows }: PreparedPolicy): (identity: Identity) => ReadonlySet<number> {
+  const stated = statedTables(tables);
+  const windows = memberWindows(stated);
+  const membership = makeMembership(stated);
+  return (identity) => {
+    const row = identityRow({ identityRows }, identity);
+    const edges = row === undefined ? [] : edgesOfMember(membership, stated.roles.name.length + row);
+    return new Set(Array.from(edges).flatMap((edge) => (windows.has(edge) ? (stated.members.role[edge] ?? []) : [])));
+  };
 }
 
 function newMember(
   ground: AskedGround,
   { membership, role }: { readonly membership: Membership; readonly role: number },
-  { identity, missing }: Newcomer,
+  { identity, missing, forATime, opened }: Newcomer,
 ): PolicyEdit {
   const { policy } = ground;
   const given = [...withRolesAbove(membership, [role])];
   const name = policy.tables.roles.name[role] ?? '';
   const text = formatIdentity(identity);
   return addition(
-    isMemberForATime(policy.tables, role, identity)
-      ? `let ${text} be in role \`${name}\` without a window`
-      : `add ${text} to role \`${name}\``,
+    forATime.has(role) ? `let ${text} be in role \`${name}\` without a window` : `add ${text} to role \`${name}\``,
     { kind: 'member', role: name, identity: text, ...missing },
-    openedByPrincipals(ground, { own: principalsOf(policy, identity), given }),
+    opened(given),
   );
 }

@@ -14,6 +14,8 @@ import { type Beside, makeSpeech, type Speech } from './speech.js';
 export interface Counted {
   /** The people and groups who are a principal or are in it with an identity that counts, sorted. */
   readonly reach: (principal: number) => RowNumbers;
+  /** The person or group as which an identity counts; -1 if it does not. */
+  readonly personOf: (identity: number) => number;
   /** The identities of a person that count, sorted; of a group the group. */
   readonly identitiesOf: (person: number) => RowNumbers;
   /** The person's identities that `to` names, as texts; empty if there is no `to`. */
@@ -112,6 +114,7 @@ function countedBy({ reach }: World, { personOf, several, namedBy, beside }: Cou
   const identitiesOf = (person: number): RowNumbers => several.get(person) ?? [person];
   return {
     reach: isPlain ? reach : remember(reachOf),
+    personOf: (identity) => personOf[identity] ?? NOBODY,
     identitiesOf,
     namedBy: (person) => namedBy.get(person) ?? [],
     beside,

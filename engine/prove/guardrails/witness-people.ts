@@ -1,9 +1,11 @@
 // Which people a witness names, and what each of their identities contributes. A human who breaks a rule with several identities is
 // reported as one person.
+import { groupBy, remember } from '../../model/group.js';
 import { commonScopes, NO_SCOPES, scopeNames, type ScopeSet, uniteScopes } from '../../model/scope-set.js';
 import { compareTexts, sortTexts } from '../../model/order.js';
 import { firstFrom, sortedRows } from '../../model/row-lists.js';
 import type { ScopeName } from '../../model/scope.js';
+import { principalsOfClass } from '../cells/identities.js';
 import type { RowNumbers, Scene, Sighting } from './scene.js';
 import { statedId } from '../../model/narrow-members.js';
 import { identityText } from '../../model/tables.js';
@@ -36,20 +38,21 @@ export interface Bringers {
 
 /** For all sightings of one guardrail. */
 export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Bringers {
-  const { policy, people, counted, reach, limits } = scene;
+  const { policy, people, counted, limits } = scene;
   const { grants } = policy.tables;
-  const holds = (identity: number, grant: number): boolean => isIn(reach(grants.principal[grant] ?? 0), identity);
   const namedIn = (sighting: Sighting): RowNumbers => sighting.people.filter((one) => people.ofIdentity.has(one));
-  const bringing = (person: number, by: RowNumbers): RowNumbers => {
-    const rows = counted.identitiesOf(person);
-    return rows.length === 1 ? rows : rows.filter((identity) => by.some((grant) => holds(identity, grant)));
-  };
+  const { broughtIn, pairs } = makeBrought(scene, sightings);
   const names = sightings.reduce((sum, sighting) => sum + namedIn(sighting).length * grantsIn(sighting).length, 0);
+  const isShort = Math.max(names, pairs) > limits.witnessNames;
+  const bringing = (sighting: Sighting, person: number): RowNumbers => {
+    const rows = counted.identitiesOf(person);
+    return rows.length === 1 ? rows : (broughtIn(sighting).get(person) ?? []);
+  };
 
-  const partOf = (identity: number, sighting: Sighting, by: RowNumbers): WitnessPart => {
+  const partOf = (identity: number, sighting: Sighting, by: GrantsByPrincipal): WitnessPart => {
     const text = identityText(policy.tables, identity);
-    if (names > limits.witnessNames) return { identity: text };
-    const own = [...by].filter((grant) => holds(identity, grant));
+    if (isShort) return { identity: text };
+    const own = heldBy(scene, identity, by);
     const given = uniteScopes(own.map((grant) => grants.scopes[grant] ?? NO_SCOPES));
     const ids = own.map((grant) => statedId(grants.id[grant] ?? ''));
     return {
@@ -58,29 +61,74 @@ export function makeBringers(scene: Scene, sightings: readonly Sighting[]): Brin
       grants: sortTexts(new Set(ids)),
     };
   };
-  const personOf = (one: number, sighting: Sighting, by: RowNumbers): WitnessPerson => {
-    const identities = Array.from(bringing(one, by), (identity) => partOf(identity, sighting, by));
-    const namedBy = counted.namedBy(one);
-    const isPlain = namedBy.length === 0 || identities.some(({ identity }) => namedBy.includes(identity));
+  const namedBy = remember((person: number) => new Set(counted.namedBy(person)));
+  const personOf = (one: number, sighting: Sighting, by: GrantsByPrincipal): WitnessPerson => {
+    const identities = Array.from(bringing(sighting, one), (identity) => partOf(identity, sighting, by));
+    const named = namedBy(one);
+    const isPlain = named.size === 0 || identities.some(({ identity }) => named.has(identity));
     return {
       person: people.ofIdentity.get(one)?.name ?? '',
       identities: identities.sort((a, b) => compareTexts(a.identity, b.identity)),
-      ...(isPlain ? {} : { namedBy }),
+      ...(isPlain ? {} : { namedBy: counted.namedBy(one) }),
     };
   };
   return {
     identitiesOf: (sighting) => {
       if (!counted.hasSeveral) return sighting.people;
-      const by = grantsIn(sighting);
-      return sortedRows(Array.from(sighting.people, (person) => bringing(person, by)));
+      return sortedRows(Array.from(sighting.people, (person) => bringing(sighting, person)));
     },
     peopleOf: (sighting) => {
-      const by = grantsIn(sighting);
+      const by = byPrincipal(scene, sighting);
       return Array.from(namedIn(sighting), (one) => personOf(one, sighting, by)).sort((a, b) =>
         compareTexts(a.person, b.person),
       );
     },
   };
+}
+
+/** The grants of a sighting, by their principals. */
+type GrantsByPrincipal = ReadonlyMap<number, readonly number[]>;
+
+function byPrincipal({ policy }: Scene, sighting: Sighting): GrantsByPrincipal {
+  return groupBy(grantsIn(sighting), (grant) => policy.tables.grants.principal[grant] ?? 0);
+}
+
+interface Brought {
+  /** The people of a sighting who count with several identities, with those that hold what was sighted, sorted. */
+  readonly broughtIn: (sighting: Sighting) => ReadonlyMap<number, RowNumbers>;
+  /** The number of pairs of such an identity and a grant that it holds; not exact beyond the limit of names. */
+  readonly pairs: number;
+}
+
+/** Goes from grants to identities, because somebody may have many identities of which each holds little. */
+function makeBrought(scene: Scene, sightings: readonly Sighting[]): Brought {
+  const { counted, reach, limits } = scene;
+  const brought = new Map<Sighting, ReadonlyMap<number, RowNumbers>>();
+  const isOneOfSeveral = (identity: number): boolean => counted.identitiesOf(counted.personOf(identity)).length > 1;
+  const severalIn = remember((principal: number) => reach(principal).filter(isOneOfSeveral));
+  let pairs = 0;
+  const bring = (sighting: Sighting): void => {
+    const several = new Set(sighting.people.filter((person) => counted.identitiesOf(person).length > 1));
+    const all = Array.from(several).reduce((sum, person) => sum + counted.identitiesOf(person).length, 0);
+    const found = new Set<number>();
+    for (const [principal, own] of byPrincipal(scene, sighting)) {
+      if (found.size === all && pairs > limits.witnessNames) break;
+      for (const identity of severalIn(principal)) {
+        if (!several.has(counted.personOf(identity))) continue;
+        found.add(identity);
+        pairs += own.length;
+      }
+    }
+    brought.set(sighting, groupBy(sortedRows([[...found]]), counted.personOf));
+  };
+  if (counted.hasSeveral) sightings.forEach(bring);
+  return { broughtIn: (sighting) => brought.get(sighting) ?? new Map<number, RowNumbers>(), pairs };
+}
+
+function heldBy({ policy }: Scene, identity: number, by: GrantsByPrincipal): readonly number[] {
+  const principals = principalsOfClass(policy, policy.holders.classOf[identity] ?? -1);
+  if (principals.length < by.size) return Array.from(principals).flatMap((principal) => by.get(principal) ?? []);
+  return [...by].flatMap(([principal, own]) => (isIn(principals, principal) ? own : []));
 }
 
 function grantsIn({ grants, also = [] }: Sighting): RowNumbers {

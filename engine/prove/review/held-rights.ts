@@ -3,7 +3,7 @@
 // grants that give it (docs/access-review.md "What a row is").
 import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { groupBy, remember } from '../../model/group.js';
+import { addTo, groupBy, remember } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import type { Instant } from '../../model/instant.js';
 import { isWithin, type NamespacePath } from '../../model/namespace.js';
@@ -152,13 +152,27 @@ function makeWays({ tables }: PreparedPolicy): WaysOf {
     }
     return links.reverse();
   };
+  /** By principal: the edges of an identity from which it is reached. */
+  const leadingOf = (own: number): ReadonlyMap<number, readonly number[]> => {
+    const leading = new Map<number, number[]>();
+    for (const edge of edgesOfMember(membership, own)) {
+      const role = members.role[edge] ?? 0;
+      addTo(leading, role, edge);
+      for (const above of edgesFrom(role).keys()) if (above !== role) addTo(leading, above, edge);
+    }
+    return leading;
+  };
+  let last: { readonly own: number; readonly leading: ReadonlyMap<number, readonly number[]> } | null = null;
   return (identity, holdings) => {
     const own = roles.name.length + identity;
+    // All rights of an identity are asked for one after another.
+    if (last?.own !== own) last = { own, leading: leadingOf(own) };
+    const { leading } = last;
     const ways = holdings.flatMap(({ grant }) => {
       const principal = grants.principal[grant] ?? 0;
       const end = narrowedLinks(tables, grant);
       if (principal === own) return [end];
-      return [...edgesOfMember(membership, own)].flatMap((edge) => {
+      return (leading.get(principal) ?? []).flatMap((edge) => {
         const between = chain(members.role[edge] ?? 0, principal);
         return between === null ? [] : [[linkOf(tables, edge), ...between, ...end]];
       });

@@ -2,7 +2,7 @@
 // is held that was not there before (docs/access-review.md "Check the decisions").
 import { compiledOf, type Policy } from '../../evaluate/policy.js';
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
-import { groupBy } from '../../model/group.js';
+import { addTo, groupBy } from '../../model/group.js';
 import { formatIdentity, type Identity } from '../../model/identity.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
 import type { Instant } from '../../model/instant.js';
@@ -21,7 +21,9 @@ import {
   carriers,
   compareHoldings,
   type Holding,
+  holdingsAmong,
   makeRights,
+  mergeHoldings,
   namedPaths,
   reachOf,
   type RowRange,
@@ -100,11 +102,12 @@ export function reviewRights(
     const row = identity === undefined ? undefined : identityRow(prepared, identity);
     const frozen = holdingsOf(nodes, reviewed, { indexes, at: selection.at });
     const present = presentOf(row);
+    const merged = mergeHoldings(present);
     const ownOf = new Map(frozen.map((holding) => [holding.grant, holding]));
-    const spared = frozen.filter(({ grant }) => reviewed[grant]?.decision !== 'revoke');
+    const spared = mergeHoldings(frozen.filter(({ grant }) => reviewed[grant]?.decision !== 'revoke'));
     for (const index of indexes) {
       const isRevoked = reviewed[index]?.decision === 'revoke';
-      const found = rightNow(nodes, ownOf.get(index), { present, spared: isRevoked ? spared : [] });
+      const found = rightNow(nodes, ownOf.get(index), { present: merged, spared: isRevoked ? spared : [] });
       const left = isRevoked ? found.left : [];
       now[index] = {
         state: found.state,
@@ -177,14 +180,12 @@ function rightNow(
 
 /** Only the holdings in and above the places are walked. */
 function walkNear(nodes: Nodes, places: readonly RowRange[], sides: Walk['sides']): Walk {
-  const [from, until] = [places[0]?.from ?? 0, places.at(-1)?.until ?? 0];
-  const near = sides.map((side) => side.filter(({ row }) => row < until && endOf(nodes, row) > from));
-  return { nodes, places, sides: near };
+  return { nodes, places, sides: sides.map((side) => holdingsAmong(nodes, side, places)) };
 }
 
 interface Present {
   readonly selection: RightsSelection;
-  readonly presentOf: (identity: number) => readonly Holding[];
+  readonly presentOf: (identity: number | undefined) => readonly Holding[];
   readonly frozenOf: (identity: number) => readonly Holding[];
 }
 
@@ -202,15 +203,23 @@ function findAppeared(
     selection.identities === null
       ? tables.identities.subject.keys()
       : new Set(selection.identities.flatMap((identity) => identityRow(policy, identity) ?? []));
-  for (const identity of selected) {
-    const present = presentOf(identity);
-    if (present.length === 0) continue;
-    const walk = walkNear(nodes, places, [present, frozenOf(identity)]);
-    for (const patch of foldRights(walk, 'each', ([now = NOTHING, frozen = NOTHING]) => without(now, frozen))) {
-      const found = rows.add(patch, [identity]);
+  const add = (identities: readonly number[], frozen: readonly Holding[]): void => {
+    const present = presentOf(identities[0]);
+    if (present.length === 0) return;
+    const walk = walkNear(nodes, places, [present, frozen]);
+    for (const patch of foldRights(walk, 'each', ([now = NOTHING, before = NOTHING]) => without(now, before))) {
+      const found = rows.add(patch, identities);
       for (const { grant } of carriers(nodes, present, patch)) found.add(causes.of(grant));
     }
+  };
+  /** By class: those of whom nothing was reviewed. All that each of them holds has appeared. */
+  const newcomers = new Map<number, number[]>();
+  for (const identity of selected) {
+    const frozen = frozenOf(identity);
+    if (frozen.length > 0) add([identity], frozen);
+    else addTo(newcomers, policy.holders.classOf[identity] ?? -1, identity);
   }
+  for (const identities of newcomers.values()) add(identities, []);
   return rows.finish();
 }
 

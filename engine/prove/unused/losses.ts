@@ -1,5 +1,5 @@
 // Takes rights away one after another, as long as every need is still met.
-import { addTo } from '../../model/group.js';
+import { addTo, remember } from '../../model/group.js';
 import type { Instant } from '../../model/instant.js';
 import type { ScopeName } from '../../model/scope.js';
 import { scopeNames } from '../../model/scope-set.js';
@@ -41,14 +41,16 @@ export function makeLosses(rights: Rights, needs: readonly Need[], promised: rea
   const used = { ofScope, ofMembership };
   const dropped: Dropped = { grants: new Set(), scopes: new Map(), memberships: new Set() };
 
+  // Needs of the same identities mostly have the same list.
+  const ways = remember((memberships: readonly number[]) => waysOf(rights, memberships));
+  /** The last way by which each need was met. Most rights are on no such way, and need no search. */
+  const known = new Map<Need, Way>();
   const isMet = (need: Need, gone: Dropped): boolean => {
-    const wanted = new Set<PrincipalKey>();
-    for (const at of need.grants) {
-      const grant = rights.grants[at];
-      if (grant === undefined || gone.grants.has(at) || gone.scopes.get(at)?.has(need.scope) === true) continue;
-      wanted.add(keyOf(grant.principal));
-    }
-    return wanted.size > 0 && leads(rights, need, { wanted, gone: gone.memberships });
+    const before = known.get(need);
+    if (before !== undefined && isLeft(before, need, gone)) return true;
+    const found = findWay(rights, need, ways(need.memberships), gone);
+    if (found !== null) known.set(need, found);
+    return found !== null;
   };
   /** Takes it away, and gives it back if that leaves a need unmet. */
   const attempt = (
@@ -123,20 +125,61 @@ function latest(needs: readonly Need[]): Instant | null {
   return needs.reduce<Instant | null>((last, need) => (last === null || need.last > last ? need.last : last), null);
 }
 
-/** Whether memberships that are left lead from one of the identities to one of these principals. */
-function leads(
-  rights: Rights,
-  { identities, memberships }: Need,
-  { wanted, gone }: { readonly wanted: ReadonlySet<PrincipalKey>; readonly gone: ReadonlySet<number> },
-): boolean {
-  const reached = new Set<PrincipalKey>(identities);
-  const left = memberships.filter((one) => !gone.has(one));
-  for (const principal of reached) {
-    if (wanted.has(principal)) return true;
-    for (const one of left) {
-      const membership = rights.memberships[one];
-      if (membership !== undefined && keyOf(membership.member) === principal) reached.add(roleKey(membership.role));
+/** What leads from each member: the membership, and its role. */
+type Ways = ReadonlyMap<PrincipalKey, readonly { readonly membership: number; readonly role: PrincipalKey }[]>;
+
+function waysOf(rights: Rights, memberships: readonly number[]): Ways {
+  const ways = new Map<PrincipalKey, { readonly membership: number; readonly role: PrincipalKey }[]>();
+  for (const membership of memberships) {
+    const found = rights.memberships[membership];
+    if (found !== undefined) addTo(ways, keyOf(found.member), { membership, role: roleKey(found.role) });
+  }
+  return ways;
+}
+
+/** A grant that meets a need, and the memberships that lead to it. */
+interface Way {
+  readonly grant: number;
+  readonly memberships: readonly number[];
+}
+
+/** What was reached, and the memberships that lead there. */
+interface Step {
+  readonly principal: PrincipalKey;
+  readonly memberships: readonly number[];
+}
+
+function givesStill(grant: number, { scope }: Need, gone: Dropped): boolean {
+  return !gone.grants.has(grant) && gone.scopes.get(grant)?.has(scope) !== true;
+}
+
+function isLeft({ grant, memberships }: Way, need: Need, gone: Dropped): boolean {
+  return givesStill(grant, need, gone) && memberships.every((one) => !gone.memberships.has(one));
+}
+
+/** A way that is left; null if there is none. */
+function findWay(rights: Rights, need: Need, ways: Ways, gone: Dropped): Way | null {
+  const wanted = new Map<PrincipalKey, number>();
+  for (const at of need.grants) {
+    const grant = rights.grants[at];
+    if (grant === undefined || !givesStill(at, need, gone)) continue;
+    const principal = keyOf(grant.principal);
+    if (!wanted.has(principal)) wanted.set(principal, at);
+  }
+  const reached = new Set<PrincipalKey>(need.identities);
+  const open = need.identities.map((principal): Step => ({ principal, memberships: [] }));
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    const { principal, memberships } = step;
+    const grant = wanted.get(principal);
+    if (grant !== undefined) return { grant, memberships };
+    const next = (ways.get(principal) ?? []).filter(({ membership }) => !gone.memberships.has(membership));
+    // One in the middle first: whether rights are taken away from the first on or from the last, half of them go before it.
+    const middle = next.length >>> 1;
+    for (const { membership, role } of [...next.slice(middle), ...next.slice(0, middle)]) {
+      if (reached.has(role)) continue;
+      reached.add(role);
+      open.push({ principal: role, memberships: [membership, ...memberships] });
     }
   }
-  return false;
+  return null;
 }

@@ -1,11 +1,14 @@
 // What past decisions needed: that somebody held a scope at a place and an instant. Each need is kept once, with every right that met it
 // (its grants, and the memberships that lead to them), however often it came up.
-import { addTo, remember } from '../../model/group.js';
+import { addTo, groupBy, remember } from '../../model/group.js';
 import { type Instant, instantOf } from '../../model/instant.js';
-import { isWithin, lineageOf, type NamespacePath } from '../../model/namespace.js';
+import { lineageOf, type NamespacePath, ROOT } from '../../model/namespace.js';
+import { compareNumbers } from '../../model/order.js';
 import type { Visible } from '../../model/decision.js';
 import type { ScopeName } from '../../model/scope.js';
+import { hasScope } from '../../model/scope-set.js';
 import {
+  cutsOf,
   gives,
   isInForce,
   keyOf,
@@ -56,7 +59,8 @@ interface Reached {
   readonly interval: number;
   readonly principals: ReadonlySet<PrincipalKey>;
   readonly memberships: readonly number[];
-  readonly grants: readonly number[];
+  /** By namespace, each list ascending. */
+  readonly grantsAt: ReadonlyMap<NamespacePath, readonly number[]>;
   /** The memberships that lead to these grants, by the grants as text. */
   readonly leading: (grants: readonly number[]) => readonly number[];
 }
@@ -72,7 +76,9 @@ export function makeNeeds(rights: Rights): Needs {
       if (held.at > known.last) known.last = held.at;
       return;
     }
-    const grants = who.grants.filter((at) => rights.grants.slice(at, at + 1).some((grant) => gives(grant, held)));
+    const grants = grantsAbove(who, held.namespace)
+      .filter((at) => rights.grants.slice(at, at + 1).some((grant) => gives(grant, held)))
+      .sort(compareNumbers);
     if (grants.length === 0) return;
     const { scope, at: last } = held;
     needs.set(key, { scope, identities: who.identities, grants, memberships: who.leading(grants), last });
@@ -84,7 +90,7 @@ export function makeNeeds(rights: Rights): Needs {
     addVisible: (identities, seen) => {
       const who = reached(identities, seen.at);
       const { scope, at } = seen;
-      for (const place of placesOf(rights, who, seen)) add(who, { ...place, scope, at });
+      for (const place of placesOf(who, seen)) add(who, { ...place, scope, at });
     },
     all: () => [...needs.values()],
     count: () => needs.size,
@@ -92,21 +98,27 @@ export function makeNeeds(rights: Rights): Needs {
 }
 
 /** The visible set, cut where a grant of the actor begins: within each place, the same grants count everywhere. */
-function placesOf(rights: Rights, who: Reached, { context, reach, visible }: Seen): readonly UsedPlace[] {
+function placesOf(who: Reached, { context, reach, visible }: Seen): readonly UsedPlace[] {
   const roots = visible.kind === 'all' ? lineageOf(context).slice(0, 1) : visible.subtrees;
   const single = visible.kind === 'all' ? [] : visible.exact;
+  const isRoot = new Set(roots);
+  const isBelow = (path: NamespacePath): boolean => lineageOf(path).some((above) => isRoot.has(above));
   const exact = (namespace: NamespacePath): UsedPlace => ({ namespace, extent: 'exact' });
   if (reach !== 'subtree') {
     const targets = reach === 'exact' ? [context] : lineageOf(context);
-    const sees = (path: NamespacePath): boolean => single.includes(path) || roots.some((root) => isWithin(path, root));
+    const sees = (path: NamespacePath): boolean => single.includes(path) || isBelow(path);
     return targets.filter(sees).map(exact);
   }
-  const below = who.grants.flatMap((at) => rights.grants[at]?.namespace ?? []);
-  const within = new Set([...roots, ...below.filter((path) => roots.some((root) => isWithin(path, root)))]);
+  const within = new Set([...roots, ...[...who.grantsAt.keys()].filter(isBelow)]);
   return [
     ...single.map(exact),
     ...[...within].flatMap((path): UsedPlace[] => [exact(path), { namespace: path, extent: 'below' }]),
   ];
+}
+
+/** Those at the namespace and above it. */
+function grantsAbove({ grantsAt }: Reached, namespace: NamespacePath): number[] {
+  return lineageOf(namespace).flatMap((path) => grantsAt.get(path) ?? []);
 }
 
 function makeReached(rights: Rights): (identities: readonly string[], at: Instant) => Reached {
@@ -128,7 +140,7 @@ function reach(
     identities,
     interval,
     at,
-  }: { readonly identities: readonly string[]; readonly interval: number; readonly at: Instant },
+  }: { readonly identities: readonly string[]; readonly interval: number; readonly at: Instant | 'ever' },
 ): Reached {
   const principals = new Set<PrincipalKey>(identities);
   const memberships: number[] = [];
@@ -136,15 +148,16 @@ function reach(
   for (const principal of principals) {
     for (const one of rights.membershipsOf.get(principal) ?? []) {
       const membership = rights.memberships[one];
-      if (membership === undefined || !isInForce(membership.member, at)) continue;
+      if (membership === undefined || (at !== 'ever' && !isInForce(membership.member, at))) continue;
       memberships.push(one);
       principals.add(roleKey(membership.role));
     }
   }
   memberships.sort((a, b) => a - b);
-  const grants = [...principals].flatMap((one) => rights.grantsOf.get(one) ?? []).sort((a, b) => a - b);
+  const grants = [...principals].flatMap((one) => rights.grantsOf.get(one) ?? []).sort(compareNumbers);
+  const grantsAt = groupBy(grants, (grant) => rights.grants[grant]?.namespace ?? ROOT);
   const byGrants = remember((text: string) => ({ list: leadingTo(rights, memberships, text) }));
-  return { identities, interval, principals, memberships, grants, leading: (some) => byGrants(some.join()).list };
+  return { identities, interval, principals, memberships, grantsAt, leading: (some) => byGrants(some.join()).list };
 }
 
 /** Of these memberships, those on a way to one of the grants, which are given as text. */
@@ -174,16 +187,33 @@ function leadingTo(rights: Rights, memberships: readonly number[], grants: strin
 export function promisedBy(set: PolicySet, rights: Rights): readonly Need[] {
   const vocabulary = vocabularyOf(set);
   const needs = makeNeeds(rights);
-  // One instant of each interval.
-  const always: readonly Instant[] = [instantOf((rights.cuts[0] ?? 0) - 1), ...rights.cuts];
+  const everReached = remember((key: string) =>
+    reach(rights, { identities: key.split('\n'), interval: 0, at: 'ever' }),
+  );
   for (const { identities, at, allow, sees } of set.tests) {
     const who = identities.map(formatIdentity);
     const seen = sees.flatMap(({ family, namespaces }) => {
       const scope = `${family}:read`;
       return knowsScope(vocabulary, scope) ? namespaces.map((namespace) => ({ scope, namespace })) : [];
     });
-    for (const instant of at === null ? always : [at])
-      for (const { scope, namespace } of [...allow, ...seen]) needs.addAccess(who, { scope, namespace, at: instant });
+    for (const access of [...allow, ...seen]) {
+      const instants = at === null ? turnsOf(rights, everReached(who.join('\n')), access) : [at];
+      for (const instant of instants) needs.addAccess(who, { ...access, at: instant });
+    }
   }
   return needs.all();
+}
+
+/** One instant of each interval in which the same rights give an access. */
+function turnsOf(
+  rights: Rights,
+  who: Reached,
+  { scope, namespace }: { readonly scope: ScopeName; readonly namespace: NamespacePath },
+): readonly Instant[] {
+  const grants = grantsAbove(who, namespace).flatMap((at) => rights.grants[at] ?? []);
+  const cuts = cutsOf([
+    ...grants.filter((grant) => hasScope(grant.scopes, scope)),
+    ...who.memberships.flatMap((one) => rights.memberships[one]?.member ?? []),
+  ]);
+  return [instantOf((cuts[0] ?? 0) - 1), ...cuts];
 }

@@ -42,15 +42,22 @@ export function rightsOf({ grants, roles }: Pick<PolicySet, 'grants' | 'roles'>)
   const membershipsOf = new Map<PrincipalKey, number[]>();
   for (const [at, { principal }] of grants.entries()) addTo(grantsOf, keyOf(principal), at);
   for (const [at, { member }] of memberships.entries()) addTo(membershipsOf, keyOf(member), at);
-  const windows = [...grants, ...memberships.map(({ member }) => member)];
-  const ends = windows.flatMap(({ notBefore, expires }) => [notBefore ?? [], expires ?? []].flat());
-  return { grants, memberships, grantsOf, membershipsOf, cuts: [...new Set(ends)].sort(compareNumbers) };
+  const cuts = cutsOf([...grants, ...memberships.map(({ member }) => member)]);
+  return { grants, memberships, grantsOf, membershipsOf, cuts };
 }
 
-export function isInForce(
-  { notBefore, expires }: { readonly notBefore?: Instant | null; readonly expires?: Instant | null },
-  at: Instant,
-): boolean {
+interface Windowed {
+  readonly notBefore?: Instant | null;
+  readonly expires?: Instant | null;
+}
+
+/** Every instant at which one of these begins or ends, in order. */
+export function cutsOf(windowed: readonly Windowed[]): readonly Instant[] {
+  const ends = windowed.flatMap(({ notBefore, expires }) => [notBefore ?? [], expires ?? []].flat());
+  return [...new Set(ends)].sort(compareNumbers);
+}
+
+export function isInForce({ notBefore, expires }: Windowed, at: Instant): boolean {
   return (notBefore ?? -Infinity) <= at && at < (expires ?? Infinity);
 }
 

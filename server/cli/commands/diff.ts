@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { DiffReport } from '../../../engine/compiler.js';
 import { formatInstant, instantOf } from '../../../engine/index.js';
 import { programVersion } from '../../lib/version.js';
+import { CLI_LIMITS } from '../../limits/command-line.js';
 import { forkFrom } from '../at-policy.js';
 import type { OpenedChange } from '../compare-policies.js';
 import { addReport, EXIT, usage } from '../exit.js';
@@ -11,6 +12,7 @@ import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
 import type { ComparedPolicies } from '../render/diff.js';
 import { paintFor } from '../render/terminal.js';
+import { count } from '../render/text.js';
 
 interface DiffOptions {
   readonly exitCode?: true;
@@ -136,21 +138,38 @@ async function writeDifference(io: CliIo, { report, compared, format, title }: D
 
 /** The page that shows it without bailiwick (server/console/page/report.ts). */
 async function pageOf(report: DiffReport, compared: ComparedPolicies, title: string): Promise<string> {
-  const [{ pageWith }, { changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }] = await Promise.all([
-    import('../page.js'),
-    import('../render/diff.js'),
-  ]);
+  const [{ pageWith }, { changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }, { shortList }] =
+    await Promise.all([import('../page.js'), import('../render/diff.js'), import('../render/words.js')]);
+  const most = CLI_LIMITS.pageLines;
+  const { added, removed } = report.exclusive;
   return pageWith('report', {
     title,
     made: formatInstant(instantOf(Date.now())),
     version: programVersion(),
     ...Object.fromEntries(diffJson(report, compared)),
+    exclusive: { added: added.slice(0, most), removed: removed.slice(0, most) },
     weaker: [
-      ...exclusiveLines(report).map(({ change, pair: [a, b] }) => exclusiveText(change, a, b)),
-      ...checkLines(compared.checks).map(
-        ({ kind, change, names }) => `${kind} ${change}${names.length === 0 ? '' : `: ${names.join(', ')}`}`,
+      ...withRest(
+        exclusiveLines(report).map(({ change, pair: [a, b] }) => exclusiveText(change, a, b)),
+        'of `exclusive`',
       ),
-      ...changeLines(compared.checks).map(({ name, text, weaker }) => `${name}${weaker ? ' is weaker' : ''}: ${text}`),
+      ...checkLines(compared.checks).map(
+        ({ kind, change, names }) => `${kind} ${change}${names.length === 0 ? '' : `: ${shortList(names, most)}`}`,
+      ),
+      ...withRest(
+        changeLines(compared.checks).map(({ name, text, weaker }) => `${name}${weaker ? ' is weaker' : ''}: ${text}`),
+        'of checks',
+      ),
     ],
   });
+}
+
+/** Nobody reads thousands of lines above a picture, and there may be a million. */
+function withRest(lines: readonly string[], what: string): readonly string[] {
+  const left = lines.length - CLI_LIMITS.pageLines;
+  if (left <= 0) return lines;
+  return [
+    ...lines.slice(0, CLI_LIMITS.pageLines),
+    `${count(left, 'more change')} ${what} not shown: \`bailiwick diff\` lists all.`,
+  ];
 }

@@ -13,7 +13,7 @@ import {
 } from '../imported-policy.js';
 import { asSegment, makeNames, type NameMaker } from '../make-names.js';
 import { makeMembers, type MemberLink, type RoleMembers } from '../role-members.js';
-import { type Account, mayApprove, mayUse, teamsOf } from './judge.js';
+import { type Account, decidingLine, indexTeams, mayApprove } from './judge.js';
 import { type OwnedFolder, type OwnedFolders, ownedFolders } from './owned-folders.js';
 import { type CodeOwners, isCodeOwners, readCodeOwners } from './read-code-owners.js';
 import { LEVELS, missingPages, type Organization, readTeams, type TeamsPage } from './read-teams.js';
@@ -270,28 +270,29 @@ function* questionsOf(
   { organizations, owners }: Source,
   asked: { readonly accounts: readonly Account[]; readonly repositories: readonly string[] },
 ): Generator<ImportQuestion> {
+  const index = indexTeams(organizations);
+  const places = owners.flatMap(({ source, folders }) =>
+    folders.map(({ folder }) => ({
+      what: `approve ${folder === '' ? '/' : folder} of ${source.repository}`,
+      namespace: namespaceOf(source, folder),
+      line: decidingLine(source, folder === '' ? FILE : `${folder}/${FILE}`),
+    })),
+  );
   for (const account of asked.accounts) {
     const { login } = account;
-    const [identities, teams] = [identitiesOf(account), teamsOf(organizations, account)];
+    const [identities, teams] = [identitiesOf(account), index.teamsOf(account)];
+    const levels = index.levelsOf(teams);
     const who = account.otherTeams.length === 0 ? login : `a member of ${account.otherTeams.join(', ')}`;
     for (const repository of asked.repositories) {
-      for (const level of LEVELS) {
+      for (const [rank, level] of LEVELS.entries()) {
         const where = { scope: `${REPOSITORY.name}:${level}`, namespace: repositoryPlace(repository) };
-        const allowed = mayUse(organizations, teams, { repository, level });
+        const allowed = (levels.get(repository) ?? -1) >= rank;
         yield { text: `${who}: ${level} on ${repository}`, identities, ...where, allowed };
       }
     }
-    for (const { source, folders } of owners) {
-      for (const { folder } of folders) {
-        const allowed = mayApprove(source, { login, teams }, folder === '' ? FILE : `${folder}/${FILE}`);
-        const where = { scope: 'code:approve', namespace: namespaceOf(source, folder) };
-        yield {
-          text: `${who}: approve ${folder === '' ? '/' : folder} of ${source.repository}`,
-          identities,
-          ...where,
-          allowed,
-        };
-      }
+    for (const { what, namespace, line } of places) {
+      const allowed = mayApprove(line, { login, teams });
+      yield { text: `${who}: ${what}`, identities, scope: 'code:approve', namespace, allowed };
     }
   }
 }

@@ -2,6 +2,7 @@
 // namespace. So a line is left out if a later one decides about files in it that no path names, and a grant stays at its folder if a folder below has
 // other owners.
 import type { Unsaid } from '../imported-policy.js';
+import { valueIn } from '../value-in.js';
 import type { CodeOwners, OwnerLine } from './read-code-owners.js';
 
 export interface OwnedFolder {
@@ -18,28 +19,30 @@ export interface OwnedFolders {
 
 export function ownedFolders({ lines }: CodeOwners): OwnedFolders {
   const unsaid = new Map<OwnerLine, string>();
+  const wild = lines.flatMap((line, i) => (line.folder === null ? [{ line, i }] : []));
   for (const [i, line] of lines.entries()) {
     if (line.folder === null) {
       unsaid.set(line, 'the pattern is for files by their names, and a namespace is one folder or one file');
       continue;
     }
     const { folder } = line;
-    const thief = lines
-      .slice(i + 1)
-      .find((later) => later.folder === null && meets(later, folder) && changes(later, line));
+    const thief = wild.find((later) => later.i > i && meets(later.line, folder) && changes(later.line, line));
     if (thief !== undefined)
-      unsaid.set(line, `line ${String(thief.line)} decides about files in it that no path names`);
+      unsaid.set(line, `line ${String(thief.line.line)} decides about files in it that no path names`);
   }
-  const named = [...new Set(lines.flatMap(({ folder }) => (folder === null ? [] : [folder])))];
-  const decided = named.flatMap((folder) => {
-    const line = lines.findLast((one) => one.folder !== null && isBelow(folder, one.folder));
+  /** By folder: the place of its last line. */
+  const lastOf = new Map(lines.flatMap(({ folder }, i) => (folder === null ? [] : [[folder, i] as const])));
+  const decided = [...lastOf.keys()].flatMap((folder) => {
+    const line = lines[Math.max(...withAbove(folder).map((one) => lastOf.get(one) ?? -1))];
     return line === undefined ? [] : [{ folder, line }];
   });
+  const inside = new Map<string, typeof decided>();
+  for (const one of decided) for (const above of withAbove(one.folder)) valueIn(inside, above, () => []).push(one);
   const narrowed = new Map<OwnerLine, string>();
   const folders = decided
     .filter(({ line }) => !unsaid.has(line))
     .map(({ folder, line }) => {
-      const other = decided.find((below) => isBelow(below.folder, folder) && !isPart(line, below.line));
+      const other = inside.get(folder)?.find((below) => !isPart(line, below.line));
       if (other !== undefined) {
         const at = folder === '' ? 'the top folder' : `\`${folder}\``;
         const who = `line ${String(other.line.line)} gives \`${other.folder}\` to others`;
@@ -49,6 +52,13 @@ export function ownedFolders({ lines }: CodeOwners): OwnedFolders {
     });
   const findings = [...unsaid, ...narrowed].map(([{ file, line, text }, why]) => ({ file, line, rule: text, why }));
   return { folders, unsaid: findings };
+}
+
+/** The folder, and every one above it. */
+function withAbove(folder: string): readonly string[] {
+  const all = ['', folder];
+  for (let cut = folder.indexOf('/'); cut >= 0; cut = folder.indexOf('/', cut + 1)) all.push(folder.slice(0, cut));
+  return [...new Set(all)];
 }
 
 function isBelow(folder: string, above: string): boolean {

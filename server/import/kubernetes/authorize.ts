@@ -1,6 +1,7 @@
 // How Kubernetes itself decides by these objects: cluster bindings first, then the bindings of the namespace, each with the rules of its role.
 // A request names no object, as `list` and `create` do, so a rule with `resourceNames` does not match.
-import type { RbacBinding, RbacObjects, RbacRule, RbacSubject } from './read-objects.js';
+import { valueIn } from '../value-in.js';
+import type { RbacBinding, RbacObjects, RbacRole, RbacRule, RbacSubject } from './read-objects.js';
 
 export interface RbacUser {
   readonly name: string;
@@ -34,33 +35,54 @@ export function serviceAccountName({ namespace, name }: RbacSubject): string {
   return `${SERVICE_ACCOUNT}${namespace}:${name}`;
 }
 
-/** Answers for one user and place. What they are bound to is looked up once. */
+/** Roles and bindings, to be found without looking at each. */
+export interface RbacIndex {
+  /** What a binding refers to, if some file has it. */
+  readonly roleOf: (binding: RbacBinding) => RbacRole | undefined;
+  /** The bindings that name somebody as a subject, by themselves or by a group. */
+  readonly bindingsOf: (user: RbacUser) => readonly RbacBinding[];
+}
+
+/** Made once for all users. */
+export function indexObjects({ roles, bindings }: RbacObjects): RbacIndex {
+  const byName = new Map(roles.map((role) => [keyOf(role.kind, role.namespace, role.name), role]));
+  const bySubject = new Map<string, Set<RbacBinding>>();
+  for (const binding of bindings)
+    for (const subject of binding.subjects) valueIn(bySubject, subjectKey(subject), () => new Set()).add(binding);
+  return {
+    roleOf: ({ kind, namespace, role }) => {
+      if (role.kind === 'ClusterRole') return byName.get(keyOf('ClusterRole', null, role.name));
+      return kind === 'RoleBinding' && role.kind === 'Role'
+        ? byName.get(keyOf('Role', namespace, role.name))
+        : undefined;
+    },
+    bindingsOf: ({ name, groups }) => [
+      ...new Set(
+        [`user ${name}`, ...groups.map((group) => `group ${group}`)].flatMap((key) => [...(bySubject.get(key) ?? [])]),
+      ),
+    ],
+  };
+}
+
+function keyOf(kind: RbacRole['kind'], namespace: string | null, name: string): string {
+  return JSON.stringify([kind, namespace, name]);
+}
+
+function subjectKey(subject: RbacSubject): string {
+  if (subject.kind === 'Group') return `group ${subject.name}`;
+  return `user ${subject.kind === 'User' ? subject.name : serviceAccountName(subject)}`;
+}
+
+/** Answers for one user, of whom these are the bindings, and place. */
 export function authorizerFor(
-  { roles, bindings }: RbacObjects,
-  user: RbacUser,
+  { roleOf }: RbacIndex,
+  bindings: readonly RbacBinding[],
   place: RbacPlace,
 ): (request: RbacRequest) => boolean {
   const rules = bindings
     .filter(({ kind, namespace }) => kind === 'ClusterRoleBinding' || (place !== null && namespace === place))
-    .filter(({ subjects }) => subjects.some((subject) => isUser(subject, user)))
-    .flatMap((binding) => roles.find((role) => names(binding, role))?.rules ?? []);
+    .flatMap((binding) => roleOf(binding)?.rules ?? []);
   return (request) => rules.some((rule) => matches(rule, request));
-}
-
-function names(binding: RbacBinding, role: RbacObjects['roles'][number]): boolean {
-  if (binding.role.kind !== role.kind || binding.role.name !== role.name) return false;
-  return role.kind === 'ClusterRole' || (binding.kind === 'RoleBinding' && binding.namespace === role.namespace);
-}
-
-function isUser(subject: RbacSubject, { name, groups }: RbacUser): boolean {
-  switch (subject.kind) {
-    case 'User':
-      return subject.name === name;
-    case 'Group':
-      return groups.includes(subject.name);
-    case 'ServiceAccount':
-      return serviceAccountName(subject) === name;
-  }
 }
 
 function matches(rule: RbacRule, { verb, apiGroup, resource }: RbacRequest): boolean {

@@ -11,7 +11,15 @@ import {
   type Unsaid,
 } from '../imported-policy.js';
 import { asSegment, makeNames } from '../make-names.js';
-import { authorizerFor, type RbacPlace, type RbacUser, serviceAccountName, userOf } from './authorize.js';
+import {
+  authorizerFor,
+  indexObjects,
+  type RbacIndex,
+  type RbacPlace,
+  type RbacUser,
+  serviceAccountName,
+  userOf,
+} from './authorize.js';
 import { makeRbacWords, type RbacWords } from './rbac-words.js';
 import { type RbacBinding, type RbacObjects, type RbacRole, type RbacSubject, readObjects } from './read-objects.js';
 
@@ -25,13 +33,15 @@ const ELSEWHERE = 'bailiwick-elsewhere';
 export function importKubernetes(files: readonly ForeignFile[]): ImportedPolicy {
   const objects = readObjects(files);
   const words = makeRbacWords(objects.roles.flatMap(({ rules }) => rules));
-  const unsaid: Unsaid[] = objects.roles.flatMap((role) => unsaidOf(role, objects.bindings));
+  const index = indexObjects(objects);
+  const boundRoles = new Set(objects.bindings.map(index.roleOf));
+  const unsaid: Unsaid[] = objects.roles.flatMap((role) => unsaidOf(role, boundRoles.has(role)));
   const names = makeNames();
   const roles: ImportedRole[] = [];
   const grants: ImportedGrant[] = [];
   for (const binding of objects.bindings) {
     const what = titleOf(binding);
-    const bound = objects.roles.find((role) => isBound(binding, role));
+    const bound = index.roleOf(binding);
     if (binding.kind === 'RoleBinding' && binding.namespace === null) {
       unsaid.push({
         ...binding.place,
@@ -72,7 +82,7 @@ export function importKubernetes(files: readonly ForeignFile[]): ImportedPolicy 
     unsaid,
     notes: notesOf(objects),
     questionCount: asked.users.length * asked.places.length * words.requests.length,
-    questions: () => questionsOf(objects, words, asked),
+    questions: () => questionsOf(index, words, asked),
   };
 }
 
@@ -90,13 +100,8 @@ function titleOf({ kind, namespace, name }: Pick<RbacBinding | RbacRole, 'kind' 
   return `${kind} ${namespace === null ? '' : `${namespace}/`}${name}`;
 }
 
-function isBound({ kind, namespace, role }: RbacBinding, { kind: roleKind, ...found }: RbacRole): boolean {
-  if (role.kind !== roleKind || role.name !== found.name) return false;
-  return roleKind === 'ClusterRole' || (kind === 'RoleBinding' && found.namespace === namespace);
-}
-
 /** What of a role no policy says. */
-function unsaidOf(role: RbacRole, bindings: readonly RbacBinding[]): readonly Unsaid[] {
+function unsaidOf(role: RbacRole, isBound: boolean): readonly Unsaid[] {
   const title = titleOf(role);
   const found: Unsaid[] = [];
   if (role.aggregation !== null) {
@@ -115,7 +120,7 @@ function unsaidOf(role: RbacRole, bindings: readonly RbacBinding[]): readonly Un
     if (nonResourceUrls.length > 0)
       found.push({ ...place, rule, why: 'paths of the API server (nonResourceURLs) are in no namespace' });
   }
-  if (role.rules.length > 0 && !bindings.some((binding) => isBound(binding, role)))
+  if (role.rules.length > 0 && !isBound)
     found.push({ ...role.place, rule: title, why: 'no binding names it, so nobody holds it' });
   return found;
 }
@@ -151,14 +156,15 @@ function identitiesOf({ name, groups }: RbacUser): readonly Identity[] | null {
 }
 
 function* questionsOf(
-  objects: RbacObjects,
+  index: RbacIndex,
   { requests }: RbacWords,
   { users, places }: RbacProofDomain,
 ): Generator<ImportQuestion> {
   for (const user of users) {
     const identities = identitiesOf(user) ?? [];
+    const bindings = index.bindingsOf(user);
     for (const place of places) {
-      const allows = authorizerFor(objects, user, place);
+      const allows = authorizerFor(index, bindings, place);
       const namespace = `/${place === null ? '' : asSegment(place)}`;
       for (const request of requests) {
         const what = `${request.verb} ${request.resource}${request.apiGroup === '' ? '' : `.${request.apiGroup}`}`;

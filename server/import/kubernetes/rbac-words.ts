@@ -4,6 +4,7 @@ import { ENGINE_LIMITS } from '../../../engine/compiler.js';
 import { SCOPES } from '../../../engine/index.js';
 import { ForeignFault, type ImportedFamily } from '../imported-policy.js';
 import { makeNames } from '../make-names.js';
+import { valueIn } from '../value-in.js';
 import type { RbacRequest } from './authorize.js';
 import type { RbacRule } from './read-objects.js';
 
@@ -61,17 +62,22 @@ function kindsOf(rules: readonly RbacRule[]): readonly Kind[] {
       ),
     ),
   );
+  const rulesOf = new Map<string, Set<number>>();
+  for (const [at, { resources }] of rules.entries())
+    for (const name of resources) valueIn(rulesOf, name, () => new Set()).add(at);
   return [...pairs.values()]
     .map(({ apiGroup, resource }) => ({
       apiGroup,
       resource,
-      verbs: coveredVerbs(rules, { apiGroup, resource, verbs }),
+      verbs: coveredVerbs(rules, rulesOf, { apiGroup, resource, verbs }),
     }))
     .filter((kind) => kind.verbs.size > 0);
 }
 
+/** `rulesOf`: the places of the rules that name a resource. */
 function coveredVerbs(
   rules: readonly RbacRule[],
+  rulesOf: ReadonlyMap<string, ReadonlySet<number>>,
   {
     apiGroup,
     resource,
@@ -79,13 +85,15 @@ function coveredVerbs(
   }: { readonly apiGroup: string; readonly resource: string; readonly verbs: readonly string[] },
 ): ReadonlyMap<string, readonly number[]> {
   const [, sub] = resource.split('/');
-  const spellings = new Set(['*', resource, ...(sub === undefined ? [] : [`*/${sub}`])]);
-  const covering = [...rules.entries()].filter(
-    ([, rule]) =>
-      rule.resourceNames.length === 0 &&
-      rule.apiGroups.some((group) => group === '*' || group === apiGroup) &&
-      rule.resources.some((name) => spellings.has(name)),
-  );
+  const spellings = ['*', resource, ...(sub === undefined ? [] : [`*/${sub}`])];
+  const naming = new Set(spellings.flatMap((name) => [...(rulesOf.get(name) ?? [])]));
+  const covering = [...naming]
+    .sort((a, b) => a - b)
+    .flatMap((at) => rules.slice(at, at + 1).map((rule) => [at, rule] as const))
+    .filter(
+      ([, rule]) =>
+        rule.resourceNames.length === 0 && rule.apiGroups.some((group) => group === '*' || group === apiGroup),
+    );
   return new Map(
     verbs
       .map((verb) => {

@@ -3,26 +3,20 @@
 import { valueIn } from '../value-in.js';
 import type { RelationTuple } from './read-tuples.js';
 
-/** By a set of users such as `team:eng#member`: who is in it by a tuple. */
-export type UsersByTarget = ReadonlyMap<string, readonly string[]>;
+/** By a user or a set of users such as `team:eng#member`: the sets in which it is by a tuple. */
+export type TargetsByUser = ReadonlyMap<string, readonly string[]>;
 
 /** Made once for all users. */
-export function usersByTarget(tuples: readonly RelationTuple[]): UsersByTarget {
-  const byTarget = new Map<string, string[]>();
-  for (const { user, relation, object } of tuples) valueIn(byTarget, `${object}#${relation}`, () => []).push(user);
-  return byTarget;
+export function targetsByUser(tuples: readonly RelationTuple[]): TargetsByUser {
+  const byUser = new Map<string, string[]>();
+  for (const { user, relation, object } of tuples) valueIn(byUser, user, () => []).push(`${object}#${relation}`);
+  return byUser;
 }
 
-/** Answers for one user. */
-export function checkerFor(byTarget: UsersByTarget, user: string): (relation: string, object: string) => boolean {
-  return (relation, object) => {
-    const sets = new Set([`${object}#${relation}`]);
-    // A set that is added on the way comes later in the same loop.
-    for (const set of sets)
-      for (const who of byTarget.get(set) ?? []) {
-        if (who === user) return true;
-        if (who.includes('#')) sets.add(who);
-      }
-    return false;
-  };
+/** Answers for one user, whose sets are looked up once. */
+export function checkerFor(byUser: TargetsByUser, user: string): (relation: string, object: string) => boolean {
+  const sets = new Set(byUser.get(user));
+  // A set that is added on the way comes later in the same loop.
+  for (const set of sets) for (const outer of byUser.get(set) ?? []) sets.add(outer);
+  return (relation, object) => sets.has(`${object}#${relation}`);
 }

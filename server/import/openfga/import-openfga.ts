@@ -6,7 +6,7 @@ import { type Actions, makeActions, requireFewScopes } from '../make-actions.js'
 import { asSegment, makeNames } from '../make-names.js';
 import { makeMembers } from '../role-members.js';
 import { valueIn } from '../value-in.js';
-import { checkerFor, usersByTarget } from './check.js';
+import { checkerFor, targetsByUser } from './check.js';
 import { readTuples, type RelationTuple } from './read-tuples.js';
 
 const RECORDS = ['namespace', 'resource-template', 'resource', 'process-template', 'process-run'];
@@ -157,9 +157,9 @@ function* questionsOf(
     readonly words: RelationNames;
   },
 ): Generator<ImportQuestion> {
-  const byTarget = usersByTarget(tuples);
+  const byUser = targetsByUser(tuples);
   for (const { user, identity } of asked.users) {
-    const check = checkerFor(byTarget, user);
+    const check = checkerFor(byUser, user);
     for (const { relation, object } of asked.targets) {
       const scope = asked.words.scopeOf(relation, object);
       const where = { scope, namespace: namespaceOf(object), allowed: check(relation, object) };

@@ -1,7 +1,7 @@
 // Independent mistakes in one entry are reported together: correcting one does not reveal another that was already there
 // (docs/language.md "Mistakes").
 import { expect, test } from '@jest/globals';
-import { readExample, summary } from './support.js';
+import { readExample, readFolder, summary } from './support.js';
 
 const ROLES = 'roles:\n  crew: { members: [orcid:ana] }\n';
 const grant = (text: string): string => `${ROLES}grants:\n  - { ${text} }\n`;
@@ -124,4 +124,28 @@ test.each<[string, string, readonly string[]]>([
   ],
 ])('%s', (_, text, found) => {
   expect(summary(readExample(text))).toEqual(found);
+});
+
+test('a `policy.yaml` without providers is one mistake, in every version that is read', () => {
+  const header = (providers: string): string => `bailiwick: 1\nname: p\n${providers}`;
+  const roles =
+    'roles:\n  a: { members: ["orcid:x", "github-group:y"], scopes: [resource:read] }\n  b: { members: ["orcid:z"] }\n';
+  for (const none of ['', 'providers: {}\n', '']) {
+    const { diagnostics } = readFolder({ 'policy.yaml': header(none), 'a.yaml': roles });
+    expect(diagnostics.map(({ code, file, message, help }) => [code, file, message, help])).toEqual([
+      [
+        'PROVIDER_UNKNOWN',
+        'policy.yaml',
+        '`policy.yaml` declares no provider, so no identity can be named',
+        'add `providers: { github: {}, orcid: {} }` to it',
+      ],
+    ]);
+    expect(diagnostics[0]?.related).toMatchObject([
+      { file: 'a.yaml', message: 'an identity of `orcid` is named here' },
+    ]);
+  }
+  expect(readFolder({ 'policy.yaml': header('providers: { orcid: {} }\n'), 'a.yaml': roles }).diagnostics).toHaveLength(
+    1,
+  );
+  expect(readFolder({ 'policy.yaml': header(''), 'a.yaml': 'roles:\n  a: { members: [] }\n' }).diagnostics).toEqual([]);
 });
