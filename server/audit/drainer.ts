@@ -23,10 +23,15 @@ import type { Writer } from './writer.js';
 export interface Drainer {
   /** Tells the drainer that the outbox has events. */
   readonly wake: () => void;
-  /** Since when the outbox could not be emptied, on the monotonic clock; null while it can. */
-  readonly failingSince: () => number | null;
+  /** Since when the outbox could not be emptied, on the monotonic clock, and for what reason; null while it can. */
+  readonly failing: () => DrainFailure | null;
   /** Empties the outbox once more, then ends. */
   readonly close: () => Promise<void>;
+}
+
+export interface DrainFailure {
+  readonly since: number;
+  readonly by: 'files' | 'store';
 }
 
 export interface DrainerOptions {
@@ -48,7 +53,7 @@ interface Pending extends Claimed {
 export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const { db, folder, log, writer, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
   let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
-  let failing: number | null = null;
+  let failing: DrainFailure | null = null;
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isUnsure = false;
@@ -135,8 +140,9 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       if (performance.now() - lookedAt >= lookInterval) await look();
       failing = null;
     } catch (error) {
-      if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be moved to the audit log');
-      failing ??= performance.now();
+      const by = writer.failingSince() === null ? 'store' : 'files';
+      if (failing?.by !== by) logger.error({ log, error }, STUCK[by]);
+      failing = { since: failing?.since ?? performance.now(), by };
     }
   };
 
@@ -166,7 +172,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       isWoken = true;
       runSoon();
     },
-    failingSince: () => failing,
+    failing: () => failing,
     close: async () => {
       clearInterval(timer);
       await working;
@@ -180,6 +186,12 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     },
   };
 }
+
+/** Each names what has to be mended. */
+const STUCK = Object.freeze({
+  files: 'events of commands wait in the store, because the files of the audit log cannot be written',
+  store: 'events of commands wait in the store, because it does not give them to the audit log',
+});
 
 /**
  * What an earlier process of this log had claimed but the log does not have. What the log does have is removed from the

@@ -252,12 +252,13 @@ describeOnStores('the trail', (store) => {
     const trail = await openIn(folder, { files });
     await put(1);
     trail.wake();
-    const unavailable = { code: 'audit.unavailable', status: 503 };
+    const title = 'The request cannot be recorded now: the files of the audit log cannot be written';
+    const unavailable = { code: 'audit.unavailable', status: 503, title };
     await until(() => refusalOf(trail.checkQueries) !== null);
     expect(refusalOf(trail.checkQueries)).toMatchObject(unavailable);
     await until(() => refusalOf(trail.checkCommands) !== null);
     expect(refusalOf(trail.checkCommands)).toMatchObject(unavailable);
-    expect([trail.canRecord(), trail.lags()]).toEqual([false, { file: expect.any(Number), store: 0 }]);
+    expect([trail.fault(), trail.lags()]).toEqual(['files', { file: expect.any(Number), store: 0 }]);
     expect(trail.lags().file).toBeGreaterThan(0);
     full = false;
     await untilEmpty();
@@ -267,17 +268,24 @@ describeOnStores('the trail', (store) => {
   });
 
   it('tells a store that gives no events from files that cannot be written', async () => {
-    const trail = await openIn(await makeFolder(), { lag: 60_000 });
-    expect([trail.canRecord(), trail.lags()]).toEqual([true, { file: 0, store: 0 }]);
+    const lines: LogLine[] = [];
+    const trail = await openIn(await makeFolder(), { log: keptLog(lines) });
+    expect([trail.fault(), trail.lags()]).toEqual([null, { file: 0, store: 0 }]);
     await store.db.knex.raw('ALTER TABLE audit_outbox RENAME TO audit_outbox_away');
     try {
       trail.wake();
-      await until(() => trail.lags().store > 0);
-      expect([trail.canRecord(), trail.lags().file]).toEqual([true, 0]);
+      await until(() => trail.fault() !== null);
+      expect([trail.fault(), trail.lags()]).toEqual(['store', { file: 0, store: expect.any(Number) }]);
+      const title = 'The request cannot be recorded now: the store does not give its events to the audit log';
+      expect(refusalOf(trail.checkCommands)).toMatchObject({ code: 'audit.unavailable', title });
+      expect(refusalOf(trail.checkQueries)).toBeNull();
+      expect(lines.map(({ message }) => message)).toEqual([
+        'events of commands wait in the store, because it does not give them to the audit log',
+      ]);
     } finally {
       await store.db.knex.raw('ALTER TABLE audit_outbox_away RENAME TO audit_outbox');
     }
-    await until(() => trail.lags().store === 0);
+    await until(() => trail.fault() === null && trail.lags().store === 0);
   });
 
   it('lets queries go on where the settings say so, and counts what was lost', async () => {
