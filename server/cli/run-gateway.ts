@@ -164,7 +164,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       await reload.stop();
       tables?.close();
       isOver = (await opened.audit?.trail.close()) ?? true;
-      await db.close();
+      const isClosed = await db.close();
+      if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
+      isOver &&= isClosed;
     }
   } finally {
     await reload.stop();

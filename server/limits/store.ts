@@ -35,8 +35,9 @@ export const POOL_LIMITS = Object.freeze({
   poolerPatience: 2_000,
   /** How often the log looks whether the store is there. */
   watchInterval: 1_000,
-  /** How often a listener checks that its connection is alive, and how long it waits before it makes another one. */
+  /** How often a listener checks that its connection is alive, and how long it waits for its end, or before it makes another one. */
   listenPulse: 15_000,
+  listenEnd: 1_000,
   listenRetry: { first: 500, longest: 10_000 },
   /**
    * The shortest time between measurements of a replica's age. Otherwise it is measured four times within the allowed

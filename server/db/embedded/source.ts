@@ -33,7 +33,8 @@ export interface EmbeddedStore {
   readonly source: ConnectionSource;
   /** Waits until the store answers, and creates it if there is none. Throws `StoreError`. */
   readonly start: () => Promise<void>;
-  readonly close: () => Promise<void>;
+  /** False if a disk does not answer. */
+  readonly close: () => Promise<boolean>;
 }
 
 /** The message of the driver's pool when a request has waited for too long. */
@@ -115,10 +116,10 @@ class Store {
     return `waiting for ${nameOf(this.#holder)}, which holds the store in ${this.#folders().dataDir}`;
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<boolean> {
     this.#closed = true;
     await this.#locating?.catch(() => undefined);
-    await this.#owner?.close();
+    return (await this.#owner?.close()) ?? true;
   }
 
   /** The address of the owner that was found last. */
