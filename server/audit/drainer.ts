@@ -1,5 +1,5 @@
 // Carries events from the outbox to the log: they are claimed, appended, synced to the disk, and only then removed.
-// Claimed events stay in memory until they are removed. After a crash the log itself shows which of them it has, so
+// Claimed events stay in memory until they are removed, or handed back because the log cannot be written. After a crash the log itself shows which of them it has, so
 // each is appended exactly once.
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
@@ -14,6 +14,7 @@ import {
   claimEvents,
   type LogLocation,
   noteHead,
+  releaseEvents,
   removeAppended,
   removeEvents,
 } from './outbox.js';
@@ -57,6 +58,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isUnsure = false;
+  let isHandingBack = false;
   let noted: Head = writer.head();
   let notedAt = performance.now();
   let lookedAt = performance.now();
@@ -78,14 +80,35 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     return claimed;
   };
 
-  /** Carries everything that is in the outbox at this moment. */
-  const drain = async (): Promise<void> => {
+  /** Those that the log will not have soon are for other gateways. */
+  const handBack = async (): Promise<void> => {
+    const back = writer.takeBack(new Set(pending.map(({ event }) => event)));
+    pending = pending.map((one) => (back.has(one.event) ? { ...one, isAdded: false } : one));
+    const free = pending.flatMap(({ position, isAdded }) => (isAdded ? [] : [position]));
+    if (free.length === 0) return;
+    isHandingBack = true;
+    await releaseEvents(db, { log, positions: free });
+    [pending, isHandingBack] = [pending.filter(({ isAdded }) => isAdded), false];
+    logger.warn({ log, events: free.length }, 'events of commands were handed back, for other gateways to record');
+  };
+
+  /** If the answer to a release was lost, the events may be those of another log by now. */
+  const keepOwn = async (): Promise<void> => {
+    if (!isHandingBack) return;
+    const own = new Set((await claimedBefore(db, log)).events.map(({ position }) => position));
+    [pending, isHandingBack] = [pending.filter(({ position, isAdded }) => isAdded || own.has(position)), false];
+  };
+
+  /** Carries everything that is in the outbox at this moment. False if that has to wait for the files of the log. */
+  const drain = async (): Promise<boolean> => {
+    await keepOwn();
     for (let isMore = true; isMore || pending.length > 0;) {
       if (pending.length === 0) {
         isWoken = false;
+        if (writer.failingSince() !== null) return false;
         pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
         isMore = pending.length >= AUDIT_LIMITS.drained;
-        if (pending.length === 0) return;
+        if (pending.length === 0) return true;
       }
       for (const one of pending) one.isAdded ||= writer.add(one.event);
       await writer.sync();
@@ -101,6 +124,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       carriedAt = performance.now();
       pending = [];
     }
+    return true;
   };
 
   /** The embedded engine has no autovacuum, and would step over every row that the outbox ever had. */
@@ -132,9 +156,13 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     waiting = new Map(others.map((other) => [other.log, other.first]));
   };
 
+  const noteHandBack = (error: unknown): void => {
+    logger.warn({ log, error }, 'events of commands could not be handed back to the store yet');
+  };
+
   const work = async (): Promise<void> => {
     try {
-      await drain();
+      if (!(await drain())) return;
       await tidy();
       if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
       if (performance.now() - lookedAt >= lookInterval) await look();
@@ -143,6 +171,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       const by = writer.failingSince() === null ? 'store' : 'files';
       if (failing?.by !== by) logger.error({ log, error }, STUCK[by]);
       failing = { since: failing?.since ?? performance.now(), by };
+      if (by === 'files') await handBack().catch(noteHandBack);
     }
   };
 

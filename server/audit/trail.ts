@@ -167,6 +167,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       logger.warn({ log, kept: owned.torn }, 'an incomplete line at the end of the audit log was cut off');
       writer.add(own('audit.cut'));
     }
+    if (!owned.isFenced) logger.warn({ log }, UNFENCED);
     drainer.wake();
     const endCheckpoints =
       checkpoints === null ? null : keepCheckpoints({ ...checkpoints, folder, log, head: writer.head, logger });
@@ -266,6 +267,9 @@ interface Policies {
   readonly current: () => RecordedPolicy;
   readonly subscribe: (listener: (change: { readonly to: RecordedPolicy }) => void) => () => void;
 }
+
+const UNFENCED =
+  'the owner of the audit log before this one may still write into its last file, which there was no room to copy: see `bailiwick audit verify`';
 
 /** What was not done at the end because something does not answer. */
 const UNDONE = Object.freeze({

@@ -40,6 +40,8 @@ export type LockState =
       readonly kind: 'free';
       /** The number that can be taken. */ readonly next: number;
       /** The socket folder of a dead owner, to be removed. */ readonly socketDir: string | null;
+      /** Whether the last owner may live nevertheless: its process cannot be seen, and it was only silent for long. */
+      readonly mayLive: boolean;
     };
 
 export interface HeldLock {
@@ -83,20 +85,21 @@ const DIGITS = /^\d{1,15}$/;
 
 export function readLock(folder: string): LockState {
   const newest = newestNumber(folder);
-  if (newest === 0) return { kind: 'free', next: 1, socketDir: null };
+  if (newest === 0) return { kind: 'free', next: 1, socketDir: null, mayLive: false };
   const file = join(folder, String(newest));
   const text = readText(file);
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
   // A reader may come between the two steps of overwriting.
-  if (text.startsWith(RELEASED)) return { kind: 'free', next: newest + 1, socketDir: null };
+  const free = { kind: 'free', next: newest + 1, socketDir: null, mayLive: false } as const;
+  if (text.startsWith(RELEASED)) return free;
   const decoded = decodeRecord(text);
   // The lock was copied with its folder. Whoever keeps it alive has nothing to do with this store, and its socket is in
   // use.
-  if (decoded !== null && !isAbout(decoded, folder)) return { kind: 'free', next: newest + 1, socketDir: null };
+  if (decoded !== null && !isAbout(decoded, folder)) return free;
   // A record that cannot be read was cut short by a power failure, so its heartbeat decides.
   const life = decoded === null ? 'unknown' : lifeOf(decoded);
   if (life === 'dead' || (life === 'unknown' && !beats(folder, file))) {
-    return { kind: 'free', next: newest + 1, socketDir: decoded?.socketDir ?? null };
+    return { ...free, socketDir: decoded?.socketDir ?? null, mayLive: life === 'unknown' };
   }
   return { kind: 'held', record: decoded ?? NOBODY };
 }

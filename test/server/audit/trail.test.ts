@@ -139,6 +139,28 @@ describeOnStores('the trail', (store) => {
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 4 });
   });
 
+  it('hands back what it has claimed while its log cannot be written, so that another log has it, once', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    let full = true;
+    const lines: LogLine[] = [];
+    // A full disk takes a part first.
+    const files = faultyFiles((operation) => (full && operation === 'append' ? 600 : full ? failure('ENOSPC') : null));
+    const failing = await openIn(one, { files, log: keptLog(lines) });
+    await put(1, 2, 3);
+    failing.wake();
+    await until(() => failing.fault() !== null);
+    const healthy = await openIn(other);
+    healthy.wake();
+    await untilEmpty();
+    expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([{ events: 3 }]);
+    full = false;
+    await until(() => failing.fault() === null);
+    await put(4);
+    await closeAll();
+    expect([ids(one), ids(other)].flat().sort()).toEqual(['event1', 'event2', 'event3', 'event4']);
+    expect(ids(other).slice(0, 3)).toEqual(['event1', 'event2', 'event3']);
+  });
+
   it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);

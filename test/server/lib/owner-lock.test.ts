@@ -120,7 +120,7 @@ describe('a lock that was left behind', () => {
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('exit', resolve));
     plant({ pid: child.pid });
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: '/tmp/bailiwick-123456' });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: '/tmp/bailiwick-123456', mayLive: false });
   });
 
   onLinux('by a process whose pid another program has by now is free at once', () => {
@@ -148,7 +148,7 @@ describe('a lock that was left behind', () => {
     plant({});
     const file = join(folder, '1');
     writeFileSync(file, `released\n${readFileSync(file, 'utf8').slice(9)}`);
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: false });
   });
 
   it('by an owner whose clock was ahead is judged by its heartbeat from when it is seen, not when the clock has come there', () => {
@@ -163,7 +163,7 @@ describe('a lock that was left behind', () => {
 
   it('by copying the folder of a living owner is free at once, and its socket left alone', () => {
     plant({ path: '/elsewhere', inode: 1 });
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: false });
   });
 
   onLinux.each([
@@ -181,7 +181,7 @@ describe('a lock that was left behind', () => {
       writeFileSync(file, content);
       expect(readLock(folder)).toMatchObject({ kind: 'held' });
       utimesSync(file, new Date(0), new Date(0));
-      expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+      expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: true });
     },
   );
 
