@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Instant, parseInstant } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
@@ -143,8 +143,10 @@ async function listAt(path: string): Promise<{ readonly text: string; readonly a
     const { mode, uid, gid } = await stat(path);
     return { text: await readFile(path, 'utf8'), access: { mode: mode & 0o777, uid, gid } };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { text: '', access: { mode: 0o600 } };
-    throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // Though root begins it, the user of the log goes on with it.
+    const { uid, gid } = await stat(dirname(path));
+    return { text: '', access: { mode: 0o600, uid, gid } };
   }
 }
 

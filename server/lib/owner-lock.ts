@@ -8,9 +8,13 @@
 //
 // Whatever is done while the lock is held is asynchronous: a disk that does not answer must not stop everything else.
 import {
+  closeSync,
   existsSync,
+  fchownSync,
+  lchownSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -20,7 +24,7 @@ import {
 } from 'node:fs';
 import { access, open, readdir, readFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemCodeOf } from './small-file.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { identifyProcess, lifeOf, type ProcessIdentity } from './process-identity.js';
@@ -112,7 +116,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
   const file = join(folder, String(next));
   const text = JSON.stringify(record);
   try {
-    writeFileSync(draft, text, { mode: 0o600 });
+    writeOwned(draft, text, ownerOf(folder));
     linkSync(draft, file);
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return null;
@@ -198,6 +202,29 @@ export function createLockFolder(folder: string): void {
     mkdirSync(folder, { mode: 0o700 }); // by itself: with its parents, a read-only file system is told as a folder that is missing
   } catch (error) {
     if (systemCodeOf(error) !== 'EEXIST') throw error;
+  }
+  const owner = ownerOf(folder);
+  // What a link leads to is nothing of ours.
+  if (owner !== null) lchownSync(folder, owner.uid, owner.gid);
+}
+
+interface FileOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whom the lock belongs to if root takes it: the user of its parent folder, who would otherwise be kept out for ever. */
+function ownerOf(folder: string): FileOwner | null {
+  return process.getuid?.() === 0 ? statSync(dirname(folder)) : null;
+}
+
+function writeOwned(path: string, text: string, owner: FileOwner | null): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    if (owner !== null) fchownSync(file, owner.uid, owner.gid);
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

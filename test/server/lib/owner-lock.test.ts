@@ -1,9 +1,18 @@
 // The lock of an embedded store's folder: the living keep it, it can be taken from the dead, and two never hold it.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/lib/owner-lock.js';
 import type { HeldLock } from '../../../server/lib/owner-lock.js';
 import { OWNER_LIMITS } from '../../../server/limits/store.js';
@@ -114,6 +123,20 @@ describe('a lock on a disk that does not answer', () => {
 });
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
+
+it('belongs to the user of the folder that it is in, though root takes it', () => {
+  const isRoot = process.getuid?.() === 0;
+  // As a build before this has left it.
+  if (isRoot) chownSync(dirname(folder), 65_534, 65_534);
+  createLockFolder(folder);
+  const { file } = take();
+  const { uid, gid } = statSync(dirname(folder));
+  expect([folder, file].map((path) => [statSync(path).uid, statSync(path).gid])).toEqual([
+    [uid, gid],
+    [uid, gid],
+  ]);
+  expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
+});
 
 describe('a lock that was left behind', () => {
   onLinux('by a dead process is free at once', async () => {
