@@ -1,7 +1,7 @@
 // Takes a log of the audit folder for this process alone, with the same lock as the embedded store, so a second process
 // gets a log of its own. Finds where the log ends, and cuts off a line that a crash left half written.
 // An owner that was taken for dead may still write: it writes into a file that is no longer the log's.
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { createLockFolder, type HeldLock, readLock, takeLock } from '../lib/owner-lock.js';
@@ -9,7 +9,7 @@ import { codeOf } from '../db/failures.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
-import { syncFolder, writeWholeFile } from '../lib/whole-file.js';
+import { makeFolder, removeDrafts, syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface OwnedLog {
@@ -30,12 +30,13 @@ export interface OwnedLog {
  */
 export async function ownLog(folder: string): Promise<OwnedLog> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const { log, lock } = await takeLog(folder);
     const release = async (): Promise<void> => {
       await lock.release();
     };
     try {
+      await removeDrafts(folder);
       const files = (await listLogs(folder)).get(log) ?? [];
       return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner: lock.isHeld, release };
     } catch (error) {

@@ -113,3 +113,8 @@ export const OWNER_LIMITS = Object.freeze({
   reachRetry: 50,
   waitNotice: 2_000,
 });
+
+export const FILE_LIMITS = Object.freeze({
+  /** Milliseconds after which an unfinished file is removed, because nobody can still be writing it. */
+  draftAge: 3_600_000,
+});

@@ -10,7 +10,7 @@ import { type ConnectionSource, StoreClient } from '../connections.js';
 import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
 import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from '../../lib/owner-lock.js';
-import { folderFailure } from './folder.js';
+import { folderFailure, syncFolder } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
 
@@ -260,6 +260,7 @@ function makeFolder(folder: string): void {
   if (parent !== folder) makeFolder(parent);
   try {
     mkdirSync(folder, { mode: 0o700 });
+    syncFolder(parent);
   } catch (error) {
     // Another process may have made it in the meantime.
     if (codeOf(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
