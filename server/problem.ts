@@ -278,7 +278,7 @@ const KINDS = kindsOf({
   'audit.unavailable': {
     status: 503,
     title: 'The request cannot be recorded now',
-    help: 'Try again in a moment; nothing was done. The operator of the gateway has to give the audit log room on a disk that can be written or, if `title` names the store, has to see to the store.',
+    help: 'Try again in a moment; nothing was done. `title` says what the operator of the gateway has to look after: the disk of the audit log, its store, or the gateway itself.',
   },
   'audit.unreadable': {
     status: 503,

@@ -234,8 +234,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const { makeLimiter = (_: string, quota: number) => makeRateLimiter(quota) } = options;
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
-  const canRecord = options.audit?.canRecord ?? ((): boolean => true);
-  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), canRecord, isLeaving });
+  const auditFault = options.audit?.fault ?? ((): null => null);
+  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), auditFault, isLeaving });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });

@@ -3,15 +3,15 @@
 // goes on.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Instant, parseInstant } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
-import { type FileAccess, syncFolder, writeWholeFile } from '../lib/whole-file.js';
+import { type FileAccess, makeFolder, syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 import type { HeldLock } from '../lib/owner-lock.js';
 import { lockLog } from './own-log.js';
@@ -44,7 +44,7 @@ export class ArchiveBusy extends Error {
  * since the gateway goes on from it. Whoever calls it has verified the folder. Returns the number of files that stay.
  */
 export async function archiveFiles(folder: string, { to, before, onMoved }: ArchiveOptions): Promise<number> {
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  await makeFolder(to, 0o700);
   await refuseSame(folder, to);
   const lock = lockLog(folder, ARCHIVE_LIST);
   if (lock === null) throw new ArchiveBusy(folder);
@@ -143,8 +143,10 @@ async function listAt(path: string): Promise<{ readonly text: string; readonly a
     const { mode, uid, gid } = await stat(path);
     return { text: await readFile(path, 'utf8'), access: { mode: mode & 0o777, uid, gid } };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { text: '', access: { mode: 0o600 } };
-    throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // Though root begins it, the user of the log goes on with it.
+    const { uid, gid } = await stat(dirname(path));
+    return { text: '', access: { mode: 0o600, uid, gid } };
   }
 }
 

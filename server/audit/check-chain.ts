@@ -6,6 +6,7 @@ export type FaultKind =
   | 'edited'
   | 'missing'
   | 'order'
+  | 'late'
   | 'broken'
   | 'foreign'
   | 'torn'
@@ -26,6 +27,13 @@ export interface Fault {
 }
 
 export interface ChainCheck {
+  /** Begins a file. `next`: the number of the first event of the file after it; null if there is none. */
+  readonly begin: (next: number | null) => void;
+  /**
+   * Whether the next line is none of the log, but one that an owner wrote who had lost it: every owner begins a file, and
+   * the lines before that have come to an end.
+   */
+  readonly isLate: (text: string | null) => boolean;
   /** Takes the next line of the log. Null stands for a line that is longer than any event. */
   readonly line: (text: string | null) => ChainLine | null;
   /** A file ends with so many bytes of an incomplete line. */
@@ -41,11 +49,13 @@ interface CheckOptions {
   readonly after: Head;
 }
 
-export function checkChain(log: string, { report, after }: CheckOptions): ChainCheck {
-  let last = after.seq;
+export function checkChain(log: string, { report, after: start }: CheckOptions): ChainCheck {
+  let last = start.seq;
   /** Null after a line that is not an event, or that is elsewhere. */
-  let previous: string | null = after.hash;
+  let previous: string | null = start.hash;
   let head: Head | null = null;
+  let next: number | null = null;
+  let late = 0;
   const fault = (seq: number, kind: FaultKind, text: string): void => {
     report({ log, seq, kind, text });
   };
@@ -63,6 +73,17 @@ export function checkChain(log: string, { report, after }: CheckOptions): ChainC
     }
   };
   return {
+    begin: (first) => {
+      if (late > 0) fault(last + 1, 'late', textOfLate(late, last));
+      [next, late] = [first, 0];
+    },
+    isLate: (text) => {
+      if (next !== last + 1 || text === null) return false;
+      const line = readLine(text);
+      const isOurs = line !== null && line.log === log && line.digest === line.hash;
+      if (isOurs) late += 1;
+      return isOurs;
+    },
     line: (text) => {
       const line = text === null ? null : readLine(text);
       if (line === null) {
@@ -88,4 +109,9 @@ export function checkChain(log: string, { report, after }: CheckOptions): ChainC
     },
     head: () => head,
   };
+}
+
+function textOfLate(lines: number, last: number): string {
+  const [what, were] = lines === 1 ? ['a line', 'was'] : [`${String(lines)} lines`, 'were'];
+  return `${what} after event ${String(last)} ${were} written by an owner that had lost the log: no event of the log is lost or changed`;
 }

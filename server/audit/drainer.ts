@@ -1,5 +1,5 @@
 // Carries events from the outbox to the log: they are claimed, appended, synced to the disk, and only then removed.
-// Claimed events stay in memory until they are removed. After a crash the log itself shows which of them it has, so
+// Claimed events stay in memory until they are removed, or handed back because the log cannot be written. After a crash the log itself shows which of them it has, so
 // each is appended exactly once.
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
@@ -14,6 +14,7 @@ import {
   claimEvents,
   type LogLocation,
   noteHead,
+  releaseEvents,
   removeAppended,
   removeEvents,
 } from './outbox.js';
@@ -23,10 +24,15 @@ import type { Writer } from './writer.js';
 export interface Drainer {
   /** Tells the drainer that the outbox has events. */
   readonly wake: () => void;
-  /** Since when the outbox could not be emptied, on the monotonic clock; null while it can. */
-  readonly failingSince: () => number | null;
+  /** Since when the outbox could not be emptied, on the monotonic clock, and for what reason; null while it can. */
+  readonly failing: () => DrainFailure | null;
   /** Empties the outbox once more, then ends. */
   readonly close: () => Promise<void>;
+}
+
+export interface DrainFailure {
+  readonly since: number;
+  readonly by: 'files' | 'store';
 }
 
 export interface DrainerOptions {
@@ -48,10 +54,11 @@ interface Pending extends Claimed {
 export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const { db, folder, log, writer, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
   let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
-  let failing: number | null = null;
+  let failing: DrainFailure | null = null;
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isUnsure = false;
+  let isHandingBack = false;
   let noted: Head = writer.head();
   let notedAt = performance.now();
   let lookedAt = performance.now();
@@ -73,14 +80,35 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     return claimed;
   };
 
-  /** Carries everything that is in the outbox at this moment. */
-  const drain = async (): Promise<void> => {
+  /** Those that the log will not have soon are for other gateways. */
+  const handBack = async (): Promise<void> => {
+    const back = writer.takeBack(new Set(pending.map(({ event }) => event)));
+    pending = pending.map((one) => (back.has(one.event) ? { ...one, isAdded: false } : one));
+    const free = pending.flatMap(({ position, isAdded }) => (isAdded ? [] : [position]));
+    if (free.length === 0) return;
+    isHandingBack = true;
+    await releaseEvents(db, { log, positions: free });
+    [pending, isHandingBack] = [pending.filter(({ isAdded }) => isAdded), false];
+    logger.warn({ log, events: free.length }, 'events of commands were handed back, for other gateways to record');
+  };
+
+  /** If the answer to a release was lost, the events may be those of another log by now. */
+  const keepOwn = async (): Promise<void> => {
+    if (!isHandingBack) return;
+    const own = new Set((await claimedBefore(db, log)).events.map(({ position }) => position));
+    [pending, isHandingBack] = [pending.filter(({ position, isAdded }) => isAdded || own.has(position)), false];
+  };
+
+  /** Carries everything that is in the outbox at this moment. False if that has to wait for the files of the log. */
+  const drain = async (): Promise<boolean> => {
+    await keepOwn();
     for (let isMore = true; isMore || pending.length > 0;) {
       if (pending.length === 0) {
         isWoken = false;
+        if (writer.failingSince() !== null) return false;
         pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
         isMore = pending.length >= AUDIT_LIMITS.drained;
-        if (pending.length === 0) return;
+        if (pending.length === 0) return true;
       }
       for (const one of pending) one.isAdded ||= writer.add(one.event);
       await writer.sync();
@@ -96,6 +124,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       carriedAt = performance.now();
       pending = [];
     }
+    return true;
   };
 
   /** The embedded engine has no autovacuum, and would step over every row that the outbox ever had. */
@@ -127,16 +156,22 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     waiting = new Map(others.map((other) => [other.log, other.first]));
   };
 
+  const noteHandBack = (error: unknown): void => {
+    logger.warn({ log, error }, 'events of commands could not be handed back to the store yet');
+  };
+
   const work = async (): Promise<void> => {
     try {
-      await drain();
+      if (!(await drain())) return;
       await tidy();
       if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
       if (performance.now() - lookedAt >= lookInterval) await look();
       failing = null;
     } catch (error) {
-      if (failing === null) logger.error({ log, error }, 'events of the outbox cannot be moved to the audit log');
-      failing ??= performance.now();
+      const by = writer.failingSince() === null ? 'store' : 'files';
+      if (failing?.by !== by) logger.error({ log, error }, STUCK[by]);
+      failing = { since: failing?.since ?? performance.now(), by };
+      if (by === 'files') await handBack().catch(noteHandBack);
     }
   };
 
@@ -166,7 +201,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       isWoken = true;
       runSoon();
     },
-    failingSince: () => failing,
+    failing: () => failing,
     close: async () => {
       clearInterval(timer);
       await working;
@@ -180,6 +215,12 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
     },
   };
 }
+
+/** Each names what has to be mended. */
+const STUCK = Object.freeze({
+  files: 'events of commands wait in the store, because the files of the audit log cannot be written',
+  store: 'events of commands wait in the store, because it does not give them to the audit log',
+});
 
 /**
  * What an earlier process of this log had claimed but the log does not have. What the log does have is removed from the

@@ -1,14 +1,15 @@
 // What the log needs from the file system, and no more, so that tests can fill the disk or fail an fsync exactly where
 // the writer uses them.
+import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from '../lib/whole-file.js';
 
 export interface AppendFile {
   /** Appends. May write fewer bytes than given, for example on a full disk. */
   readonly append: (bytes: Uint8Array) => Promise<number>;
-  /** Syncs the file to the disk. */
+  /** Syncs the file to the disk, with its name if it is new. */
   readonly sync: () => Promise<void>;
   readonly truncate: (length: number) => Promise<void>;
   /** Whether its path still leads to this file. Somebody may have moved or removed it. */
@@ -17,35 +18,40 @@ export interface AppendFile {
 }
 
 export interface FileLayer {
-  /** Creates a file and syncs its name to the disk. Rejects if the file exists. */
+  /** Rejects with EEXIST if there is such a file. */
   readonly create: (path: string) => Promise<AppendFile>;
-  /** Opens an existing file. */
-  readonly open: (path: string) => Promise<AppendFile>;
-  /** Removes a file if it exists. */
-  readonly remove: (path: string) => Promise<void>;
+  /** Whether there is a file with so many bytes, of which these are the last. */
+  readonly isLike: (path: string, like: { readonly bytes: number; readonly end: Uint8Array }) => Promise<boolean>;
+  /** Renames a file that is in the way. */
+  readonly setAside: (path: string) => Promise<void>;
 }
 
-const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
+const NEW = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_CREAT | constants.O_EXCL;
 
 export const systemFiles: FileLayer = Object.freeze({
-  create: async (path: string) => {
-    const handle = await open(path, APPEND | constants.O_CREAT | constants.O_EXCL, 0o600);
+  create: async (path: string) => newFile(await open(path, NEW, 0o600), path),
+  isLike: async (path: string, { bytes, end }: { readonly bytes: number; readonly end: Uint8Array }) => {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
-      await syncFolder(dirname(path));
-    } catch (error) {
+      const { size } = await handle.stat();
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(end.length), 0, end.length, bytes - end.length);
+      return size === bytes && buffer.subarray(0, bytesRead).equals(end);
+    } finally {
       await handle.close();
-      throw error;
     }
-    return appendFile(handle, path);
   },
-  open: async (path: string) => appendFile(await open(path, APPEND), path),
-  remove: (path: string) => rm(path, { force: true }),
+  setAside: (path: string) => rename(path, `${path}.${randomBytes(4).toString('hex')}.late`),
 });
 
-function appendFile(handle: FileHandle, path: string): AppendFile {
+function newFile(handle: FileHandle, path: string): AppendFile {
+  let isNamed = false;
   return {
     append: async (bytes) => (await handle.write(bytes)).bytesWritten,
-    sync: () => handle.datasync(),
+    sync: async () => {
+      await handle.datasync();
+      if (!isNamed) await syncFolder(dirname(path));
+      isNamed = true;
+    },
     truncate: (length) => handle.truncate(length),
     isInPlace: async () => {
       try {

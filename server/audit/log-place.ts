@@ -40,13 +40,23 @@ export async function readOn({ folder, log, from, to, onLeaf }: Reading): Promis
   const start = here >= 0 ? here : files.findIndex(({ first }) => first === from.tree.size + 1);
   if (start < 0) throw new LogGapError(`the file with event ${String(from.tree.size + 1)} is not in the folder`);
   const faults: Fault[] = [];
-  const report = (fault: Fault): void => void faults.push(fault);
+  const report = (fault: Fault): void => {
+    if (fault.kind !== 'late') faults.push(fault);
+  };
   const check = checkChain(log, { report, after: { seq: from.tree.size, hash: from.hash } });
   const tree = makeTree(from.tree);
   let [file, bytes] = here >= 0 ? [from.file, from.bytes] : [from.tree.size + 1, 0];
+  const begin = (index: number): void => {
+    check.begin(files[index + 1]?.first ?? null);
+  };
+  begin(start);
   for await (const group of readFiles(files.slice(start), bytes)) {
-    if (group.file.first !== file) [file, bytes] = [group.file.first, 0];
+    if (group.file.first !== file) {
+      [file, bytes] = [group.file.first, 0];
+      begin(files.indexOf(group.file));
+    }
     for (const text of group.lines) {
+      if (check.isLate(text)) continue;
       const line = check.line(text);
       const [fault] = faults;
       if (fault !== undefined || text === null || line === null)

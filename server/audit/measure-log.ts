@@ -33,7 +33,9 @@ export async function measureLog(
   { archive, sizes = [], places = { indexes: [], size: 0 } }: MeasureOptions,
 ): Promise<LogMeasure | null> {
   const faults: Fault[] = [];
-  const report = (fault: Fault): void => void faults.push(fault);
+  const report = (fault: Fault): void => {
+    if (fault.kind !== 'late') faults.push(fault);
+  };
   const parts = (await findParts(folder, { archive, report })).parts.get(log);
   if (parts === undefined) return null;
   const check = checkChain(log, { report, after: BEGINNING });
@@ -41,7 +43,9 @@ export async function measureLog(
   const roots = new Map<number, TreeHash>();
   const paths = new Map(places.indexes.map((index) => [index, makePath(index, places.size)]));
   const found = new Map<number, string>();
-  for (const part of parts) {
+  for (const [index, part] of parts.entries()) {
+    const next = parts[index + 1];
+    check.begin(next !== undefined && 'first' in next ? next.first : null);
     if ('skipTo' in part) {
       const text = 'older files are elsewhere: name their folder with --archive';
       report({ log, seq: 1, kind: 'archived', text });
@@ -49,6 +53,7 @@ export async function measureLog(
     }
     for await (const { lines, torn } of readFiles([part])) {
       for (const text of lines) {
+        if (check.isLate(text)) continue;
         const leaf = leafHash(text ?? '');
         check.line(text);
         if (paths.has(tree.size()) && text !== null) found.set(tree.size(), text);

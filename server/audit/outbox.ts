@@ -72,9 +72,14 @@ export async function claimedByOthers(
       WHERE log IS NOT NULL AND log <> ${log}::text GROUP BY log`);
 }
 
-/** Frees events that no log has, for any log to claim. */
-export async function releaseEvents(store: Store, positions: readonly string[]): Promise<void> {
-  await store.rows(sql`UPDATE audit_outbox SET log = NULL, after = NULL WHERE position = ANY(${positions}::bigint[])`);
+/** Frees events that this log has claimed and does not have, for any log to claim. */
+export async function releaseEvents(
+  store: Store,
+  { log, positions }: { readonly log: string; readonly positions: readonly string[] },
+): Promise<void> {
+  await store.rows(
+    sql`UPDATE audit_outbox SET log = NULL, after = NULL WHERE log = ${log}::text AND position = ANY(${positions}::bigint[])`,
+  );
 }
 
 /** Call this once the events are on the disk. */

@@ -1,6 +1,7 @@
 // Takes a log of the audit folder for this process alone, with the same lock as the embedded store, so a second process
 // gets a log of its own. Finds where the log ends, and cuts off a line that a crash left half written.
-import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+// An owner that was taken for dead may still write: it writes into a file that is no longer the log's.
+import { open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { createLockFolder, type HeldLock, readLock, takeLock } from '../lib/owner-lock.js';
@@ -8,17 +9,17 @@ import { codeOf } from '../db/failures.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
-import { syncFolder } from '../lib/whole-file.js';
+import { makeFolder, removeDrafts, syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 
 export interface OwnedLog {
   readonly folder: string;
   readonly log: string;
   readonly head: Head;
-  /** The file that the log ends in, and its length; null if there is none. */
-  readonly last: { readonly path: string; readonly bytes: number } | null;
   /** Where a half-written line was kept; null if there was none. */
   readonly torn: string | null;
+  /** False if what the last owner may still write can get into the log's files: there was no room to copy the last one. */
+  readonly isFenced: boolean;
   readonly isOwner: () => Promise<boolean>;
   readonly release: () => Promise<void>;
 }
@@ -29,14 +30,15 @@ export interface OwnedLog {
  */
 export async function ownLog(folder: string): Promise<OwnedLog> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const { log, lock } = await takeLog(folder);
     const release = async (): Promise<void> => {
       await lock.release();
     };
     try {
+      await removeDrafts(folder);
       const files = (await listLogs(folder)).get(log) ?? [];
-      return { folder, log, ...(await findEnd(files)), isOwner: lock.isHeld, release };
+      return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner: lock.isHeld, release };
     } catch (error) {
       await release();
       throw error;
@@ -51,7 +53,7 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
 
 interface TakenLog {
   readonly log: string;
-  readonly lock: HeldLock;
+  readonly lock: LogLock;
 }
 
 async function takeLog(folder: string): Promise<TakenLog> {
@@ -68,16 +70,23 @@ async function takeLog(folder: string): Promise<TakenLog> {
   return { log, lock };
 }
 
+export interface LogLock extends HeldLock {
+  /** Whether the owner before may live nevertheless. */
+  readonly mayLive: boolean;
+}
+
 /** Null if a process holds it. No log has a dot in its name, so that other things of the folder are locked like one. */
-export function lockLog(folder: string, log: string): HeldLock | null {
+export function lockLog(folder: string, log: string): LogLock | null {
   const path = join(folder, `${log}.lock`);
   createLockFolder(path);
   const state = readLock(path);
-  const lock = state.kind === 'held' ? null : takeLock(path, state.next, '');
+  if (state.kind === 'held') return null;
+  const lock = takeLock(path, state.next, '');
   if (lock === null) return null;
   const beat = setInterval(() => void lock.touch(), OWNER_LIMITS.heartbeat).unref();
   return {
     ...lock,
+    mayLive: state.mayLive,
     release: () => {
       clearInterval(beat);
       return lock.release();
@@ -94,12 +103,15 @@ function newName(): string {
 
 const NEWLINE = 0x0a;
 
-async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head' | 'last' | 'torn'>> {
+type End = Pick<OwnedLog, 'head' | 'torn' | 'isFenced'>;
+
+/** What it returns is on the disk. `mayLive`: the owner before may still write into the last file. */
+async function findEnd(files: readonly LogFile[], mayLive: boolean): Promise<End> {
   let torn: string | null = null;
   for (const { path, log, first } of [...files].reverse()) {
     const bytes = await readFile(path);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end < bytes.length) torn = await cutTorn(path, { line: bytes.subarray(end), at: end });
+    if (end < bytes.length) torn = await keepTorn(path, { line: bytes.subarray(end), at: end });
     if (end === 0) {
       // The file was begun, but no event in it was finished.
       await rm(path);
@@ -110,25 +122,44 @@ async function findEnd(files: readonly LogFile[]): Promise<Pick<OwnedLog, 'head'
     if (line === null || line.digest !== line.hash || line.log !== log || line.seq < first) {
       throw new AuditError('audit.damaged', `the last event in ${path} is damaged`);
     }
-    return { head: { seq: line.seq, hash: line.hash }, last: { path, bytes: end }, torn };
+    const isFenced = !mayLive || (await isReplaced(path, bytes.subarray(0, end)));
+    if (!mayLive || !isFenced) await cut(path, end);
+    return { head: { seq: line.seq, hash: line.hash }, torn, isFenced };
   }
-  return { head: BEGINNING, last: null, torn };
+  return { head: BEGINNING, torn, isFenced: true };
 }
 
-/**
- * Cuts off a half-written line. It is not an acknowledged event, because those are on the disk as whole lines. It is
- * still kept beside the log.
- */
-async function cutTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
+/** A half-written line is not an acknowledged event, because those are on the disk as whole lines. It is still kept. */
+async function keepTorn(path: string, { line, at }: { readonly line: Buffer; readonly at: number }): Promise<string> {
   const kept = `${path}.${String(at)}.torn`;
   await writeFile(kept, line, { mode: 0o600, flush: true });
   await syncFolder(dirname(path));
+  return kept;
+}
+
+/**
+ * Puts a copy in the place of the file. Whoever still has the old one open writes into a file without a name. False if
+ * there is no room.
+ */
+async function isReplaced(path: string, bytes: Buffer): Promise<boolean> {
+  try {
+    const { mode, uid, gid } = await stat(path);
+    await writeWholeFile(path, bytes, { mode: mode & 0o777, uid, gid });
+    return true;
+  } catch (error) {
+    if (!FULL.has(codeOf(error) ?? '')) throw error;
+    return false;
+  }
+}
+
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+async function cut(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'r+');
   try {
-    await file.truncate(at);
+    await file.truncate(bytes);
     await file.sync();
   } finally {
     await file.close();
   }
-  return kept;
 }

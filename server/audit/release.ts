@@ -29,11 +29,7 @@ export async function releaseFolder(
     if (locks.includes(null)) return null;
     for (const log of logs) {
       const left = await findLeft({ db, folder, log });
-      await release(
-        db,
-        left.map(({ position }) => position),
-        record,
-      );
+      await release(db, { log, positions: left.map(({ position }) => position) }, record);
       released.push({ log, events: left.length });
     }
     return released;
@@ -45,18 +41,18 @@ export async function releaseFolder(
 /** If the lost log did have some of these events, another log then has them as well, under the same ids. */
 export async function releaseLost(db: Database, log: string, record: RecordRelease): Promise<Released> {
   const { events } = await claimedBefore(db, log);
-  await release(
-    db,
-    events.map(({ position }) => position),
-    record,
-  );
+  await release(db, { log, positions: events.map(({ position }) => position) }, record);
   return { log, events: events.length };
 }
 
-async function release(db: Database, positions: readonly string[], record: RecordRelease): Promise<void> {
-  if (positions.length === 0) return;
+async function release(
+  db: Database,
+  claimed: { readonly log: string; readonly positions: readonly string[] },
+  record: RecordRelease,
+): Promise<void> {
+  if (claimed.positions.length === 0) return;
   await db.write(async (writing) => {
-    await releaseEvents(writing, positions);
-    await record(writing, positions.length);
+    await releaseEvents(writing, claimed);
+    await record(writing, claimed.positions.length);
   });
 }

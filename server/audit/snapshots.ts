@@ -1,11 +1,11 @@
 // Snapshots that the log refers to. They are kept beside it as `snapshots/<hex>.json` in the audit folder, named after
 // the digest of their bytes, so that every decision can be made again.
-import { access, mkdir, open, readFile, stat } from 'node:fs/promises';
+import { access, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSnapshot, type Policy } from '../../engine/index.js';
 import { codeOf } from '../db/failures.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
-import { writeWholeFile } from '../lib/whole-file.js';
+import { makeFolder, removeDrafts, writeWholeFile } from '../lib/whole-file.js';
 
 const HEX = /^sha256:([0-9a-f]{64})$/;
 
@@ -21,7 +21,8 @@ export async function keepSnapshot(folder: string, digest: string, bytes: Uint8A
   if (path === null) throw new TypeError('not the digest of a snapshot');
   if (await isKept(path)) return;
   const snapshots = join(folder, 'snapshots');
-  await mkdir(snapshots, { recursive: true, mode: 0o700 });
+  await makeFolder(snapshots, 0o700);
+  await removeDrafts(snapshots);
   await writeWholeFile(path, bytes, 0o600);
 }
 

@@ -33,12 +33,18 @@ export interface AuditSettings {
   readonly onFailure: 'refuse' | 'continue';
 }
 
+/**
+ * Why nothing is recorded: the files cannot be written, the store does not give the events of commands, or the process
+ * that owns the log is silent.
+ */
+export type AuditFault = 'files' | 'store' | 'owner';
+
 /** The state that decides which requests are refused. */
 export interface TrailState {
-  /** Whether events that are recorded now reach the disk. */
-  readonly isWriting: boolean;
-  /** Whether commands could not be recorded for longer than `limits.auditLag`. */
-  readonly isBehind: boolean;
+  /** Why events that are recorded now do not reach the disk; null if they do. */
+  readonly unwritten: AuditFault | null;
+  /** Why commands could not be recorded for longer than `limits.auditLag`; null otherwise. */
+  readonly behind: AuditFault | null;
 }
 
 /** The part of a log that request handlers use. */
@@ -58,8 +64,8 @@ export interface Recorder {
   readonly wake: () => void;
   /** Counts of events since the start. */
   readonly counts: () => { readonly written: number; readonly lost: number };
-  /** Whether queries and commands are answered, as far as recording them goes. */
-  readonly canRecord: () => boolean;
+  /** Why queries or commands are refused, as far as recording them goes; null if they are answered. */
+  readonly fault: () => AuditFault | null;
   /** What the log waits for. */
   readonly lags: () => AuditLags;
 }
@@ -123,14 +129,15 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     };
     const lags = (): AuditLags => {
       const now = performance.now();
-      const [file, store] = [now - (writer.failingSince() ?? now), now - (drainer.failingSince() ?? now)];
+      const drain = drainer.failing();
+      const file = now - Math.min(writer.failingSince() ?? now, drain?.by === 'files' ? drain.since : now);
       // Without its files, the log takes nothing from the store either.
-      return { file, store: file > 0 ? 0 : store };
+      return { file, store: file > 0 || drain === null ? 0 : now - drain.since };
     };
     const state = (): TrailState => {
-      const now = performance.now();
-      const since = Math.min(writer.failingSince() ?? now, drainer.failingSince() ?? now);
-      return { isWriting: writer.failingSince() === null, isBehind: now - since > longest };
+      const { file, store } = lags();
+      const behind = file > longest ? 'files' : store > longest ? 'store' : null;
+      return { unwritten: writer.failingSince() === null ? null : 'files', behind };
     };
     /** The log itself says how many events it lacks, as soon as it has room for that. */
     const noteLoss = (): void => {
@@ -160,6 +167,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       logger.warn({ log, kept: owned.torn }, 'an incomplete line at the end of the audit log was cut off');
       writer.add(own('audit.cut'));
     }
+    if (!owned.isFenced) logger.warn({ log }, UNFENCED);
     drainer.wake();
     const endCheckpoints =
       checkpoints === null ? null : keepCheckpoints({ ...checkpoints, folder, log, head: writer.head, logger });
@@ -207,19 +215,28 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
 export function makeChecks(
   { queries, onFailure }: Pick<AuditSettings, 'queries' | 'onFailure'>,
   state: () => TrailState,
-): Pick<Recorder, 'checkQueries' | 'checkCommands' | 'canRecord'> {
-  const mayQuery = (): boolean => onFailure !== 'refuse' || queries !== 'all' || state().isWriting;
-  const mayCommand = (): boolean => !state().isBehind;
+): Pick<Recorder, 'checkQueries' | 'checkCommands' | 'fault'> {
+  const ofQueries = (): AuditFault | null => (onFailure === 'refuse' && queries === 'all' ? state().unwritten : null);
+  const ofCommands = (): AuditFault | null => state().behind;
+  const check = (fault: AuditFault | null): void => {
+    if (fault !== null) throw new ApiProblem('audit.unavailable', { retryAfter: 1, title: TITLES[fault] });
+  };
   return {
     checkQueries: () => {
-      if (!mayQuery()) throw unavailable();
+      check(ofQueries());
     },
     checkCommands: () => {
-      if (!mayCommand()) throw unavailable(state().isWriting ? STORE : undefined);
+      check(ofCommands());
     },
-    canRecord: () => mayQuery() && mayCommand(),
+    fault: () => ofQueries() ?? ofCommands(),
   };
 }
+
+const TITLES: Readonly<Record<AuditFault, string>> = Object.freeze({
+  files: 'The request cannot be recorded now: the files of the audit log cannot be written',
+  store: 'The request cannot be recorded now: the store does not give its events to the audit log',
+  owner: 'The request cannot be recorded now: the process that owns the audit log does not answer',
+});
 
 type OwnOperation = Extract<Operation, `${'audit' | 'gateway' | 'policy'}.${string}`>;
 type OwnParts = Partial<Pick<EventParts, 'items' | 'lost' | 'outcome' | 'policy' | 'recording' | 'snapshot'>>;
@@ -251,6 +268,9 @@ interface Policies {
   readonly subscribe: (listener: (change: { readonly to: RecordedPolicy }) => void) => () => void;
 }
 
+const UNFENCED =
+  'the owner of the audit log before this one may still write into its last file, which there was no room to copy: see `bailiwick audit verify`';
+
 /** What was not done at the end because something does not answer. */
 const UNDONE = Object.freeze({
   drain: 'events may be left in the outbox: the next start of this audit log takes them',
@@ -258,12 +278,6 @@ const UNDONE = Object.freeze({
   release: 'the lock of the audit log could not be released: it is free once this process is gone',
   keep: 'the audit log stays locked until this process is gone, because the disk may still take what was written',
 });
-
-/** The files of the log can be written then, but events of commands do not get to them. */
-const STORE = 'The request cannot be recorded now, because the store does not hand its events to the audit log';
-
-const unavailable = (title?: string): ApiProblem =>
-  new ApiProblem('audit.unavailable', { retryAfter: 1, ...(title === undefined ? {} : { title }) });
 
 /**
  * The store has noted the head of each log. A log that ends before its noted head, or has a different event there, is

@@ -207,16 +207,19 @@ interface OnEvents extends ChainCheck {
 
 async function verifyLog(
   parts: readonly LogPart[],
-  { line, torn, skip, take, see, onProgress }: OnEvents,
+  { begin, isLate, line, torn, skip, take, see, onProgress }: OnEvents,
 ): Promise<number> {
   let events = 0;
-  for (const part of parts) {
+  for (const [index, part] of parts.entries()) {
+    const next = parts[index + 1];
+    begin(next !== undefined && 'first' in next ? next.first : null);
     if ('skipTo' in part) {
       skip(part.skipTo);
       continue;
     }
     for await (const group of readFiles([part])) {
       for (const text of group.lines) {
+        if (isLate(text)) continue;
         take(text);
         const found = line(text);
         if (found === null) continue;

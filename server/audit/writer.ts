@@ -1,8 +1,12 @@
 // Appends events to one log, in groups, each written and synced before the next. Events are kept until they are on the
 // disk, whatever fails. If a write or fsync of a file fails, the file is cut back to what is known to be on the disk
 // and abandoned, and the log goes on in a new file.
+//
+// A process may lose the log between any two steps, and then what it does must change no file of the next owner. So it
+// writes and cuts only through handles of files that it has made itself, and removes none.
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { endsWithin } from '../lib/ends-within.js';
+import { systemCodeOf } from '../lib/small-file.js';
 import type { Logger } from '../lib/ports.js';
 import { type Head, link } from './chain.js';
 import { type PreparedEvent, sealEvent } from './prepare-event.js';
@@ -20,6 +24,8 @@ export interface Writer {
    * Rejects if that fails now; the log goes on trying. Rejects after `close`, too.
    */
   readonly sync: () => Promise<void>;
+  /** Takes those of the events back that are certainly not on the disk. Nobody may wait in `sync` meanwhile. */
+  readonly takeBack: (events: ReadonlySet<PreparedEvent>) => ReadonlySet<PreparedEvent>;
   /** The head of the log as it is on the disk. */
   readonly head: () => Head;
   /** Since when nothing could be written, on the monotonic clock; null while all is well. */
@@ -33,8 +39,6 @@ export interface WriterOptions {
   readonly log: string;
   /** Where the log ends. */
   readonly head: Head;
-  /** The file that the log ends in, and its length; null if there is none. */
-  readonly last: { readonly path: string; readonly bytes: number } | null;
   readonly files: FileLayer;
   /** Whether this process still owns the log. */
   readonly isOwner: () => Promise<boolean>;
@@ -54,24 +58,23 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
+interface Line {
+  readonly event: PreparedEvent;
+  readonly line: Buffer;
+}
+
 interface OpenFile {
   readonly path: string;
   readonly file: AppendFile;
-  /** How many bytes are on the disk. */
+  /** How many bytes are on the disk, and the last line of them. */
   bytes: number;
+  end: Buffer;
 }
 
-async function cutBack(files: FileLayer, { path, bytes }: NonNullable<WriterOptions['last']>): Promise<void> {
-  // If the file is empty or was never made, remove it: the next file needs the same name.
-  if (bytes === 0) return files.remove(path);
-  const file = await files.open(path);
-  try {
-    await file.truncate(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
+const MOVED = 'the file of the log was moved or removed';
+
+/** As much as a small disk that has room again takes. */
+const PROBE = Buffer.alloc(64 * 1024, ' ');
 
 export function makeWriter(options: WriterOptions): Writer {
   const { folder, log, files, isOwner, logger } = options;
@@ -79,13 +82,13 @@ export function makeWriter(options: WriterOptions): Writer {
   const { patience = AUDIT_LIMITS.writePatience } = options;
   /** Events that are not linked yet. */
   let queue: PreparedEvent[] = [];
-  /** Lines that are linked but not known to be on the disk. */
-  let unsynced: Buffer[] = [];
+  /** Events that are linked but not known to be on the disk. */
+  let unsynced: Line[] = [];
   let linked = options.head;
   let synced = options.head;
   let current: OpenFile | null = null;
   /** A file that may hold more than is known to be on the disk. */
-  let last = options.last;
+  let left: OpenFile | null = null;
   let failing: number | null = null;
   let working: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -96,49 +99,82 @@ export function makeWriter(options: WriterOptions): Writer {
 
   /** All or nothing: an event that was linked is not in the queue any more. */
   const linkQueued = (): void => {
-    let bytes = unsynced.reduce((sum, { length }) => sum + length, 0);
+    let bytes = unsynced.reduce((sum, { line }) => sum + line.length, 0);
     let head = linked;
-    const lines: Buffer[] = [];
+    const lines: Line[] = [];
     for (const event of queue) {
       if (bytes >= AUDIT_LIMITS.groupBytes) break;
       const next = link(sealEvent(event), log, head);
       const line = Buffer.from(`${next.line}\n`);
       head = next.head;
       bytes += line.length;
-      lines.push(line);
+      lines.push({ event, line });
     }
     [queue, unsynced, linked] = [queue.slice(lines.length), [...unsynced, ...lines], head];
-  };
-
-  const openFile = async (): Promise<OpenFile> => {
-    if (current !== null) return current;
-    if (last !== null) await cutBack(files, last);
-    const path = logFilePath(folder, log, synced.seq + 1);
-    // If creating the file fails, it may exist nevertheless.
-    last = { path, bytes: 0 };
-    current = { path, file: await files.create(path), bytes: 0 };
-    last = null;
-    return current;
   };
 
   const checkOwner = async (): Promise<void> => {
     if (!(await isOwner())) throw new Error('another process has taken over the log');
   };
 
-  const writeGroup = async (): Promise<void> => {
+  /**
+   * Makes the file that was left hold nothing but what is known to be on the disk. Whoever put another file in its place
+   * has put back the log, if that one ends alike.
+   */
+  const settle = async (): Promise<void> => {
+    if (left === null) return;
+    const { path, file, bytes, end } = left;
+    if (await file.isInPlace()) {
+      await file.truncate(bytes);
+      await file.sync();
+      // The next file needs the same name.
+      if (bytes === 0) current = left;
+    } else if (bytes > 0 && !(await files.isLike(path, { bytes, end }))) throw new Error(MOVED);
+    if (current !== left) await file.close().catch(() => undefined);
+    left = null;
+  };
+
+  /** An owner that had lost the log may have made a file of this name. Nothing of the log is in it. */
+  const create = async (path: string): Promise<AppendFile> => {
+    try {
+      return await files.create(path);
+    } catch (error) {
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
+      await checkOwner();
+      await files.setAside(path);
+      logger.warn({ log, path }, 'a file that another owner of the audit log had begun was set aside');
+      return files.create(path);
+    }
+  };
+
+  const openFile = async (): Promise<OpenFile> => {
+    await settle();
+    if (current !== null) return current;
+    const path = logFilePath(folder, log, synced.seq + 1);
+    return (current = { path, file: await create(path), bytes: 0, end: Buffer.alloc(0) });
+  };
+
+  /** To the end of the log's file. */
+  const write = async (bytes: Buffer): Promise<OpenFile> => {
     await checkOwner();
     const open = await openFile();
-    if (!(await open.file.isInPlace())) throw new Error('the file of the log was moved or removed');
-    const bytes = Buffer.concat(unsynced);
+    if (!(await open.file.isInPlace())) throw new Error(MOVED);
     for (let at = 0; at < bytes.length;) {
       const appended = await open.file.append(bytes.subarray(at));
       if (appended <= 0) throw new Error('nothing could be written');
       at += appended;
     }
     await open.file.sync();
+    return open;
+  };
+
+  const writeGroup = async (): Promise<void> => {
+    const bytes = Buffer.concat(unsynced.map(({ line }) => line));
+    const open = await write(bytes);
     // A disk may take what it is given so late that somebody else has the log by then.
     await checkOwner();
     open.bytes += bytes.length;
+    open.end = unsynced.at(-1)?.line ?? open.end;
     written += unsynced.length;
     unsynced = [];
     synced = linked;
@@ -147,12 +183,25 @@ export function makeWriter(options: WriterOptions): Writer {
     await open.file.close();
   };
 
+  /** Without events to write, tells whether the disk takes some again. Without a line end it is none if a crash leaves it. */
+  const probe = async (): Promise<void> => {
+    const { file, bytes } = await write(PROBE);
+    await file.truncate(bytes);
+    await file.sync();
+  };
+
+  /** Then the events wait as if they had never been linked, unless some of them may be on the disk. */
   const leaveFile = async (): Promise<void> => {
-    const left = current;
+    left ??= current;
     current = null;
-    if (left === null) return;
-    last = { path: left.path, bytes: left.bytes };
-    await left.file.close().catch(() => undefined);
+    // Otherwise the next attempt begins with this.
+    const isSettled = await settle().then(
+      () => true,
+      () => false,
+    );
+    if (!isSettled) return;
+    queue = [...unsynced.map(({ event }) => event), ...queue];
+    [unsynced, linked] = [[], synced];
   };
 
   const fail = (error: unknown, since: number): void => {
@@ -192,6 +241,7 @@ export function makeWriter(options: WriterOptions): Writer {
         recover();
         tellWaiters();
       }
+      if (failing !== null) await inTime(probe);
       recover();
     } catch (error) {
       fail(error, performance.now());
@@ -231,7 +281,7 @@ export function makeWriter(options: WriterOptions): Writer {
   const end = async (): Promise<void> => {
     await working;
     await run();
-    await current?.file.close();
+    await (current ?? left)?.file.close();
     current = null;
   };
 
@@ -257,6 +307,12 @@ export function makeWriter(options: WriterOptions): Writer {
         waiters = [...waiters, { events: added, resolve, reject }];
         void run();
       }),
+    takeBack: (events) => {
+      const taken = new Set(queue.filter((event) => events.has(event)));
+      queue = queue.filter((event) => !taken.has(event));
+      added -= taken.size;
+      return taken;
+    },
     head: () => synced,
     failingSince: () => failing,
     close: async () => {

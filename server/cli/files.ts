@@ -1,10 +1,10 @@
 // Files that the user named: why one cannot be read; reading line by line, without ever holding more than a line; and
 // writing a whole file or nothing. A file is written beside its place, synced, then renamed over it. So neither a crash
 // nor a reader ever meets half a file, and the old one stays until then.
-import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
+import { open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
-import { writeWholeFile } from '../lib/whole-file.js';
+import { makeFolder, writeWholeFile } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
 import { type FileFault, pathFaultOf, codeOf } from '../policy/policy-fault.js';
@@ -140,7 +140,7 @@ export async function writeInto(
   bytes: Uint8Array,
 ): Promise<void> {
   const at = join(pathOf(io, folder), path);
-  await mkdir(dirname(at), { recursive: true }).catch((cause: unknown) => {
+  await makeFolder(dirname(at)).catch((cause: unknown) => {
     const code = codeOf(cause);
     if (code === 'EEXIST' || code === 'ENOTDIR') throw pathFailure({ kind: 'not_a_folder' }, folder);
     const message = `the folder \`${folder}\` cannot be made (${code})`;

@@ -1,7 +1,7 @@
 // Writes a publication to a directory store: first the files that are named after their digests, each complete and
 // synced, then the pointer to them. Wherever the writer stops, a reader finds either the earlier or the new
 // publication.
-import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { chmod, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeStatement, PAYLOAD_TYPE, type Policy, type PublicationStatement } from '../../engine/index.js';
 import { isRollback, rollbackText } from '../policy/store/activations.js';
@@ -15,6 +15,7 @@ import {
   STORE_FOLDERS,
   storedStatement,
 } from '../policy/sources/directory-store.js';
+import { makeFolder } from '../lib/whole-file.js';
 import { faultOfRefusal } from '../policy/policy-fault.js';
 import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
 import { SigningError } from '../signing/signing-error.js';
@@ -64,9 +65,8 @@ const FOLDER_MODE = 0o755;
 async function makeFolders(directory: string, shown: string): Promise<void> {
   try {
     for (const folder of [directory, ...Object.values(STORE_FOLDERS).map((name) => join(directory, name))]) {
-      const made = await mkdir(folder, { recursive: true });
       // The same mode as for the files: nothing in it is secret, and the gateway may run as another user.
-      if (made !== undefined) await chmod(folder, FOLDER_MODE);
+      if (await makeFolder(folder)) await chmod(folder, FOLDER_MODE);
       if (folder !== directory) await refuseLink(folder, shown);
     }
   } catch (error) {

@@ -166,8 +166,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
       const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close()]);
-      isOver = ends.every((hasEnded) => hasEnded !== false);
-      await db.close();
+      const isClosed = await db.close();
+      if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
+      isOver = isClosed && ends.every((hasEnded) => hasEnded !== false);
     }
   } finally {
     await reload.stop();

@@ -116,7 +116,7 @@ export class StoreClient extends DriverClient {
       const error = new StoreError('store.timeout', `the store did not answer within ${String(this.#deadline)} ms`);
       this.lose(error);
       settle(error);
-      this.connection.stream.destroy();
+      this.drop();
     };
     const timer = this.#deadline === 0 ? undefined : setTimeout(giveUp, this.#deadline);
     return super.query(...parameters.slice(0, -1), settle);
@@ -139,9 +139,14 @@ export class StoreClient extends DriverClient {
   async cancel(): Promise<void> {
     if (!(await isTold(this, this.#stream))) {
       this.lose(new Error('a statement could not be cancelled'));
-      this.connection.stream.destroy();
+      this.drop();
     }
     await nextTurn();
+  }
+
+  /** Without a word to the server. */
+  drop(): void {
+    this.connection.stream.destroy();
   }
 }
 

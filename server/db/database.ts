@@ -112,9 +112,9 @@ export interface Database {
   ping(): Promise<void>;
   /**
    * Ends the connections. An embedded store that this process owns is closed cleanly and handed to the next process
-   * that asks for it.
+   * that asks for it. False if its disk does not answer, which may keep the process for as long.
    */
-  close(): Promise<void>;
+  close(): Promise<boolean>;
 }
 
 /**
@@ -139,7 +139,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     if (new Set(sources.map(({ address }) => address)).size < sources.length)
       throw new StoreError('store.url', 'two of the replicas that the settings name are one server: name each once');
     await probeExternal(source);
-    const closeStore = (): Promise<void> => Promise.resolve();
+    const closeStore = (): Promise<boolean> => Promise.resolve(true);
     const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };
     return database(config.kind, { source, replicas: { sources, lag }, ...sizes, ...longest, closeStore });
   }
@@ -167,7 +167,7 @@ interface Parts {
   readonly longestQuery: number | null;
   /** Milliseconds for a transaction of a request; null is no limit. */
   readonly longestTransaction: number | null;
-  readonly closeStore: () => Promise<void>;
+  readonly closeStore: () => Promise<boolean>;
 }
 
 function database(kind: Database['kind'], parts: Parts): Database {
@@ -190,13 +190,13 @@ function database(kind: Database['kind'], parts: Parts): Database {
     parts.replicas === null || parts.replicas.sources.length === 0
       ? null
       : openReplicas({ ...parts.replicas, maxConnections, primary: { read, vital } });
-  let closing: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
+  let closing: Promise<boolean> | null = null;
+  const close = async (): Promise<boolean> => {
     await listener.close();
     await Promise.race([replicas?.close(), patience()]);
     await db.destroy();
     await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
-    await closeStore();
+    return closeStore();
   };
   return {
     kind,

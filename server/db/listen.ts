@@ -1,6 +1,7 @@
 // Hears what other processes announce by NOTIFY, on a connection that does nothing else. A connection that is lost, or
 // cannot be made, is opened again. Announcements in between are not heard, so the handler is called once each time that listening has begun.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endsWithin } from '../lib/ends-within.js';
 import { POOL_LIMITS } from '../limits/store.js';
 import { type ConnectionSource, StoreClient } from './connections.js';
 
@@ -98,7 +99,8 @@ async function subscribe(
       closing.abort();
       // Somebody waits for its end, and nothing else may be left to keep the process alive until then.
       client?.ref();
-      await client?.end();
+      // A server that does not answer does not end the connection either.
+      if (client !== null && !(await endsWithin(client.end(), POOL_LIMITS.listenEnd))) client.drop();
     },
   };
 }

@@ -21,6 +21,6 @@ export function noStore(): Database {
     listen: refuse,
     pools: () => [],
     ping: refuse,
-    close: () => Promise.resolve(),
+    close: () => Promise.resolve(true),
   });
 }

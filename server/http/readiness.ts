@@ -1,4 +1,5 @@
 // Whether the gateway can do its work now, for those who send it requests. Each check only says `ok` or `failed`.
+import type { AuditFault } from '../audit/trail.js';
 import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
 import { type AgeLimits, isLeaseExpired, undecidedBecause } from '../policy/active/staleness.js';
 import type { Clock } from '../lib/ports.js';
@@ -10,13 +11,14 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** Resolves if the store answers. */
   readonly ping: () => Promise<void>;
-  /** Whether requests can be recorded, or may be answered without that. */
-  readonly canRecord: () => boolean;
+  /** Why requests cannot be recorded; null if they can, or may be answered without that. */
+  readonly auditFault: () => AuditFault | null;
   /** Whether the gateway is about to stop. */
   readonly isLeaving: () => boolean;
 }
 
-type Check = 'listener' | 'policy' | 'store' | 'audit';
+/** `outbox`: the store gives the events of commands to the audit log. */
+type Check = 'listener' | 'policy' | 'store' | 'outbox' | 'audit';
 
 export interface Readiness {
   readonly isReady: boolean;
@@ -25,17 +27,19 @@ export interface Readiness {
 
 /** Asks the store only once in a while, however many callers want to know. */
 export function makeReadiness(options: ReadinessOptions): () => Promise<Readiness> {
-  const { policies, ages, clock, ping, canRecord, isLeaving } = options;
+  const { policies, ages, clock, ping, auditFault, isLeaving } = options;
   const storeAnswers = remembered(() => answersInTime(ping));
   /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
     state.active.labels !== 'false' && !isLeaseExpired(state) && undecidedBecause(state, ages, clock.now()) === null;
   return async () => {
+    const fault = auditFault();
     const oks = {
       listener: !isLeaving(),
       policy: mayDecide(policies.state()),
       store: await storeAnswers(),
-      audit: canRecord(),
+      outbox: fault !== 'store',
+      audit: fault === null || fault === 'store',
     };
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
     return {
@@ -44,6 +48,7 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
         listener: said(oks.listener),
         policy: said(oks.policy),
         store: said(oks.store),
+        outbox: said(oks.outbox),
         audit: said(oks.audit),
       },
     };

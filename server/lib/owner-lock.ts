@@ -8,9 +8,13 @@
 //
 // Whatever is done while the lock is held is asynchronous: a disk that does not answer must not stop everything else.
 import {
+  closeSync,
   existsSync,
+  fchownSync,
+  lchownSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -20,7 +24,7 @@ import {
 } from 'node:fs';
 import { access, open, readdir, readFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemCodeOf } from './small-file.js';
 import { OWNER_LIMITS } from '../limits/store.js';
 import { identifyProcess, lifeOf, type ProcessIdentity } from './process-identity.js';
@@ -40,6 +44,8 @@ export type LockState =
       readonly kind: 'free';
       /** The number that can be taken. */ readonly next: number;
       /** The socket folder of a dead owner, to be removed. */ readonly socketDir: string | null;
+      /** Whether the last owner may live nevertheless: its process cannot be seen, and it was only silent for long. */
+      readonly mayLive: boolean;
     };
 
 export interface HeldLock {
@@ -83,20 +89,21 @@ const DIGITS = /^\d{1,15}$/;
 
 export function readLock(folder: string): LockState {
   const newest = newestNumber(folder);
-  if (newest === 0) return { kind: 'free', next: 1, socketDir: null };
+  if (newest === 0) return { kind: 'free', next: 1, socketDir: null, mayLive: false };
   const file = join(folder, String(newest));
   const text = readText(file);
   if (text === null) return readLock(folder); // superseded and tidied away between the two looks
   // A reader may come between the two steps of overwriting.
-  if (text.startsWith(RELEASED)) return { kind: 'free', next: newest + 1, socketDir: null };
+  const free = { kind: 'free', next: newest + 1, socketDir: null, mayLive: false } as const;
+  if (text.startsWith(RELEASED)) return free;
   const decoded = decodeRecord(text);
   // The lock was copied with its folder. Whoever keeps it alive has nothing to do with this store, and its socket is in
   // use.
-  if (decoded !== null && !isAbout(decoded, folder)) return { kind: 'free', next: newest + 1, socketDir: null };
+  if (decoded !== null && !isAbout(decoded, folder)) return free;
   // A record that cannot be read was cut short by a power failure, so its heartbeat decides.
   const life = decoded === null ? 'unknown' : lifeOf(decoded);
   if (life === 'dead' || (life === 'unknown' && !beats(folder, file))) {
-    return { kind: 'free', next: newest + 1, socketDir: decoded?.socketDir ?? null };
+    return { ...free, socketDir: decoded?.socketDir ?? null, mayLive: life === 'unknown' };
   }
   return { kind: 'held', record: decoded ?? NOBODY };
 }
@@ -109,7 +116,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
   const file = join(folder, String(next));
   const text = JSON.stringify(record);
   try {
-    writeFileSync(draft, text, { mode: 0o600 });
+    writeOwned(draft, text, ownerOf(folder));
     linkSync(draft, file);
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return null;
@@ -195,6 +202,29 @@ export function createLockFolder(folder: string): void {
     mkdirSync(folder, { mode: 0o700 }); // by itself: with its parents, a read-only file system is told as a folder that is missing
   } catch (error) {
     if (systemCodeOf(error) !== 'EEXIST') throw error;
+  }
+  const owner = ownerOf(folder);
+  // What a link leads to is nothing of ours.
+  if (owner !== null) lchownSync(folder, owner.uid, owner.gid);
+}
+
+interface FileOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whom the lock belongs to if root takes it: the user of its parent folder, who would otherwise be kept out for ever. */
+function ownerOf(folder: string): FileOwner | null {
+  return process.getuid?.() === 0 ? statSync(dirname(folder)) : null;
+}
+
+function writeOwned(path: string, text: string, owner: FileOwner | null): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    if (owner !== null) fchownSync(file, owner.uid, owner.gid);
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,7 +1,8 @@
-// Files that are on the disk whole, or not at all.
+// Files that are on the disk whole, or not at all, and the folders that they are in.
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { FILE_LIMITS } from '../limits/store.js';
 
 export interface FileAccess {
   readonly mode: number;
@@ -35,6 +36,36 @@ export async function writeWholeFile(
     throw error;
   }
   await syncFolder(dirname(path));
+  await removeDrafts(dirname(path), basename(path));
+}
+
+const DRAFT = /^\.(.+)\.[0-9a-f]{12}\.tmp$/;
+
+/** Removes what crashes have left of `writeWholeFile`: of this file, or in a folder of ours of all files. */
+export async function removeDrafts(folder: string, name: string | null = null): Promise<void> {
+  for (const found of await readdir(folder)) {
+    const whose = DRAFT.exec(found)?.[1];
+    if (whose === undefined || (name !== null && whose !== name)) continue;
+    // It may be another user's, and nothing depends on it.
+    if (await isAbandoned(join(folder, found))) await rm(join(folder, found), { force: true }).catch(() => undefined);
+  }
+}
+
+/** Nobody can still be writing it. */
+async function isAbandoned(path: string): Promise<boolean> {
+  return stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs > FILE_LIMITS.draftAge,
+    () => false,
+  );
+}
+
+/** Makes a folder and its parents, as far as they do not exist, on the disk. False if all exist. */
+export async function makeFolder(folder: string, mode?: number): Promise<boolean> {
+  const first = await mkdir(folder, { recursive: true, ...(mode === undefined ? {} : { mode }) });
+  if (first === undefined) return false;
+  const top = dirname(resolve(first));
+  for (let at = resolve(folder); at !== top; at = dirname(at)) await syncFolder(dirname(at));
+  return true;
 }
 
 /** Syncing the folder puts the names of new files on the disk. */

@@ -35,8 +35,9 @@ export const POOL_LIMITS = Object.freeze({
   poolerPatience: 2_000,
   /** How often the log looks whether the store is there. */
   watchInterval: 1_000,
-  /** How often a listener checks that its connection is alive, and how long it waits before it makes another one. */
+  /** How often a listener checks that its connection is alive, and how long it waits for its end, or before it makes another one. */
   listenPulse: 15_000,
+  listenEnd: 1_000,
   listenRetry: { first: 500, longest: 10_000 },
   /**
    * The shortest time between measurements of a replica's age. Otherwise it is measured four times within the allowed
@@ -111,4 +112,9 @@ export const OWNER_LIMITS = Object.freeze({
   /** How soon a silent owner is tried again, and after how long a start says for whom it waits. */
   reachRetry: 50,
   waitNotice: 2_000,
+});
+
+export const FILE_LIMITS = Object.freeze({
+  /** Milliseconds after which an unfinished file is removed, because nobody can still be writing it. */
+  draftAge: 3_600_000,
 });

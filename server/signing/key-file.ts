@@ -1,9 +1,11 @@
 // Key pairs on disk. The private key is in a file that only its owner can read, with the public key beside it.
 import { open, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { SIGNING_LIMITS } from '../limits/policy.js';
 import { type NewKeyPair, openPrivatePem, openPublicPem, type SigningKey } from './ed25519.js';
 import { SigningError } from './signing-error.js';
 import { systemCodeOf } from '../lib/small-file.js';
+import { syncFolder } from '../lib/whole-file.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
 
 const PRIVATE_MODE = 0o600;
@@ -35,6 +37,7 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
     } finally {
       await handle.close();
     }
+    await syncFolder(dirname(path));
   } catch (error) {
     const code = systemCodeOf(error);
     if (code === 'EEXIST') {

@@ -191,8 +191,7 @@ function tellNews({ tell }: WorkerTeam, policies: ActivePolicy, trail: AuditTrai
   let confirmed = policies.state().confirmedTick;
   const timer = setInterval(() => {
     const state = trail.state();
-    if (state.isWriting !== told.isWriting || state.isBehind !== told.isBehind)
-      tell({ kind: 'audit', taken: 0, state });
+    if (state.unwritten !== told.unwritten || state.behind !== told.behind) tell({ kind: 'audit', taken: 0, state });
     told = state;
     const { confirmedTick, active } = policies.state();
     if (confirmedTick !== confirmed) tell({ kind: 'confirmed', generation: active.generation });

@@ -54,7 +54,7 @@ export function makeRemoteTrail({
   };
   const current = (): TrailState => {
     const silence = unheardSince === null ? 0 : performance.now() - unheardSince;
-    return silence > WORKER_LIMITS.silence ? { ...state, isWriting: false } : state;
+    return silence > WORKER_LIMITS.silence ? { ...state, unwritten: 'owner' } : state;
   };
   return {
     queries,

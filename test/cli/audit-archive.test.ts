@@ -71,6 +71,15 @@ describe('audit archive', () => {
     expect(readFileSync(`${list}.before`, 'utf8')).toBe('');
   });
 
+  it('leaves nothing that keeps the user of the log out, though root moves the files', async () => {
+    const { folder } = await writeLog(18);
+    if (process.getuid?.() === 0) chownSync(folder, 65_534, 65_534);
+    expect((await archive(folder, await makeFolder())).status).toBe(0);
+    const { uid } = statSync(folder);
+    const made = ['archived.sha256', 'archived.sha256.lock', join('archived.sha256.lock', '1')];
+    expect(made.map((name) => statSync(join(folder, name)).uid)).toEqual([uid, uid, uid]);
+  });
+
   it('begins a line of its own after one that somebody wrote without an end', async () => {
     const { folder } = await writeLog(18);
     const list = join(folder, 'archived.sha256');

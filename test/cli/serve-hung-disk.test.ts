@@ -8,6 +8,20 @@ import { stickFile } from '../support/stuck-file.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { POLICY } from './policies.js';
 
+it('ends in time where only the disk of its store does not answer', async () => {
+  const [policy, dataDir, audit] = [await makeFolder(POLICY), await newDataDir(), await makeFolder()];
+  const settings = await makeFolder({ 'bailiwick.yaml': `audit: { folder: ${audit} }\n` });
+  const config = join(settings, 'bailiwick.yaml');
+  const gateway = await startServing(dataDir, 'serve', '--policy', policy, '--config', config);
+  const disk = stickFile(join(dataDir, 'store.lock', '1'));
+  gateway.child.kill('SIGTERM');
+  expect(await gateway.ended).toBeNull();
+  expect([disk.isStuck(), gateway.child.signalCode]).toEqual([true, 'SIGKILL']);
+  expect(gateway.stderr()).toContain('the store could not be closed');
+  expect(gateway.stderr()).not.toContain('the audit log');
+  disk.free();
+});
+
 it('ends in time, and its log is free for the next one', async () => {
   const [policy, dataDir] = [await makeFolder(POLICY), await newDataDir()];
   const gateway = await startServing(dataDir, 'serve', '--policy', policy);

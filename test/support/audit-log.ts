@@ -31,7 +31,6 @@ export function writerOf(folder: string, options: Partial<WriterOptions> = {}): 
     folder,
     log: LOG,
     head: BEGINNING,
-    last: null,
     files: systemFiles,
     isOwner: () => Promise.resolve(true),
     logger: SILENT,

@@ -32,7 +32,10 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   publishStore(registry, noStore());
   publishAudit(registry, { counts: () => ({ written: 0, lost: 0 }), lags: () => ({ file: 0, store: 0 }) });
   publishReadiness(registry, () =>
-    Promise.resolve({ isReady: true, checks: { listener: 'ok', policy: 'ok', store: 'ok', audit: 'ok' } }),
+    Promise.resolve({
+      isReady: true,
+      checks: { listener: 'ok', policy: 'ok', store: 'ok', outbox: 'ok', audit: 'ok' },
+    }),
   );
   publishShadow(registry, {
     state: () => null,

@@ -81,7 +81,9 @@ async function storeAsked(io: CliIo, { store, ...options }: CheckOptions): Promi
         throw await storeFailure(error);
       }
     },
-    close: () => db.close(),
+    close: async () => {
+      await db.close();
+    },
   };
 }
 

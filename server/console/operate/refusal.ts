@@ -36,10 +36,7 @@ const BY_CODE: ReadonlyMap<string, string> = new Map([
   ['snapshot.busy', 'Another upload is being verified. Try again in a moment.'],
   ['snapshot.unavailable', 'Try again in a moment. If it lasts, look at the source of the policy.'],
   ['snapshot.expired', 'The gateway decides nothing before it has a newer policy or its source confirms this one.'],
-  [
-    'audit.unavailable',
-    'Nothing was done. Give the audit log room on a disk that can be written, or see to the store if that is named.',
-  ],
+  ['audit.unavailable', 'Nothing was done. Try again once that is mended.'],
   ['audit.unreadable', 'Search a shorter time, or use `bailiwick audit` where the log is.'],
   ['db.unavailable', 'Nothing was done. Look whether the store answers, and try again.'],
   ['db.timeout', 'Try again when the store has less to do.'],

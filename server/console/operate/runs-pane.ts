@@ -115,7 +115,7 @@ function factsOf(status: Status): readonly Fact[] {
         ? ['Audit log', 'written', 'good']
         : [
             'Audit log',
-            `cannot be written for ${String(Math.max(audit.fileLagSeconds, audit.storeLagSeconds))} seconds: requests are refused`,
+            `${audit.fileLagSeconds > 0 ? 'its files could not be written' : 'events in the store could not be fetched'} for ${String(Math.max(audit.fileLagSeconds, audit.storeLagSeconds))} seconds: requests are refused`,
             'bad',
           ],
     ['Certificate', certificate === null ? 'none' : `expires ${certificate.expiresAt}`],

@@ -167,7 +167,7 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
     fsyncSync(folder);

@@ -16,10 +16,13 @@ export interface Owner {
   readonly socketDir: string;
   /** A connection for this process, which needs no socket. */
   readonly connect: () => Duplex;
-  /** Settles when the thread is gone and the lock released. */
-  readonly ended: Promise<void>;
-  /** Lets clients finish what they have begun, closes the store, and releases the folder. */
-  close(): Promise<void>;
+  /** Settles when the thread is gone. False if the lock could not be released in time. */
+  readonly ended: Promise<boolean>;
+  /**
+   * Lets clients finish what they have begun, closes the store, and releases the folder. False if a disk does not
+   * answer: it may keep the thread, or the process, for as long.
+   */
+  close(): Promise<boolean>;
 }
 
 export interface OwnerOptions {
@@ -70,14 +73,12 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
   }, OWNER_LIMITS.heartbeat);
   watch.unref();
 
-  const ended = new Promise<void>((resolve) => {
+  const ended = new Promise<boolean>((resolve) => {
     worker.once('exit', () => {
       clearInterval(watch);
       removeSocketDir(socketDir);
       // Otherwise it is tried again before the next start.
-      void endsWithin(lock.release(), OWNER_LIMITS.releasePatience).then(() => {
-        resolve();
-      });
+      void endsWithin(lock.release(), OWNER_LIMITS.releasePatience).then(resolve);
     });
   });
   try {
@@ -96,8 +97,10 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
       worker.ref();
       leave();
       const timer = setTimeout(() => void worker.terminate(), EMBEDDED_LIMITS.closeTimeout);
-      await ended;
+      // A thread that waits for a disk cannot be ended.
+      const isGone = await endsWithin(ended, EMBEDDED_LIMITS.closeTimeout + OWNER_LIMITS.releasePatience);
       clearTimeout(timer);
+      return isGone && ended;
     },
   };
 }

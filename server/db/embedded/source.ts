@@ -10,7 +10,7 @@ import { type ConnectionSource, StoreClient } from '../connections.js';
 import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
 import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from '../../lib/owner-lock.js';
-import { folderFailure } from './folder.js';
+import { folderFailure, syncFolder } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
 
@@ -33,7 +33,8 @@ export interface EmbeddedStore {
   readonly source: ConnectionSource;
   /** Waits until the store answers, and creates it if there is none. Throws `StoreError`. */
   readonly start: () => Promise<void>;
-  readonly close: () => Promise<void>;
+  /** False if a disk does not answer. */
+  readonly close: () => Promise<boolean>;
 }
 
 /** The message of the driver's pool when a request has waited for too long. */
@@ -115,10 +116,10 @@ class Store {
     return `waiting for ${nameOf(this.#holder)}, which holds the store in ${this.#folders().dataDir}`;
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<boolean> {
     this.#closed = true;
     await this.#locating?.catch(() => undefined);
-    await this.#owner?.close();
+    return (await this.#owner?.close()) ?? true;
   }
 
   /** The address of the owner that was found last. */
@@ -259,6 +260,7 @@ function makeFolder(folder: string): void {
   if (parent !== folder) makeFolder(parent);
   try {
     mkdirSync(folder, { mode: 0o700 });
+    syncFolder(parent);
   } catch (error) {
     // Another process may have made it in the meantime.
     if (codeOf(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;

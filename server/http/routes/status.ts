@@ -68,7 +68,7 @@ export function makeStatusRoute({
         stale: stalenessOf(state, ages, at),
         undecided: undecidedBecause(state, ages, at),
         store: { kind: db.kind, ok: checks.store === 'ok', replicas: db.replicas().map(replicaFacts) },
-        audit: audit === null ? null : auditFacts(audit.lags(), checks.audit),
+        audit: audit === null ? null : auditFacts(audit.lags(), checks),
         certificate: certificateExpires === null ? null : { expiresAt: formatInstant(certificateExpires()) },
         authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
         shadow: candidate === null ? null : shadowSummary(candidate),
@@ -84,8 +84,8 @@ function replicaFacts({ address, isUsed, age, fault }: ReplicaState): object {
   return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
 }
 
-function auditFacts({ file, store }: AuditLags, check: 'ok' | 'failed'): object {
-  return { ok: check === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
+function auditFacts({ file, store }: AuditLags, { audit, outbox }: Readiness['checks']): object {
+  return { ok: audit === 'ok' && outbox === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
 }
 
 function peerFacts({ startedAt, seenAt, ...facts }: PeerGateway): object {

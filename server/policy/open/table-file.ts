@@ -3,13 +3,12 @@
 // runs on the thread that opens snapshots.
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openTableFile, type PackedPolicy, TABLE_LAYOUT, tableParts } from '../../../engine/index.js';
 import { codeDigest, programVersion } from '../../lib/version.js';
-import { writeWholeFile } from '../../lib/whole-file.js';
-import { STORED_LIMITS } from '../../limits/policy.js';
+import { makeFolder, removeDrafts, writeWholeFile } from '../../lib/whole-file.js';
 import { codeOf } from '../policy-fault.js';
 
 /** What must be true of the file of one snapshot. */
@@ -50,7 +49,6 @@ export function tableForm(): string {
 }
 
 const NAME = /^[0-9a-f]{64}\..+\.table$/;
-const DRAFT = /^\.[0-9a-f]{64}\..+\.table\.[0-9a-f]+\.tmp$/;
 
 /** `digest` is that of the snapshot. */
 export function tableFile(folder: string, digest: string): string {
@@ -135,7 +133,8 @@ export async function writeTable(folder: string, packed: PackedPolicy, kept: rea
   const parts = tableParts(packed);
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
+  await removeDrafts(folder);
   const left = await removeOthers(folder, new Set([packed.facts.digest, ...kept].map(nameOf)));
   await writeWholeFile(tableFile(folder, packed.facts.digest), parts, 0o600);
   return { bytes: parts.reduce((sum, { length }) => sum + length, 0), sha256: hash.digest('hex'), left };
@@ -144,17 +143,8 @@ export async function writeTable(folder: string, packed: PackedPolicy, kept: rea
 async function removeOthers(folder: string, kept: ReadonlySet<string>): Promise<readonly string[]> {
   const left: string[] = [];
   for (const name of await readdir(folder)) {
-    const isOld = NAME.test(name) ? !kept.has(name) : DRAFT.test(name) && (await isAbandoned(join(folder, name)));
     // Another gateway may have removed it just now.
-    if (isOld) await rm(join(folder, name), { force: true }).catch(() => left.push(name));
+    if (NAME.test(name) && !kept.has(name)) await rm(join(folder, name), { force: true }).catch(() => left.push(name));
   }
   return left;
-}
-
-/** Nobody can still be writing it. */
-async function isAbandoned(path: string): Promise<boolean> {
-  return stat(path).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs > STORED_LIMITS.unfinished,
-    () => false,
-  );
 }

@@ -1,5 +1,14 @@
 // Attacks on a log, one per row with its id, and that each is detected.
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -213,6 +222,61 @@ describe('a log', () => {
     const third = await ownLog(folder);
     expect([first.log, second.log]).toContain(third.log);
     await third.release();
+  });
+
+  it('L14 is no longer that of an owner who was taken for dead, wherever it was paused', async () => {
+    const folder = await makeFolder();
+    const first = await ownLog(folder);
+    let pauses = 0;
+    // Paused right after it has looked whose the log is.
+    const isOwner = (): Promise<boolean> => ((pauses -= 1) >= 0 ? Promise.resolve(true) : first.isOwner());
+    const late = writerOf(folder, { log: first.log, head: first.head, isOwner });
+    late.add(eventOf(1));
+    await late.sync();
+    const lock = `${folder}/${first.log}.lock`;
+    // Its process is on another machine, and has been silent for a minute.
+    const record = JSON.parse(readFileSync(`${lock}/1`, 'utf8')) as object;
+    writeFileSync(`${lock}/1`, JSON.stringify({ ...record, host: 'elsewhere', space: 'elsewhere' }));
+    utimesSync(`${lock}/1`, new Date(Date.now() - 60_000), new Date(Date.now() - 60_000));
+    const next = await ownLog(folder);
+    expect([next.log, next.head.seq, next.isFenced]).toEqual([first.log, 1, true]);
+    const writer = writerOf(folder, next);
+    writer.add(eventOf(3));
+    await writer.sync();
+    late.add(eventOf(2));
+    pauses = 1;
+    await expect(late.sync()).rejects.toThrow('moved or removed');
+    await expect(late.sync()).rejects.toThrow('taken over');
+    writer.add(eventOf(4));
+    await writer.close();
+    await late.close();
+    await first.release();
+    await next.release();
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 3 });
+    expect(readLines(folder).map((line) => /event\d/.exec(line)?.[0])).toEqual(['event1', 'event3', 'event4']);
+  });
+
+  it('L14 says of lines after the end of a file that an owner wrote them who had lost the log', async () => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder);
+    writer.add(eventOf(1));
+    await writer.sync();
+    const next = writerOf(folder, { head: writer.head() });
+    next.add(eventOf(4));
+    next.add(eventOf(5));
+    await next.close();
+    writer.add(eventOf(2));
+    writer.add(eventOf(3));
+    await writer.close();
+    const report = await verifyLogs(folder, { heads: [next.head()] });
+    const text =
+      '2 lines after event 1 were written by an owner that had lost the log: no event of the log is lost or changed';
+    expect(report).toMatchObject({ ok: false, events: 3, count: 1, faults: [{ seq: 2, kind: 'late', text }] });
+    // Whatever else is there is no such line.
+    const [file = ''] = logFiles(folder);
+    const lines = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, [lines[0], edited(lines[1] ?? ''), ''].join('\n'));
+    expect((await verifyLogs(folder)).faults.map(({ kind }) => kind)).toEqual(['edited', 'order']);
   });
 
   it('L15 goes on through a thousand files, and after the oldest were taken away', async () => {

@@ -139,6 +139,28 @@ describeOnStores('the trail', (store) => {
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 4 });
   });
 
+  it('hands back what it has claimed while its log cannot be written, so that another log has it, once', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    let full = true;
+    const lines: LogLine[] = [];
+    // A full disk takes a part first.
+    const files = faultyFiles((operation) => (full && operation === 'append' ? 600 : full ? failure('ENOSPC') : null));
+    const failing = await openIn(one, { files, log: keptLog(lines) });
+    await put(1, 2, 3);
+    failing.wake();
+    await until(() => failing.fault() !== null);
+    const healthy = await openIn(other);
+    healthy.wake();
+    await untilEmpty();
+    expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([{ events: 3 }]);
+    full = false;
+    await until(() => failing.fault() === null);
+    await put(4);
+    await closeAll();
+    expect([ids(one), ids(other)].flat().sort()).toEqual(['event1', 'event2', 'event3', 'event4']);
+    expect(ids(other).slice(0, 3)).toEqual(['event1', 'event2', 'event3']);
+  });
+
   it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);
@@ -252,12 +274,13 @@ describeOnStores('the trail', (store) => {
     const trail = await openIn(folder, { files });
     await put(1);
     trail.wake();
-    const unavailable = { code: 'audit.unavailable', status: 503 };
+    const title = 'The request cannot be recorded now: the files of the audit log cannot be written';
+    const unavailable = { code: 'audit.unavailable', status: 503, title };
     await until(() => refusalOf(trail.checkQueries) !== null);
     expect(refusalOf(trail.checkQueries)).toMatchObject(unavailable);
     await until(() => refusalOf(trail.checkCommands) !== null);
     expect(refusalOf(trail.checkCommands)).toMatchObject(unavailable);
-    expect([trail.canRecord(), trail.lags()]).toEqual([false, { file: expect.any(Number), store: 0 }]);
+    expect([trail.fault(), trail.lags()]).toEqual(['files', { file: expect.any(Number), store: 0 }]);
     expect(trail.lags().file).toBeGreaterThan(0);
     full = false;
     await untilEmpty();
@@ -267,24 +290,24 @@ describeOnStores('the trail', (store) => {
   });
 
   it('tells a store that gives no events from files that cannot be written', async () => {
-    const trail = await openIn(await makeFolder(), { lag: 500 });
-    expect([trail.canRecord(), trail.lags()]).toEqual([true, { file: 0, store: 0 }]);
+    const lines: LogLine[] = [];
+    const trail = await openIn(await makeFolder(), { log: keptLog(lines) });
+    expect([trail.fault(), trail.lags()]).toEqual([null, { file: 0, store: 0 }]);
     await store.db.knex.raw('ALTER TABLE audit_outbox RENAME TO audit_outbox_away');
     try {
       trail.wake();
-      await until(() => trail.lags().store > 0);
-      expect(trail.lags().file).toBe(0);
+      await until(() => trail.fault() !== null);
+      expect([trail.fault(), trail.lags()]).toEqual(['store', { file: 0, store: expect.any(Number) }]);
+      const title = 'The request cannot be recorded now: the store does not give its events to the audit log';
+      expect(refusalOf(trail.checkCommands)).toMatchObject({ code: 'audit.unavailable', title });
       expect(refusalOf(trail.checkQueries)).toBeNull();
-      await until(() => refusalOf(trail.checkCommands) !== null);
-      expect(refusalOf(trail.checkCommands)).toMatchObject({
-        code: 'audit.unavailable',
-        title: 'The request cannot be recorded now, because the store does not hand its events to the audit log',
-      });
-      expect(trail.canRecord()).toBe(false);
+      expect(lines.map(({ message }) => message)).toEqual([
+        'events of commands wait in the store, because it does not give them to the audit log',
+      ]);
     } finally {
       await store.db.knex.raw('ALTER TABLE audit_outbox_away RENAME TO audit_outbox');
     }
-    await until(() => trail.lags().store === 0);
+    await until(() => trail.fault() === null && trail.lags().store === 0);
   });
 
   it('lets queries go on where the settings say so, and counts what was lost', async () => {

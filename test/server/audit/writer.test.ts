@@ -1,6 +1,6 @@
 // The writer on a file layer that fails: events reach the disk once that is possible, in one chain, and none is
 // duplicated.
-import { renameSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -95,7 +95,7 @@ describe('the writer', () => {
           failures -= 1;
           return failure('EIO');
         }
-        if (operation === 'sync' && added < 10) {
+        if (operation === 'append' && added < 10) {
           whileWriting.push(writer.failingSince() === null);
           added += 1;
           writer.add(eventOf(added));
@@ -207,6 +207,23 @@ describe('the writer', () => {
     await expect(writer.sync()).rejects.toThrow();
     expect([writer.failingSince() === null, writer.head().seq]).toEqual([false, 1]);
     await writer.close();
+  });
+
+  it('goes on where its file was put back as a copy, and not where another one is in its place', async () => {
+    const folder = await makeFolder();
+    const writer = writerOf(folder);
+    writer.add(eventOf(1));
+    await writer.sync();
+    const [file = ''] = logFiles(folder);
+    const text = readFileSync(file, 'utf8');
+    rmSync(file);
+    writeFileSync(file, text.replaceAll('event1', 'event7'));
+    writer.add(eventOf(2));
+    await expect(writer.sync()).rejects.toThrow('moved or removed');
+    writeFileSync(file, text);
+    await writer.sync();
+    await writer.close();
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2 });
   });
 
   it('fails once another process has taken over the log', async () => {

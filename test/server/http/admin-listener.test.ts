@@ -71,7 +71,7 @@ describe('health', () => {
     const ready = await callAdmin(at.at.port, { path: '/readyz' });
     expect([ready.status, ready.json]).toEqual([
       503,
-      { status: 'failed', checks: { listener: 'ok', policy: 'ok', store: 'failed', audit: 'ok' } },
+      { status: 'failed', checks: { listener: 'ok', policy: 'ok', store: 'failed', outbox: 'ok', audit: 'ok' } },
     ]);
     expect(outcome(await callAdmin(at.at.port, { path: '/livez' }))).toBe('200');
     await listener.close();

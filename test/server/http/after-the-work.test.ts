@@ -158,7 +158,7 @@ it('is answered although the audit log and an observer fail, and each of them sa
       throw new TypeError('canary of the audit log');
     },
     counts: () => ({ written: 0, lost: 0 }),
-    canRecord: () => true,
+    fault: () => null,
     lags: () => ({ file: 0, store: 0 }),
   };
   let lost = 0;

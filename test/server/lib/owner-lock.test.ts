@@ -1,9 +1,18 @@
 // The lock of an embedded store's folder: the living keep it, it can be taken from the dead, and two never hold it.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createLockFolder, ownsLock, readLock, takeLock } from '../../../server/lib/owner-lock.js';
 import type { HeldLock } from '../../../server/lib/owner-lock.js';
 import { OWNER_LIMITS } from '../../../server/limits/store.js';
@@ -115,12 +124,26 @@ describe('a lock on a disk that does not answer', () => {
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
+it('belongs to the user of the folder that it is in, though root takes it', () => {
+  const isRoot = process.getuid?.() === 0;
+  // As a build before this has left it.
+  if (isRoot) chownSync(dirname(folder), 65_534, 65_534);
+  createLockFolder(folder);
+  const { file } = take();
+  const { uid, gid } = statSync(dirname(folder));
+  expect([folder, file].map((path) => [statSync(path).uid, statSync(path).gid])).toEqual([
+    [uid, gid],
+    [uid, gid],
+  ]);
+  expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
+});
+
 describe('a lock that was left behind', () => {
   onLinux('by a dead process is free at once', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('exit', resolve));
     plant({ pid: child.pid });
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: '/tmp/bailiwick-123456' });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: '/tmp/bailiwick-123456', mayLive: false });
   });
 
   onLinux('by a process whose pid another program has by now is free at once', () => {
@@ -148,7 +171,7 @@ describe('a lock that was left behind', () => {
     plant({});
     const file = join(folder, '1');
     writeFileSync(file, `released\n${readFileSync(file, 'utf8').slice(9)}`);
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: false });
   });
 
   it('by an owner whose clock was ahead is judged by its heartbeat from when it is seen, not when the clock has come there', () => {
@@ -163,7 +186,7 @@ describe('a lock that was left behind', () => {
 
   it('by copying the folder of a living owner is free at once, and its socket left alone', () => {
     plant({ path: '/elsewhere', inode: 1 });
-    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+    expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: false });
   });
 
   onLinux.each([
@@ -181,7 +204,7 @@ describe('a lock that was left behind', () => {
       writeFileSync(file, content);
       expect(readLock(folder)).toMatchObject({ kind: 'held' });
       utimesSync(file, new Date(0), new Date(0));
-      expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null });
+      expect(readLock(folder)).toEqual({ kind: 'free', next: 2, socketDir: null, mayLive: true });
     },
   );
 
