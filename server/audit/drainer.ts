@@ -40,6 +40,8 @@ export interface DrainerOptions {
   readonly folder: string;
   readonly log: string;
   readonly writer: Writer;
+  /** Whether this process still owns the log. */
+  readonly isOwner: () => Promise<boolean>;
   readonly logger: Logger;
   readonly place: LogLocation;
   /** Milliseconds between looks at what other logs have claimed. */
@@ -52,7 +54,7 @@ interface Pending extends Claimed {
 }
 
 export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
-  const { db, folder, log, writer, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
+  const { db, folder, log, writer, isOwner, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
   let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
   let failing: DrainFailure | null = null;
   let working: Promise<void> | null = null;
@@ -82,6 +84,8 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
 
   /** Those that the log will not have soon are for other gateways. */
   const handBack = async (): Promise<void> => {
+    // The next owner of the log appends them.
+    if (!(await isOwner())) return;
     const back = writer.takeBack(new Set(pending.map(({ event }) => event)));
     pending = pending.map((one) => (back.has(one.event) ? { ...one, isAdded: false } : one));
     const free = pending.flatMap(({ position, isAdded }) => (isAdded ? [] : [position]));
@@ -106,6 +110,8 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       if (pending.length === 0) {
         isWoken = false;
         if (writer.failingSince() !== null) return false;
+        // What is claimed for a log of another process stays until that process starts again.
+        if (!(await isOwner())) throw new LostLog('another process has taken over the log');
         pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
         isMore = pending.length >= AUDIT_LIMITS.drained;
         if (pending.length === 0) return true;
@@ -168,7 +174,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       if (performance.now() - lookedAt >= lookInterval) await look();
       failing = null;
     } catch (error) {
-      const by = writer.failingSince() === null ? 'store' : 'files';
+      const by = writer.failingSince() === null && !(error instanceof LostLog) ? 'store' : 'files';
       if (failing?.by !== by) logger.error({ log, error }, STUCK[by]);
       failing = { since: failing?.since ?? performance.now(), by };
       if (by === 'files') await handBack().catch(noteHandBack);
@@ -214,6 +220,10 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
         .catch(() => undefined);
     },
   };
+}
+
+class LostLog extends Error {
+  override readonly name = 'LostLog';
 }
 
 /** Each names what has to be mended. */

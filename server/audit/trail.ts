@@ -119,7 +119,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     const place = { host: hostname(), folder: resolve(folder) };
     const missing = await missingFrom(folder, known.filter(isFrom(place, db.kind)));
     const writer = makeWriter({ ...rest, ...owned, files, logger, patience });
-    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, logger, place });
+    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, isOwner: owned.isOwner, logger, place });
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;

@@ -13,6 +13,7 @@ import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { type FileLayer, systemFiles } from '../../../server/audit/file-layer.js';
 import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
+import { takeLock } from '../../../server/lib/owner-lock.js';
 import { makeIdSource } from '../../../server/lib/ports.js';
 import { eventOf, failure, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
@@ -159,6 +160,24 @@ describeOnStores('the trail', (store) => {
     await closeAll();
     expect([ids(one), ids(other)].flat().sort()).toEqual(['event1', 'event2', 'event3', 'event4']);
     expect(ids(other).slice(0, 3)).toEqual(['event1', 'event2', 'event3']);
+  });
+
+  it('claims nothing once another process has taken over its log', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    const paused = await openIn(one);
+    await put(1);
+    paused.wake();
+    await untilEmpty();
+    const next = takeLock(join(one, `${paused.at().log}.lock`), 2, '');
+    await put(2);
+    paused.wake();
+    await until(() => paused.fault() === 'files');
+    const healthy = await openIn(other);
+    healthy.wake();
+    await untilEmpty();
+    await closeAll();
+    await next?.release();
+    expect([ids(one), ids(other)]).toEqual([['event1'], ['event2']]);
   });
 
   it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {

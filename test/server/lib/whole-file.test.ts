@@ -16,7 +16,7 @@ async function syncedBy(work: () => Promise<unknown>): Promise<readonly string[]
   const one = await open('/', 'r');
   const handles = Object.getPrototypeOf(one) as FileHandle;
   await one.close();
-  const { sync } = handles;
+  const sync = Reflect.get<FileHandle, 'sync'>(handles, 'sync');
   const synced: string[] = [];
   handles.sync = function (this: FileHandle): Promise<void> {
     synced.push(readlinkSync(`/proc/self/fd/${String(this.fd)}`));
