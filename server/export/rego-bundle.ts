@@ -127,7 +127,10 @@ function windowsOf(grants: readonly GrantRow[]): object {
     const window: [number, number] = [Math.max(from, -EVER), Math.min(until, EVER)];
     for (const scope of scopes) {
       const byKey = byScope.get(scope) ?? new Map<string, [number, number][]>();
-      byScope.set(scope, byKey.set(key, [...(byKey.get(key) ?? []), window]));
+      const windows = byKey.get(key);
+      if (windows === undefined) byKey.set(key, [window]);
+      else windows.push(window);
+      byScope.set(scope, byKey);
     }
   }
   return Object.fromEntries([...byScope].map(([scope, byKey]) => [scope, Object.fromEntries(byKey)]));

@@ -1,7 +1,7 @@
 // Which of the commits that a merge brings gave or took what the merge changed: those that changed some of it the same way by
 // themselves. Nobody gets credit for what only the merge itself does.
 import type { DiffRow } from '../../../engine/compiler.js';
-import { isWithin, type NamespacePath } from '../../../engine/index.js';
+import { compareTexts, isWithin, type NamespacePath } from '../../../engine/index.js';
 import type { LoggedCommit } from '../sources/git-log.js';
 import type { BroughtCommit } from './history.js';
 import type { Changes } from './outcome.js';
@@ -22,16 +22,17 @@ export function creditsOf(changes: Changes, parts: readonly BroughtCommit[]): re
     groups.set(key, group);
     return group;
   };
-  for (const change of ['gained', 'lost'] as const)
+  for (const change of ['gained', 'lost'] as const) {
+    const near = parts.map((part) => ({ part, meeting: rowsNear(part.changes[change]) }));
     for (const row of changes[change])
-      for (const [by, identities] of identitiesByCommits(row, parts, change))
+      for (const [by, identities] of identitiesByCommits(row, near))
         groupOf(by)[change].push(narrowed(row, identities));
-  for (const change of ['added', 'removed'] as const)
-    for (const pair of changes.exclusive[change]) {
-      const does = (part: BroughtCommit): boolean =>
-        part.changes.exclusive[change].some((one) => one.join() === pair.join());
-      groupOf(authorsOf(parts.filter(does))).pairs[change].push(pair);
-    }
+  }
+  for (const change of ['added', 'removed'] as const) {
+    const theirs = new Map(parts.map((part) => [part, new Set(part.changes.exclusive[change].map(String))]));
+    for (const pair of changes.exclusive[change])
+      groupOf(authorsOf(parts.filter((part) => theirs.get(part)?.has(String(pair)) === true))).pairs[change].push(pair);
+  }
   return [...groups.values()].map(({ by, gained, lost, pairs }) => ({
     by,
     changes: { gained, lost, exclusive: pairs },
@@ -43,13 +44,44 @@ interface Pairs {
   readonly removed: Changes['exclusive']['removed'][number][];
 }
 
+/** Finds the rows that have a cell in common with another one: they are at its namespace, above it or below it. */
+function rowsNear(rows: readonly DiffRow[]): (row: DiffRow) => readonly DiffRow[] {
+  const at = new Map<string, DiffRow[]>();
+  for (const row of rows) {
+    const there = at.get(row.namespace);
+    if (there === undefined) at.set(row.namespace, [row]);
+    else there.push(row);
+  }
+  // Of sorted texts, those that begin with one text follow each other.
+  const sorted = [...at.keys()].map((path) => ({ path, text: subtreeText(path) }));
+  sorted.sort((a, b) => compareTexts(a.text, b.text));
+  return (row) => {
+    const own = subtreeText(row.namespace);
+    const paths: string[] = [];
+    for (let cut = own.indexOf('/'); cut >= 0; cut = own.indexOf('/', cut + 1))
+      paths.push(cut === 0 ? '/' : own.slice(0, cut));
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareTexts(sorted[middle]?.text ?? '', own) > 0) high = middle;
+      else low = middle + 1;
+    }
+    for (; sorted[low]?.text.startsWith(own) === true; low += 1) paths.push(sorted[low]?.path ?? '');
+    return paths.flatMap((path) => at.get(path) ?? []).filter((one) => meet(row, one));
+  };
+}
+
+/** With a slash at its end, so that it begins the texts of all that is below it, and of nothing else. */
+function subtreeText(path: string): string {
+  return path === '/' ? path : `${path}/`;
+}
+
 function identitiesByCommits(
   row: DiffRow,
-  parts: readonly BroughtCommit[],
-  change: 'gained' | 'lost',
+  parts: readonly { readonly part: BroughtCommit; readonly meeting: (row: DiffRow) => readonly DiffRow[] }[],
 ): Iterable<readonly [by: readonly LoggedCommit[], identities: string[]]> {
-  const near = parts.flatMap((part) => {
-    const theirs = part.changes[change].filter((one) => meet(row, one)).flatMap(({ identities }) => identities);
+  const near = parts.flatMap(({ part, meeting }) => {
+    const theirs = meeting(row).flatMap(({ identities }) => identities);
     return theirs.length === 0 ? [] : [{ part, identities: new Set(theirs) }];
   });
   const groups = new Map<string, readonly [readonly LoggedCommit[], string[]]>();
