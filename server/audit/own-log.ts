@@ -21,6 +21,8 @@ export interface OwnedLog {
   /** False if what the last owner may still write can get into the log's files: there was no room to copy the last one. */
   readonly isFenced: boolean;
   readonly isOwner: () => Promise<boolean>;
+  /** Resolves once another process has the log. */
+  readonly taken: Promise<void>;
   readonly release: () => Promise<void>;
 }
 
@@ -38,7 +40,7 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
     try {
       await removeDrafts(folder);
       const files = (await listLogs(folder)).get(log) ?? [];
-      return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner: lock.isHeld, release };
+      return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner: lock.isHeld, taken: lock.taken, release };
     } catch (error) {
       await release();
       throw error;
@@ -73,6 +75,8 @@ async function takeLog(folder: string): Promise<TakenLog> {
 export interface LogLock extends HeldLock {
   /** Whether the owner before may live nevertheless. */
   readonly mayLive: boolean;
+  /** Resolves once another process has it: this one was silent for too long. */
+  readonly taken: Promise<void>;
 }
 
 /** Null if a process holds it. No log has a dot in its name, so that other things of the folder are locked like one. */
@@ -83,12 +87,24 @@ export function lockLog(folder: string, log: string): LogLock | null {
   if (state.kind === 'held') return null;
   const lock = takeLock(path, state.next, '');
   if (lock === null) return null;
-  const beat = setInterval(() => void lock.touch(), OWNER_LIMITS.heartbeat).unref();
+  let stop = (): void => undefined;
+  const taken = new Promise<void>((resolve) => {
+    const beat = setInterval(() => {
+      void lock.touch();
+      void lock.isTaken().then((isTaken) => {
+        if (isTaken) resolve();
+      });
+    }, OWNER_LIMITS.heartbeat).unref();
+    stop = () => {
+      clearInterval(beat);
+    };
+  });
   return {
     ...lock,
     mayLive: state.mayLive,
+    taken,
     release: () => {
-      clearInterval(beat);
+      stop();
       return lock.release();
     },
   };

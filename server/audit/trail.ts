@@ -84,6 +84,8 @@ export interface AuditTrail extends Recorder {
   readonly state: () => TrailState;
   /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
+  /** Resolves once another process has taken over the log. Nothing is recorded any more then. */
+  readonly taken: Promise<void>;
   /** Call this once no request is answered any more. False if something waits for a disk that does not answer. */
   readonly close: () => Promise<boolean>;
 }
@@ -188,6 +190,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       lags,
       wake: drainer.wake,
       at: () => ({ log, head: writer.head() }),
+      taken: owned.taken,
       close: async () => {
         const ended = async (work: Promise<void>, undone: string): Promise<boolean> => {
           const isOver = await endsWithin(work, patience);

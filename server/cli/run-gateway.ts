@@ -157,7 +157,8 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     };
     try {
       const gateway = await begin();
-      const ended = await Promise.race([termination.requested, gateway.failed]).catch(workerFailure);
+      const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
+      const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
       await gateway.close(config.shutdown);
       if (typeof ended !== 'string') throw ended;
@@ -189,6 +190,13 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
 }
 
 /** A worker that cannot start ends the whole gateway. */
+/** Its commands would be refused for good. Started again, it gets a log that nobody has. */
+function lostLog(): CliFailure {
+  const message = 'another process has taken over the audit log, because this one stood still for too long';
+  const help = 'start the gateway again: it continues a log that nobody has, or begins one';
+  return new CliFailure(EXIT.away, 'audit.taken', message, { help });
+}
+
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { code, message } = error;

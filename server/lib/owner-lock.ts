@@ -58,6 +58,8 @@ export interface HeldLock {
   readonly touch: () => Promise<void>;
   /** Whether nobody has taken the lock over. */
   readonly isHeld: () => Promise<boolean>;
+  /** Whether somebody has. Of a folder that cannot be read nobody knows. */
+  readonly isTaken: () => Promise<boolean>;
   /** Releases the folder. False if the release could not be written now and must be repeated. Never rejects. */
   readonly release: () => Promise<boolean>;
 }
@@ -143,6 +145,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
       return touching;
     },
     isHeld: async () => (await exists(file)) && !(await exists(fileAfter(file))),
+    isTaken: () => exists(fileAfter(file)),
     release: async () => {
       isLeaving = true;
       await touching; // or it would overwrite the release
