@@ -13,6 +13,7 @@ import {
   fchownSync,
   lchownSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -118,7 +119,7 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
   const file = join(folder, String(next));
   const text = JSON.stringify(record);
   try {
-    writeOwned(draft, text, ownerOf(folder));
+    writeOwned(draft, text);
     linkSync(draft, file);
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return null;
@@ -206,25 +207,23 @@ export function createLockFolder(folder: string): void {
   } catch (error) {
     if (systemCodeOf(error) !== 'EEXIST') throw error;
   }
-  const owner = ownerOf(folder);
-  // What a link leads to is nothing of ours.
-  if (owner !== null) lchownSync(folder, owner.uid, owner.gid);
+  // What root has made belongs to the user of its folder, who would otherwise be kept out for ever. What another user has
+  // made stays theirs: they may hold it, in a folder that root shares with them. What a link leads to is nothing of ours.
+  if (!isRoot() || lstatSync(folder).uid !== 0) return;
+  const { uid, gid } = statSync(dirname(folder));
+  if (uid !== 0) lchownSync(folder, uid, gid);
 }
 
-interface FileOwner {
-  readonly uid: number;
-  readonly gid: number;
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
 }
 
-/** Whom the lock belongs to if root takes it: the user of its parent folder, who would otherwise be kept out for ever. */
-function ownerOf(folder: string): FileOwner | null {
-  return process.getuid?.() === 0 ? statSync(dirname(folder)) : null;
-}
-
-function writeOwned(path: string, text: string, owner: FileOwner | null): void {
+/** It belongs to the user of its folder, though root writes it. */
+function writeOwned(path: string, text: string): void {
+  const { uid, gid } = statSync(dirname(path));
   const file = openSync(path, 'wx', 0o600);
   try {
-    if (owner !== null) fchownSync(file, owner.uid, owner.gid);
+    if (isRoot() && uid !== 0) fchownSync(file, uid, gid);
     writeFileSync(file, text);
   } finally {
     closeSync(file);

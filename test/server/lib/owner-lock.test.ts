@@ -138,6 +138,19 @@ it('belongs to the user of the folder that it is in, though root takes it', () =
   expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
 });
 
+it('stays with the user who has made it in a folder that root shares with a group', () => {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(folder, 65_534, 65_534);
+  const { uid, gid } = statSync(folder);
+  createLockFolder(folder);
+  const { file } = take();
+  expect([folder, file].map((path) => [statSync(path).uid, statSync(path).gid])).toEqual([
+    [uid, gid],
+    [uid, gid],
+  ]);
+  expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
+});
+
 describe('a lock that was left behind', () => {
   onLinux('by a dead process is free at once', async () => {
     const child = spawn(process.execPath, ['-e', '']);
