@@ -189,7 +189,6 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   return new CliFailure(EXIT.precondition, 'serve.authentication', message, { text, report, cause });
 }
 
-/** A worker that cannot start ends the whole gateway. */
 /** Its commands would be refused for good. Started again, it gets a log that nobody has. */
 function lostLog(): CliFailure {
   const message = 'another process has taken over the audit log, because this one stood still for too long';
@@ -197,6 +196,7 @@ function lostLog(): CliFailure {
   return new CliFailure(EXIT.away, 'audit.taken', message, { help });
 }
 
+/** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { code, message } = error;

@@ -146,7 +146,11 @@ export function takeLock(folder: string, next: number, socketDir: string): HeldL
       return touching;
     },
     isHeld: async () => (await exists(file)) && !(await exists(fileAfter(file))),
-    isTaken: () => exists(fileAfter(file)),
+    isTaken: () =>
+      readdir(folder).then(
+        (names) => newestOf(names) > next,
+        () => false,
+      ),
     release: async () => {
       isLeaving = true;
       await touching; // or it would overwrite the release

@@ -138,6 +138,16 @@ it('belongs to the user of the folder that it is in, though root takes it', () =
   expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
 });
 
+it('is known to be taken, however many have had it since', async () => {
+  const lost = take();
+  expect(await lost.isTaken()).toBe(false);
+  for (let number = 2; number <= 3; number += 1) {
+    const next = takeLock(folder, number, '');
+    expect([await lost.isTaken(), await lost.isHeld()]).toEqual([true, false]);
+    await next?.release();
+  }
+});
+
 it('stays with the user who has made it in a folder that root shares with a group', () => {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(folder, 65_534, 65_534);
