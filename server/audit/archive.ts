@@ -96,7 +96,7 @@ async function copied({ path, log, first }: LogFile, to: string): Promise<Archiv
 /** Lists what was copied before it is removed. */
 async function remove({ path }: LogFile, folder: string, file: ArchivedFile): Promise<void> {
   const { files: listed } = await readArchiveList(folder);
-  if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(folder, file);
+  if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(folder, file, path);
   await rm(path, { force: true });
   await syncFolder(folder);
 }
@@ -129,23 +129,24 @@ async function copy(path: string, to: string, file: ArchivedFile): Promise<void>
 }
 
 /** Whole or not at all: a disk that is full takes a part of an appended line without an error. */
-async function note(folder: string, { name, sha256 }: ArchivedFile): Promise<void> {
+async function note(folder: string, { name, sha256 }: ArchivedFile, log: string): Promise<void> {
   const path = join(folder, ARCHIVE_LIST);
-  const { text, access } = await listAt(path);
+  const { text, access } = await listAt(path, log);
   // A line that somebody wrote may have no end.
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
   await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), access);
 }
 
-/** Who may read the list now may read it with the next line. */
-async function listAt(path: string): Promise<{ readonly text: string; readonly access: FileAccess }> {
+/** Who may read the list now may read it with the next line. `log`: a file of the log. */
+async function listAt(path: string, log: string): Promise<{ readonly text: string; readonly access: FileAccess }> {
   try {
     const { mode, uid, gid } = await stat(path);
     return { text: await readFile(path, 'utf8'), access: { mode: mode & 0o777, uid, gid } };
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    // Though root begins it, the user of the log goes on with it.
-    const { uid, gid } = await stat(dirname(path));
+    // Though root begins it, the user of the log goes on with it. The folder may be one that root shares with a group.
+    const owner = await stat(dirname(path));
+    const { uid, gid } = owner.uid === 0 ? await stat(log) : owner;
     return { text: '', access: { mode: 0o600, uid, gid } };
   }
 }

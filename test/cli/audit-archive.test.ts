@@ -80,6 +80,15 @@ describe('audit archive', () => {
     expect(made.map((name) => statSync(join(folder, name)).uid)).toEqual([uid, uid, uid]);
   });
 
+  it('gives the list to the user of the log, though its folder belongs to root and a group', async () => {
+    const { folder } = await writeLog(18);
+    const logs = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    if (process.getuid?.() === 0) for (const name of logs) chownSync(join(folder, name), 65_534, 65_534);
+    const { uid, gid } = statSync(join(folder, logs[0] ?? ''));
+    expect((await archive(folder, await makeFolder())).status).toBe(0);
+    expect(statSync(join(folder, 'archived.sha256'))).toMatchObject({ uid, gid });
+  });
+
   it('begins a line of its own after one that somebody wrote without an end', async () => {
     const { folder } = await writeLog(18);
     const list = join(folder, 'archived.sha256');
