@@ -112,6 +112,11 @@ export function storeFailure(error: unknown): StoreFailure | null {
   return DRIVER_MESSAGES.test(reasonOf(error)) ? 'unavailable' : null;
 }
 
+/** Handles a failure of what may be left out while the store is away or takes no writes. Throws any other error. */
+export function unlessStoreFails(error: unknown): void {
+  if (storeFailure(error) === null) throw error;
+}
+
 /**
  * The failure for operators, in our own words, because the driver's messages quote SQL and values. A `StoreError` is
  * returned unchanged. Null if the error is not a failure of the store.

@@ -1,6 +1,7 @@
 // The policy by which a gateway begins to decide. The policy that it was given counts as an offer of its source, and
 // the newest activation in the store is in force, whoever recorded it.
 import type { Database } from '../../db/database.js';
+import { unlessStoreFails } from '../../db/failures.js';
 import type { Clock } from '../../lib/ports.js';
 import type { Candidate, PolicySource } from './active-policy.js';
 import { type StoredActivation, storedActivations } from '../store/activations.js';
@@ -47,6 +48,8 @@ export class OfferReplaced extends Error {
 export async function startPolicy(options: StartOptions): Promise<Started | null> {
   const { db, offered, isOffered, rule, clock, tables = null } = options;
   const [snapshots, activations] = [storedSnapshots(db), storedActivations(db)];
+  /** For the next start, to which the policy is older if the store takes no writes now. */
+  const note = (generation: number): Promise<void> => activations.confirm(generation).catch(unlessStoreFails);
   const open = async (last: StoredActivation): Promise<Started> => {
     const { snapshot, envelope, generation } = last;
     const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null, tables });
@@ -85,7 +88,7 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
   const recorded = await activations.record(offer);
   switch (recorded.kind) {
     case 'held':
-      await activations.confirm(recorded.newest.generation);
+      await note(recorded.newest.generation);
       return { ...(await open(recorded.newest)), age: 0 };
     case 'rollback':
       throw refusal('snapshot.rollback_refused', `the snapshot is not served: ${recorded.text}`);
@@ -94,7 +97,7 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
     case 'in_force':
     case 'recorded': {
       const { generation } = recorded;
-      await activations.confirm(generation);
+      await note(generation);
       const candidate = { policy, labels, source: from, askedBy, ...inForceBy(statement) };
       return { candidate, bytes, generation, age: 0 };
     }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { formatInstant, type Instant, instantOf, type Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
+import { unlessStoreFails } from '../../db/failures.js';
 import { sql } from '../../db/sql.js';
 import type { Store, Writing } from '../../db/writing.js';
 import { POLICY_LIMITS, STORED_LIMITS } from '../../limits/policy.js';
@@ -133,9 +134,16 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
   };
   return {
     keep: async (kept) => {
-      if ((await find(kept.policy.digest)) === null) return put(kept);
-      // Also marks it as used, before others make room: it is about to be in force.
-      const { labels, isNew } = await enter(kept, db);
+      const known = await find(kept.policy.digest);
+      if (known === null) return put(kept);
+      const isNews = kept.statement !== null && kept.statement !== known.statement;
+      const isVerified = known.labels === 'unverified' && kept.labels !== known.labels;
+      // Also marks it as used, before others make room: it is about to be in force. A store that takes no writes makes none.
+      const { labels, isNew } = await enter(kept, db).catch((error: unknown) => {
+        if (isNews || isVerified) throw error;
+        unlessStoreFails(error);
+        return { labels: known.labels, isNew: false };
+      });
       return isNew ? put(kept) : labels;
     },
     put,

@@ -49,6 +49,24 @@ describeOnStores('the age of a policy', (store) => {
     expect(await ageAtStart()).toBeLessThan(SOON);
   });
 
+  it('begins with an offer of what is in force also where the store takes no writes, and is not noted then', async () => {
+    await start(A);
+    await confirmed(3 * HOUR);
+    await store.db.knex.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'read-only' USING ERRCODE = '25006'; END $$`);
+    try {
+      for (const table of ['snapshots', 'confirmations'])
+        await store.db.knex.raw(
+          `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION refuse()`,
+        );
+      expect((await start(A)).age).toBe(0);
+      expect(Math.abs((await ageAtStart()) - 3 * HOUR)).toBeLessThan(SOON);
+      await expect(start(B)).rejects.toMatchObject({ code: '25006' });
+    } finally {
+      await store.db.knex.raw('DROP FUNCTION refuse CASCADE');
+    }
+  });
+
   it('counts from the activation in a store that does not know when it was confirmed', async () => {
     await start(A);
     await store.db.knex('confirmations').del();
