@@ -215,19 +215,36 @@ export function createLockFolder(folder: string): void {
   // made stays theirs: they may hold it, in a folder that root shares with them. What a link leads to is nothing of ours.
   if (!isRoot() || lstatSync(folder).uid !== 0) return;
   const { uid, gid } = statSync(dirname(folder));
-  if (uid !== 0) lchownSync(folder, uid, gid);
+  if (uid !== 0)
+    giveAway(() => {
+      lchownSync(folder, uid, gid);
+    });
 }
 
 function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
+/** A container may keep root from it, or have no such user. Then root has the lock, as it would without. */
+function giveAway(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    if (!NOT_GIVEN.has(systemCodeOf(error))) throw error;
+  }
+}
+
+const NOT_GIVEN: ReadonlySet<string> = new Set(['EPERM', 'EINVAL']);
+
 /** It belongs to the user of its folder, though root writes it. */
 function writeOwned(path: string, text: string): void {
   const { uid, gid } = statSync(dirname(path));
   const file = openSync(path, 'wx', 0o600);
   try {
-    if (isRoot() && uid !== 0) fchownSync(file, uid, gid);
+    if (isRoot() && uid !== 0)
+      giveAway(() => {
+        fchownSync(file, uid, gid);
+      });
     writeFileSync(file, text);
   } finally {
     closeSync(file);

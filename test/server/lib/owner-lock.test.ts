@@ -1,6 +1,6 @@
 // The lock of an embedded store's folder: the living keep it, it can be taken from the dead, and two never hold it.
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chownSync,
   mkdtempSync,
@@ -136,6 +136,18 @@ it('belongs to the user of the folder that it is in, though root takes it', () =
     [uid, gid],
   ]);
   expect(uid).toBe(isRoot ? 65_534 : process.getuid?.());
+});
+
+it('stays with root where root may give nothing away', () => {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(dirname(folder), 65_534, 65_534);
+  const limits = isRoot ? ['setpriv', '--bounding-set', '-chown', '--inh-caps', '-chown'] : [];
+  const lock = JSON.stringify(new URL('../../../server/lib/owner-lock.js', import.meta.url).href);
+  const text = JSON.stringify(folder);
+  const script = `const { createLockFolder, takeLock } = await import(${lock});
+    createLockFolder(${text}); console.log(await takeLock(${text}, 1, '').isHeld());`;
+  const args = [...limits, process.execPath, '--input-type=module', '-e', script];
+  expect(execFileSync('env', args, { encoding: 'utf8' })).toBe('true\n');
 });
 
 it('is known to be taken, however many have had it since', async () => {
