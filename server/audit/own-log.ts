@@ -18,7 +18,7 @@ export interface OwnedLog {
   readonly head: Head;
   /** Where a half-written line was kept; null if there was none. */
   readonly torn: string | null;
-  /** False if what the last owner may still write can get into the log's files: there was no room to copy the last one. */
+  /** False if what the last owner may still write can get into the log's files: the last one could not be copied. */
   readonly isFenced: boolean;
   readonly isOwner: () => Promise<boolean>;
   /** Resolves once another process has the log. */
@@ -155,7 +155,7 @@ async function keepTorn(path: string, { line, at }: { readonly line: Buffer; rea
 
 /**
  * Puts a copy in the place of the file. Whoever still has the old one open writes into a file without a name. False if
- * there is no room.
+ * there can be no copy.
  */
 async function isReplaced(path: string, bytes: Buffer): Promise<boolean> {
   try {
@@ -163,12 +163,13 @@ async function isReplaced(path: string, bytes: Buffer): Promise<boolean> {
     await writeWholeFile(path, bytes, { mode: mode & 0o777, uid, gid });
     return true;
   } catch (error) {
-    if (!FULL.has(codeOf(error) ?? '')) throw error;
+    if (!NOT_COPIED.has(codeOf(error) ?? '')) throw error;
     return false;
   }
 }
 
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+/** There is no room for it, or root may not give it to the user of the log. */
+const NOT_COPIED: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EPERM', 'EINVAL']);
 
 async function cut(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'r+');

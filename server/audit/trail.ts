@@ -272,7 +272,7 @@ interface Policies {
 }
 
 const UNFENCED =
-  'the owner of the audit log before this one may still write into its last file, which there was no room to copy: see `bailiwick audit verify`';
+  'the owner of the audit log before this one may still write into its last file, which could not be copied: see `bailiwick audit verify`';
 
 /** What was not done at the end because something does not answer. */
 const UNDONE = Object.freeze({
