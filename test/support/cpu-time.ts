@@ -9,19 +9,24 @@ export function stopCpu(): () => number {
   };
 }
 
+/** As much CPU as a measurement takes at least, in milliseconds: a garbage collection or a compilation in between is a small part of it. */
+const ENOUGH = 40;
+
 /**
- * How many times as much a run of eight times the size costs: 8 if it costs as much as its input, 64 if its square. Each size is run a few
- * times, and the cheapest run counts.
+ * How many times as much a run of eight times the size costs: 8 if it costs as much as its input, 64 if its square. Each size is measured
+ * a few times over as many runs as fill the time, and the cheapest measurement counts.
  */
 export function growth(size: number, prepare: (size: number) => () => void): number {
-  const cheapest = (run: () => void): number =>
-    Math.min(
-      ...Array.from({ length: 3 }, () => {
-        const cpu = stopCpu();
-        run();
-        return cpu();
-      }),
-    );
+  const costOf = (run: () => void): number => {
+    const cpu = stopCpu();
+    let runs = 0;
+    do {
+      run();
+      runs++;
+    } while (cpu() < ENOUGH);
+    return cpu() / runs;
+  };
+  const cheapest = (run: () => void): number => Math.min(...Array.from({ length: 3 }, () => costOf(run)));
   const [small, large] = [prepare(size), prepare(8 * size)];
   return cheapest(large) / cheapest(small);
 }

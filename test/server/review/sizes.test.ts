@@ -11,7 +11,7 @@ import { POLICY, readFolder } from '../../engine/source/support.js';
 import { growth } from '../../support/cpu-time.js';
 
 const AT = 1_800_000_000_000 as Instant;
-const NOT_SQUARE = 24;
+const NOT_SQUARE = 40;
 const lines = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join('');
 
