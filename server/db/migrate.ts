@@ -11,6 +11,7 @@ import { uniqueNames } from './migrations/0004-unique-names.js';
 import { newest } from './migrations/0005-newest.js';
 import { derivedTables } from './migrations/0006-derived-tables.js';
 import { confirmations } from './migrations/0007-confirmations.js';
+import { templatesById } from './migrations/0008-templates-by-id.js';
 import { SCHEMA } from './session-settings.js';
 import { type Fragment, rowsOf, sql } from './sql.js';
 
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly StoreMigration[] = Object.freeze([
   { name: '0005-newest', up: newest },
   { name: '0006-derived-tables', up: derivedTables },
   { name: '0007-confirmations', up: confirmations },
+  { name: '0008-templates-by-id', up: templatesById },
 ]);
 
 const TABLE = 'schema_migrations';

@@ -11,7 +11,7 @@ export async function giveUpNames(trx: Knex, places: readonly number[]): Promise
     trx,
     sql`UPDATE records AS r SET unique_name = false, revision = r.revision + 1
       FROM ${STAGE} JOIN load_rows AS j ON j.family = i.family AND j.n = ANY(${places}::int[])
-      WHERE i.n = ANY(${places}::int[]) AND r.id = i.id AND r.family = i.family AND r.family ${IS_NAMED} AND r.unique_name
+      WHERE i.n = ANY(${places}::int[]) AND r.id = i.id AND r.family IS NOT DISTINCT FROM i.family AND i.family ${IS_NAMED} AND r.unique_name
         AND r.archived_at IS NULL AND j.id <> r.id AND j.path = r.path AND j.name = r.name
         AND ((i.path, i.name) IS DISTINCT FROM (r.path, r.name) OR i.archived_at IS NOT NULL OR NOT ${MARK})`,
   );
@@ -19,5 +19,5 @@ export async function giveUpNames(trx: Knex, places: readonly number[]): Promise
 
 /** What `unique_name` is of a record `r` that is replaced by a line `i`. Of a template it stays as it is. */
 export const MARK: Fragment = sql`CASE WHEN r.family ${IS_NAMED}
-    THEN COALESCE((SELECT t.unique_name FROM records AS t WHERE t.id = i.template AND t.family = r.family - 1), false)
+    THEN COALESCE((SELECT t.unique_name FROM records AS t WHERE t.id = i.template AND t.family IS NOT DISTINCT FROM r.family - 1), false)
     ELSE r.unique_name END`;

@@ -45,7 +45,7 @@ export async function holdMoved(trx: Knex, places: readonly number[], { onConfli
   if (onConflict !== 'replace' || effect === 'tried') return;
   await rowsOf(
     trx,
-    sql`SELECT FROM records AS r JOIN ${STAGE} ON r.id = i.id AND r.family = i.family AND r.path <> i.path
+    sql`SELECT FROM records AS r JOIN ${STAGE} ON r.id = i.id AND r.family IS NOT DISTINCT FROM i.family AND r.path <> i.path
       WHERE i.n = ANY(${places}::int[]) ORDER BY r.id FOR UPDATE OF r`,
   );
 }

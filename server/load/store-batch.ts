@@ -221,7 +221,7 @@ const RECORD_RULES: Rules = Object.freeze({
   match: sql`r.id = i.id`,
   same: sql`r.family = i.family AND r.path = i.path`,
   // What is made from a template is marked for good.
-  replaceable: sql`r.family = i.family AND ${SAME_DEMAND}`,
+  replaceable: sql`r.family IS NOT DISTINCT FROM i.family AND ${SAME_DEMAND}`,
 });
 
 const NAMESPACE_RULES: Rules = Object.freeze({

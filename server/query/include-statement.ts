@@ -32,7 +32,12 @@ export function includedQueries(include: OpenedInclude, { index, longest }: Incl
   const number = numbered(index);
   const [wanted, found, parts] = [sql`wanted_${number}`, sql`found_${number}`, sql`parts_${number}`];
   const most = literal(QUERY_LIMITS.included);
-  const at = family === 'namespace' ? sql`r.path = w.key` : sql`r.id = w.key`;
+  const code = literal(familyCode(family));
+  // No index can be used for IS NOT DISTINCT FROM (find-record.ts).
+  const at =
+    family === 'namespace'
+      ? sql`r.path = w.key AND r.family = ${code}`
+      : sql`r.id = w.key AND r.family IS NOT DISTINCT FROM ${code}`;
   const text = sql`${keyJson(include)} || ':' || ${largeRecordJson(family, select)}`;
   const end = sql`(SELECT count(*) FROM ${found})`;
   const tooMany = sql`(SELECT count(*) FROM ${wanted}) > ${most}`;
@@ -42,7 +47,7 @@ export function includedQueries(include: OpenedInclude, { index, longest }: Incl
         WHERE x.place <= (SELECT max(k.last) FROM kept AS k) AND n.key IS NOT NULL LIMIT ${literal(QUERY_LIMITS.included + 1)}),
       ${found} AS MATERIALIZED (SELECT x.*, row_number() OVER (ORDER BY x.id) AS place, ${mayBeLarge(family, select)} AS large
         FROM ${wanted} AS w CROSS JOIN LATERAL (SELECT r.* FROM records AS r
-            WHERE ${at} AND r.family = ${literal(familyCode(family))} OFFSET 0) AS x
+            WHERE ${at} OFFSET 0) AS x
         WHERE ${isVisible(predicate, sql`x.path`)} AND NOT ${tooMany}),
       ${partsOf({ name: parts, of: found, text, end, longest })}`,
     rows: sql`SELECT CASE WHEN NOT ${tooLarge} THEN p.records END, p.ids, ${tooLarge}, 0, FALSE, NULL::text, ${name}::text, p.part

@@ -16,6 +16,7 @@ const ALL = [
   '0005-newest',
   '0006-derived-tables',
   '0007-confirmations',
+  '0008-templates-by-id',
 ];
 
 // One store from its first start on: each test goes on where the one before it stopped.

@@ -15,6 +15,7 @@ const MIGRATIONS = [
   '0005-newest',
   '0006-derived-tables',
   '0007-confirmations',
+  '0008-templates-by-id',
 ];
 
 for (const store of testStores()) {

@@ -5,6 +5,9 @@ import type { Visible } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
 import { PLANNER_SETTINGS } from '../../../server/db/session-settings.js';
 import { parseQuery } from '../../support/parse-query.js';
+import { sql } from '../../../server/db/sql.js';
+import { keyOrder } from '../../../server/query/key-order.js';
+import { largePageStatement } from '../../../server/query/page-statement.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
 import { describeLargePostgres } from '../../support/large-postgres.js';
@@ -208,6 +211,52 @@ describeLargePostgres('the plans on a store of 80,000 records', (open) => {
       expect(await shapes()).toEqual(empty);
       await database.knex.raw('ANALYZE records');
       expect(await shapes()).toEqual(empty);
+    } finally {
+      await store.dispose();
+    }
+  });
+
+  it('look up included records and templates by their ids on an empty, an unanalyzed and an analyzed store', async () => {
+    const store = await testStores()
+      .find(({ name }) => name === 'postgres')
+      ?.open();
+    if (store === undefined) throw new Error('there is no PostgreSQL');
+    try {
+      const { database } = store;
+      const plan = parseQuery(
+        { family: 'process-run', namespace: '/', includes: { resources: {}, template: {}, namespace: {} } },
+        'query',
+      );
+      const predicate = rowPredicate(ALL);
+      const opened = plan.includes.map((include) => ({ ...include, predicate }));
+      const order = keyOrder(plan.orderBy, plan.family);
+      const statement = largePageStatement({ predicate, plan, after: null, order, opened });
+      const template = sql`SELECT t.unique_name FROM records AS t WHERE t.id = ${ID}::uuid AND t.family IS NOT DISTINCT FROM ${3}::smallint - 1`;
+      const expectById = async (): Promise<void> => {
+        const found = readsOf(await planOf(database, statement)).filter(({ node }) =>
+          /w\.key/.test(told({ node, above: [] })),
+        );
+        expect(found.map(told).sort()).toEqual([
+          'Index Scan records_namespace_path: path = w.key',
+          'Index Scan records_pkey: id = w.key',
+          'Index Scan records_pkey: id = w.key',
+        ]);
+        expect(readsOf(await planOf(database, template)).map(({ node }) => node['Index Name'])).toEqual([
+          'records_pkey',
+        ]);
+      };
+      await expectById();
+      for (const rows of [10, 1_000, 5_000]) {
+        await database.knex.raw(
+          `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+          SELECT gen_random_uuid(), 2 + i % 3, (ARRAY['/n1/', '/n1/m1/', '/n7/'])[1 + i % 3], 'r', '{}', 1, now(), now(), 'test'
+          FROM generate_series(1, ?::int) AS i`,
+          [rows],
+        );
+        await expectById();
+      }
+      await database.knex.raw('ANALYZE records');
+      await expectById();
     } finally {
       await store.dispose();
     }
