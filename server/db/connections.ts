@@ -122,11 +122,11 @@ export class StoreClient extends DriverClient {
     return super.query(...parameters.slice(0, -1), settle);
   }
 
-  /** Runs a statement for its effect. */
-  async run(text: string): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.query(text, (error: Error | null) => {
-        if (error === null) resolve();
+  /** Runs one statement, or several for their effect: then there are no rows. */
+  run<Row>(text: string): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      this.query(text, (error: Error | null, result?: { readonly rows?: readonly Row[] }) => {
+        if (error === null) resolve(result?.rows ?? []);
         else reject(error);
       });
     });

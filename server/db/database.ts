@@ -8,7 +8,7 @@ import knex, { type Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
-import { addressOfUrl, externalSource, probeExternal } from './external.js';
+import { addressOfUrl, externalSource, probeExternal, type StoreShape } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeStatementNames, type StoreReader } from './prepared.js';
@@ -73,6 +73,8 @@ export interface PoolFacts {
 
 export interface Database {
   readonly kind: 'embedded' | 'external';
+  /** Whether records were in several partitions when the store was opened (server/db/partitions.ts). */
+  readonly isPartitioned: boolean;
   /** For migrations and `load`. */
   readonly knex: Knex;
   /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
@@ -138,10 +140,10 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     const sources = readUrls.map((url) => ({ ...externalSource({ url, ...limits }), address: addressOfUrl(url) }));
     if (new Set(sources.map(({ address }) => address)).size < sources.length)
       throw new StoreError('store.url', 'two of the replicas that the settings name are one server: name each once');
-    await probeExternal(source);
+    const shape = await probeExternal(source);
     const closeStore = (): Promise<boolean> => Promise.resolve(true);
     const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };
-    return database(config.kind, { source, replicas: { sources, lag }, ...sizes, ...longest, closeStore });
+    return database(config.kind, { source, replicas: { sources, lag }, ...shape, ...sizes, ...longest, closeStore });
   }
   const { dataDir, onWait, isGuest } = config;
   const embedded = embeddedSource({
@@ -155,10 +157,10 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
   const longest = { longestQuery, longestTransaction: longestQuery };
-  return database(config.kind, { source, replicas: null, ...sizes, ...longest, closeStore });
+  return database(config.kind, { source, replicas: null, isPartitioned: false, ...sizes, ...longest, closeStore });
 }
 
-interface Parts {
+interface Parts extends StoreShape {
   readonly source: ConnectionSource;
   readonly replicas: Pick<ReplicasOptions, 'sources' | 'lag'> | null;
   readonly maxConnections: number;
@@ -200,6 +202,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
   };
   return {
     kind,
+    isPartitioned: parts.isPartitioned,
     longestQuery,
     knex: db,
     read,

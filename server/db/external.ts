@@ -62,9 +62,9 @@ function parametersOf(url: string): URLSearchParams {
 
 /**
  * Makes a first connection, so that a wrong address or password, or a pooler that cannot be used, is reported at start
- * with a code of its own.
+ * with a code of its own. Says what the store is like.
  */
-export async function probeExternal(source: ConnectionSource): Promise<void> {
+export async function probeExternal(source: ConnectionSource): Promise<StoreShape> {
   const client = new StoreClient(source.config(), source.deadline);
   const open = async (opened: StoreClient): Promise<StoreClient> => {
     await opened.connect();
@@ -75,6 +75,7 @@ export async function probeExternal(source: ConnectionSource): Promise<void> {
   try {
     await open(client);
     await assertOwnSession(client, () => open(new StoreClient(source.config(), source.deadline)));
+    return { isPartitioned: (await client.run(PARTITIONED)).length > 0 };
   } catch (error) {
     if (error instanceof StoreError && error.code !== 'store.pooler') throw error;
     throw whyRefused(error, placeOf(client));
@@ -82,6 +83,13 @@ export async function probeExternal(source: ConnectionSource): Promise<void> {
     client.end().catch(() => undefined);
   }
 }
+
+export interface StoreShape {
+  /** Whether records are in several partitions (server/db/partitions.ts). */
+  readonly isPartitioned: boolean;
+}
+
+const PARTITIONED = `SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('${SCHEMA}.records')`;
 
 function configOf({ url, connectTimeout }: ExternalOptions): pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))

@@ -173,9 +173,14 @@ export function sqlStateOf(error: unknown): string | null {
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && propertyOf(error, 'severity') !== undefined ? code : null;
 }
 
-/** Whether the error says that a row violates this unique constraint. */
+/** Whether the error says that a row violates this unique constraint, whichever partition the row is of. */
 export function violates(error: unknown, constraint: string): boolean {
-  return sqlStateOf(error) === '23505' && propertyOf(error, 'constraint') === constraint;
+  const violated = propertyOf(error, 'constraint');
+  return (
+    sqlStateOf(error) === '23505' &&
+    typeof violated === 'string' &&
+    (violated === constraint || violated.startsWith(`${constraint}_`))
+  );
 }
 
 /** The message, or the code if the message is empty (as for a refused connection to several addresses). */

@@ -44,15 +44,22 @@ const LOCK = 7_214_903;
 export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
   if ((await pendingMigrations(db)).length === 0) return [];
-  return db.transaction(async (transaction) => {
-    await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
-    // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
-    await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
+  return holdSchema(db, async (transaction) => {
     const pending = pendingOf(await findApplied(transaction));
     if (pending.length === 0) return [];
     await createSchema(transaction);
     await run(transaction);
     return pending;
+  });
+}
+
+/** A transaction without a time limit, in which nobody else changes the schema. */
+export function holdSchema<T>(db: Database, work: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
+  return db.transaction(async (transaction) => {
+    await transaction.raw("SELECT set_config('statement_timeout', ?, true)", ['0']);
+    // On the embedded store a transaction has the engine to itself, and this lock is granted at once.
+    await transaction.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
+    return work(transaction);
   });
 }
 

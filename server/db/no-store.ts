@@ -6,6 +6,7 @@ export function noStore(): Database {
   const refuse = (): Promise<never> => Promise.reject(new Error('there is no store here'));
   return Object.freeze({
     kind: 'embedded',
+    isPartitioned: false,
     // Never connects.
     knex: knex({ client: 'pg', version: '15' }),
     read: refuse,

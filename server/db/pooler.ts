@@ -44,16 +44,9 @@ function end(client: StoreClient): void {
 }
 
 /** The process of PostgreSQL that answers; null if the answer has none. */
-function sessionOf(client: StoreClient): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      'SELECT pg_backend_pid() AS pid',
-      (error: Error | null, result?: { readonly rows: readonly SessionRow[] }) => {
-        if (error === null) resolve(result?.rows[0]?.pid ?? null);
-        else reject(error);
-      },
-    );
-  });
+async function sessionOf(client: StoreClient): Promise<number | null> {
+  const [row] = await client.run<SessionRow>('SELECT pg_backend_pid() AS pid');
+  return row?.pid ?? null;
 }
 
 interface SessionRow {

@@ -118,3 +118,8 @@ export const FILE_LIMITS = Object.freeze({
   /** Milliseconds after which an unfinished file is removed, because nobody can still be writing it. */
   draftAge: 3_600_000,
 });
+
+export const PARTITION_LIMITS = Object.freeze({
+  /** Namespaces with a partition. A record is looked up by its id in each of them, and the planner looks at all their indexes. */
+  namespaces: 32,
+});

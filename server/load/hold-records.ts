@@ -15,13 +15,19 @@ const DELETED_LOCK = Object.freeze({ ...NEWEST_LOCK, one: 2 });
 
 /**
  * Nobody else says that a record was deleted while this batch stores some, or stores one while this batch says so: neither
- * would see the other, and both could have the same id. This comes first, so that whoever waits holds nothing yet.
+ * would see the other, and both could have the same id. If records are partitioned, so could two batches that store some
+ * (server/db/partitions.ts), and one waits for the other. This comes first, so that whoever waits holds nothing yet.
  */
 export async function holdDeleted({ trx, rows, options: { effect } }: Batch): Promise<void> {
   if (effect === 'tried') return;
   const { group, one } = DELETED_LOCK;
-  const shared = rows.every(({ deletedAt }) => deletedAt === null) ? sql`_shared` : sql``;
-  await rowsOf(trx, sql`SELECT pg_advisory_xact_lock${shared}(${group}::integer, ${one}::integer)`);
+  const deletes = rows.some(({ deletedAt }) => deletedAt !== null);
+  const lock = sql`(${group}::integer, ${one}::integer) FROM (SELECT ${deletes}::boolean
+    OR EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = 'records'::regclass) AS alone) AS held`;
+  await rowsOf(
+    trx,
+    sql`SELECT pg_advisory_xact_lock${lock} WHERE alone UNION ALL SELECT pg_advisory_xact_lock_shared${lock} WHERE NOT alone`,
+  );
 }
 
 /** The end of a statement that reads records which nobody may move or delete: both lock their record against this lock. */

@@ -100,7 +100,7 @@ async function insertStaged({ trx, options }: Batch, family: Family): Promise<re
         resources, state, unique_name, revision, created_at, updated_at, archived_at, created_by)
       SELECT i.id, i.family, i.path, i.name, i.description, i.properties, i.version, i.schema, i.slots, i.template,
         i.parameters, i.resources, i.state, i.unique_name, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
-      FROM ${STAGE} WHERE i.family = ${code} ON CONFLICT DO NOTHING RETURNING id)
+      FROM ${STAGE} WHERE i.family = ${code} AND ${ID_IS_FREE} ON CONFLICT DO NOTHING RETURNING id)
     SELECT i.n FROM ${STAGE} WHERE i.family = ${code} AND NOT EXISTS (SELECT 1 FROM stored AS s WHERE s.id = i.id)`,
   );
 }
@@ -194,10 +194,13 @@ async function implyNamespaces(
     sql`INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by, implied)
       SELECT i.id, ${familyCode('namespace')}::smallint, i.path, i.name, '{}', 1, ${at}, ${at}, ${CREATED_BY}::text, true
       FROM unnest(${ids}::uuid[], ${paths}::text[], ${names}::text[]) AS i (id, path, name)
-      ON CONFLICT DO NOTHING RETURNING id`,
+      WHERE ${ID_IS_FREE} ON CONFLICT DO NOTHING RETURNING id`,
   );
   return { namespaces: paths, implied: made.length };
 }
+
+/** That no record has the id of a row called `i`. Where records are partitioned, ON CONFLICT looks into one partition alone. */
+const ID_IS_FREE = sql`NOT EXISTS (SELECT FROM records AS r WHERE r.id = i.id OFFSET 0)`;
 
 /** The id of a namespace that gets none from a line. */
 function namespaceId(namespace: NamespacePath): string {

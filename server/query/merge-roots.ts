@@ -15,6 +15,7 @@ export interface MergeRequest {
   readonly plan: QueryPlan;
   readonly after: SortPosition | null;
   readonly order: KeyOrder;
+  readonly isPartitioned?: boolean;
 }
 
 export interface Merged {
@@ -24,8 +25,8 @@ export interface Merged {
   readonly rows: Fragment;
 }
 
-export function mergedRoots({ predicate, plan, after, order }: MergeRequest): Merged {
-  const arms = visibleArms({ ...plan, predicate });
+export function mergedRoots({ predicate, plan, after, order, isPartitioned = false }: MergeRequest): Merged {
+  const arms = visibleArms({ ...plan, predicate, isPartitioned });
   const merge: RootMerge = {
     order,
     arms: arms.map((arm) => (arm.counted ? { ...arm, roots: sql`below AS v` } : arm)),

@@ -20,6 +20,8 @@ export interface PageRequest {
    * The order of the plan if an index gives it. With null all visible records are gathered, which works for any order.
    */
   readonly order: KeyOrder | null;
+  /** Whether the records of the store are (`Database.isPartitioned`). It changes no answer. Defaults to false. */
+  readonly isPartitioned?: boolean;
   /** Milliseconds after which a page of large records ends itself. Defaults to no limit. */
   readonly longest?: number | null;
   /** The references whose records come with the page, except those of which the actor may see nothing. */

@@ -71,7 +71,7 @@ function placeOf(cursor: string, plan: QueryPlan, binding: CursorBinding): SortP
 
 async function readPage(db: Database, request: ListRequest, after: SortPosition | null): Promise<RecordPage> {
   const { predicate, plan, cursors, includable, ...options } = request;
-  const wanted = { predicate, plan, after };
+  const wanted = { predicate, plan, after, isPartitioned: db.isPartitioned };
   const all =
     plan.includes.length === 0
       ? await readRows(db, wanted, options)
@@ -183,7 +183,7 @@ interface Counted {
 }
 
 export async function countMatches(db: Database, { predicate, plan, ...options }: CountRequest): Promise<Counted> {
-  const statement = countOf(db, { predicate, plan, after: null });
+  const statement = countOf(db, { predicate, plan, after: null, isPartitioned: db.isPartitioned });
   const [row] = await db.readReplica<CountRow>(statement, { ...options, whole: !isEverything(plan.where) });
   return { count: Number(row?.count ?? 0), only: row?.only ?? null };
 }

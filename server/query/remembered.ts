@@ -59,6 +59,7 @@ export interface PageRequestKey {
   readonly predicate: RowPredicate;
   readonly plan: QueryPlan;
   readonly after: SortPosition | null;
+  readonly isPartitioned?: boolean;
 }
 
 interface Known {
@@ -122,14 +123,15 @@ function filledIn({ statement, slots }: Known, after: SortPosition | null): Frag
 }
 
 /**
- * Two names are equal exactly if predicate, query, page size, selection and the absent parts of the position are equal.
+ * Two names are equal exactly if predicate, query, page size, selection, the absent parts of the position and the kind of
+ * table are equal.
  */
-function nameOf({ predicate, plan, after }: PageRequestKey): string {
+function nameOf({ predicate, plan, after, isPartitioned = false }: PageRequestKey): string {
   const { digest, page, select } = plan;
   const absent = after?.map((part) => (part === null ? '-' : '+')).join('') ?? '';
   // Maps are written as lists of their entries.
   const selected = select === null ? '' : JSON.stringify([...select.fields], (_, part: unknown) => listed(part));
-  return `${numberOf(predicate)} ${digest} ${String(page.size)} ${absent} ${selected}`;
+  return `${numberOf(predicate)} ${digest} ${String(page.size)} ${absent}${isPartitioned ? ' p' : ''} ${selected}`;
 }
 
 function listed(part: unknown): unknown {

@@ -22,6 +22,8 @@ export interface Arm {
 
 export interface ArmsRequest {
   readonly predicate: RowPredicate;
+  /** Whether the key of a subtree, which does not name its partition, comes with the range of paths, which does. */
+  readonly isPartitioned?: boolean;
   readonly family: Family;
   readonly includeArchived: boolean;
 }
@@ -41,7 +43,8 @@ export function visibleArms(request: ArmsRequest): readonly Arm[] {
     if (level > KEYED_LEVELS) deep.push(...roots);
     else {
       const keys = rootKeys(roots, request);
-      add(keys, inSubtree(level, sql`v.at`), inSubtree(level, sql`ANY(${keys}::text[])`));
+      const where = request.isPartitioned === true && level > 0 ? IN_PARTITION : sql``;
+      add(keys, sql`${inSubtree(level, sql`v.at`)}${where}`, inSubtree(level, sql`ANY(${keys}::text[])`));
     }
   }
   if (deep.length > 0) {
@@ -75,6 +78,9 @@ function inNamespace({ family, includeArchived }: ArmsRequest): Fragment {
   const active = includeArchived ? sql`` : sql` AND r.archived_at IS NULL`;
   return sql`r.family = ${familyCode(family)}::smallint AND r.path = v.at${active}`;
 }
+
+/** The range of paths of a key. No other partition is executed (server/query/README.md "Partitions"). */
+const IN_PARTITION = sql` AND r.path >= substr(v.at, strpos(v.at, '/')) AND r.path < substr(left(v.at, -1), strpos(v.at, '/')) || '0'`;
 
 /**
  * Holds only what the index has. Given two conditions that say the same, the planner would expect far fewer rows than

@@ -1,43 +1,95 @@
-// `bailiwick migrate`: brings the store's schema up to this version.
-import type { Command } from 'commander';
+// `bailiwick migrate`: brings the store's schema up to this version, and gives namespaces partitions.
+import { type Command, Option } from 'commander';
+import { canonicalize, type NamespacePath, parentOf, pathFaultText, ROOT } from '../../../engine/index.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { announceStore, sayWait } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
+import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
+import { usage } from '../exit.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
+import { PARTITION_LIMITS } from '../../limits/store.js';
+import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
 
-type MigrateOptions = SettingFlags & { readonly format: Format };
+type MigrateOptions = SettingFlags & { readonly format: Format; readonly partitions?: string };
 
 export function defineMigrate(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: MigrateOptions) => migrateStore(io, options));
+  command
+    .addOption(formatOption())
+    .addOption(
+      new Option(
+        '--partitions <namespaces>',
+        `top-level namespaces, separated by commas, whose records get a table of their own each, ${String(PARTITION_LIMITS.namespaces)} at most (PostgreSQL only). The list replaces the one before; all records are copied, and everybody waits for that`,
+      ),
+    )
+    .action((options: MigrateOptions) => migrateStore(io, options));
   withStore(command);
+  withJson(command, [
+    '{"applied":[string],"partitioned"?:boolean}',
+    'applied: the migrations that were run; partitioned: with --partitions, whether the records were copied',
+  ]);
   withExamples(command, [
     ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],
     ['an external PostgreSQL', 'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick migrate'],
+    ['two namespaces with millions of records each', 'bailiwick migrate --partitions /europe,/asia'],
   ]);
 }
 
 async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
-  const [{ openDatabase }, { migrate }] = await Promise.all([
+  const config = await configOf(io, options);
+  const store = storeOf(config);
+  const namespaces = options.partitions === undefined ? null : topLevel(options.partitions);
+  if (namespaces !== null && store.kind === 'embedded')
+    throw usage(
+      '`--partitions` is for an external PostgreSQL, and the settings name the embedded store',
+      'name a PostgreSQL with DATABASE_URL or `databaseUrlFile`, or leave the option out',
+    );
+  const [{ openDatabase }, { migrate }, { partition }] = await Promise.all([
     import('../../db/database.js'),
     import('../../db/migrate.js'),
+    import('../../db/partitions.js'),
   ]);
-  const config = await configOf(io, options);
   const say = announceStore(io, config);
   // Migrations have no time limit.
-  const database = await openDatabase({
-    ...storeOf(config),
-    ...config.database,
-    statementTimeout: 0,
-    onWait: sayWait(io),
-  });
+  const database = await openDatabase({ ...store, ...config.database, statementTimeout: 0, onWait: sayWait(io) });
   try {
     await say();
     const applied = await migrate(database);
-    if (options.format === 'json') await writeJson(io, { applied });
-    else if (applied.length === 0) await write(io.stdout, 'the store is up to date\n');
-    else await write(io.stdout, `${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`);
+    const partitioned = namespaces === null ? null : await partition(database, namespaces);
+    if (options.format === 'json')
+      return await writeJson(io, { applied, ...(partitioned === null ? {} : { partitioned }) });
+    if (applied.length > 0)
+      await write(io.stdout, `${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`);
+    if (partitioned === true) await write(io.stdout, partitionedText(namespaces ?? []));
+    if (applied.length === 0 && partitioned !== true) await write(io.stdout, 'the store is up to date\n');
   } finally {
     await database.close();
   }
 }
+
+function partitionedText(namespaces: readonly NamespacePath[]): string {
+  return `${count(namespaces.length, 'namespace')} with a partition: ${namespaces.join(', ')}
+Next: restart the gateways of this store, so that their queries read only the partitions they need.
+`;
+}
+
+/** Throws `CliFailure` 2 with what is wrong in the list. */
+function topLevel(text: string): readonly NamespacePath[] {
+  const namespaces = text.split(',').map((part) => {
+    const path = canonicalize(part.trim());
+    if (!path.ok)
+      throw usage(`\`${escapeText(part)}\` in \`--partitions\` is no namespace: ${pathFaultText(path.fault)}`, LIST);
+    if (path.path === ROOT || parentOf(path.path) !== ROOT)
+      throw usage(`\`${path.path}\` in \`--partitions\` is not a top-level namespace`, LIST);
+    return path.path;
+  });
+  const twice = namespaces.find((path, index) => namespaces.indexOf(path) !== index);
+  if (twice !== undefined) throw usage(`\`${twice}\` is in \`--partitions\` twice`, 'name it once');
+  if (namespaces.length > PARTITION_LIMITS.namespaces)
+    throw usage(
+      `\`--partitions\` names ${String(namespaces.length)} namespaces; ${String(PARTITION_LIMITS.namespaces)} are allowed`,
+      'name those with the most records: each query looks into every partition that it may need',
+    );
+  return [...namespaces].sort();
+}
+
+const LIST = 'give top-level namespaces, separated by commas, such as `/europe,/asia`';

@@ -24,10 +24,11 @@ export interface Asked {
   readonly after?: SortPosition;
   /** Where an index has the order it is merged unless given. */
   readonly shape?: 'gather';
+  readonly isPartitioned?: boolean;
 }
 
-export function page({ visible, body = {}, after, shape }: Asked): Fragment {
+export function page({ visible, body = {}, after, shape, isPartitioned = false }: Asked): Fragment {
   const plan = parseQuery({ family: 'resource', namespace: '/', ...body }, 'query');
   const order = shape === 'gather' ? null : keyOrder(plan.orderBy, plan.family);
-  return pageStatement({ predicate: rowPredicate(visible), plan, after: after ?? null, order });
+  return pageStatement({ predicate: rowPredicate(visible), plan, after: after ?? null, order, isPartitioned });
 }

@@ -1,0 +1,211 @@
+// Partitions of a PostgreSQL store: what holds for records in one table holds for records in several.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { canonicalize, type NamespacePath } from '../../../engine/index.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { migrate } from '../../../server/db/migrate.js';
+import { partition } from '../../../server/db/partitions.js';
+import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
+import { loadLines, replaceLines } from '../../support/loaded-records.js';
+import { type OpenedStore, testStores } from '../../support/stores.js';
+
+const postgres = testStores().find(({ name }) => name === 'postgres');
+const describePostgres = postgres === undefined ? describe.skip : describe;
+
+const idOf = (n: number): string => `0190c0de-0000-7000-8000-${String(n).padStart(12, '0')}`;
+const ASKING = idOf(900);
+
+function path(text: string): NamespacePath {
+  const result = canonicalize(text);
+  if (!result.ok) throw new Error(`not a path: ${text}`);
+  return result.path;
+}
+
+const resource = (n: number, namespace: string, more: object = {}): string =>
+  JSON.stringify({ family: 'resource', id: idOf(n), namespace, name: `r${String(n)}`, ...more });
+
+describePostgres('a store with partitions', () => {
+  let opened: OpenedStore;
+  let db: Database;
+  let doors: CommandDoors;
+  beforeAll(async () => {
+    if (postgres === undefined) return;
+    opened = await postgres.open();
+    db = opened.database;
+    await migrate(db);
+    doors = await openCommandDoors({ db, actors: { ada: { '/': '*:*' } } });
+    const template = {
+      family: 'resource-template',
+      namespace: '/',
+      name: 't',
+      version: '1',
+      schema: {},
+      uniqueName: true,
+    };
+    const lines = [
+      JSON.stringify({ ...template, id: ASKING }),
+      resource(1, '/a'),
+      resource(2, '/b/c'),
+      resource(3, '/c'),
+    ];
+    expect(await loadLines(db, lines)).toMatchObject({ bad: 0 });
+  });
+  afterAll(async () => {
+    await doors.close();
+    await opened.dispose();
+  });
+
+  const split = (...namespaces: readonly string[]): Promise<boolean> => partition(db, namespaces.map(path));
+
+  async function rowsOf(query: string): Promise<readonly unknown[]> {
+    const { rows } = await db.knex.raw<{ rows: readonly Record<string, unknown>[] }>(query);
+    return rows.map((row) => Object.values(row).map(String).join(' '));
+  }
+
+  const whereRecordsAre = (): Promise<readonly unknown[]> =>
+    rowsOf('SELECT tableoid::regclass, path FROM records WHERE family = 2 ORDER BY path');
+
+  it('puts the records of each namespace into a table of its own, and copies them only if the list is another', async () => {
+    const before = await rowsOf('SELECT * FROM records ORDER BY id');
+    expect(await split('/b', '/a')).toBe(true);
+    expect(await whereRecordsAre()).toEqual(['records_1 /a/', 'records_2 /b/c/', 'records_rest /c/']);
+    expect(await split('/a', '/b')).toBe(false);
+    expect(await split('/b', '/c', '/d')).toBe(true);
+    expect(await whereRecordsAre()).toEqual(['records_rest /a/', 'records_1 /b/c/', 'records_2 /c/']);
+    expect(await split('/a', '/b')).toBe(true);
+    expect(await rowsOf('SELECT * FROM records ORDER BY id')).toEqual(before);
+    expect(await migrate(db)).toEqual([]);
+    expect((await openAgain()).isPartitioned).toBe(true);
+  });
+
+  async function openAgain(): Promise<Database> {
+    const again = await openDatabase(opened.config);
+    await again.close();
+    return again;
+  }
+
+  it('keeps indexes, triggers and rights, also what others have added', async () => {
+    const added = ['CREATE ROLE partition_reader', 'GRANT SELECT ON records TO partition_reader WITH GRANT OPTION'];
+    try {
+      for (const statement of [...added, "CREATE INDEX added_by_hand ON records ((properties ->> 'rank'))"])
+        await db.knex.raw(statement.replaceAll('?', String.raw`\?`));
+      const told = async (): Promise<unknown> => ({
+        indexes: await rowsOf(
+          "SELECT replace(indexdef, ' ONLY ', ' ') FROM pg_indexes WHERE tablename = 'records' ORDER BY indexname",
+        ),
+        triggers: await rowsOf(
+          "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'records'::regclass AND NOT tgisinternal ORDER BY tgname",
+        ),
+        rights: await rowsOf("SELECT relacl FROM pg_class WHERE oid = 'records'::regclass"),
+      });
+      const before = await told();
+      expect(JSON.stringify(before)).toMatch(/partition_reader=r\*.*|added_by_hand/);
+      expect(await split('/a', '/b', '/d')).toBe(true);
+      expect(await told()).toEqual(before);
+      expect(await split('/a', '/b')).toBe(true);
+    } finally {
+      await db.knex.raw('DROP INDEX IF EXISTS added_by_hand');
+      await db.knex.raw('DROP OWNED BY partition_reader');
+      await db.knex.raw('DROP ROLE partition_reader');
+    }
+    expect(await rowsOf("SELECT indexname FROM pg_indexes WHERE tablename = 'records_2' ORDER BY 1 LIMIT 3")).toEqual([
+      'records_level0_created_2',
+      'records_level0_id_2',
+      'records_level0_name_2',
+    ]);
+  });
+
+  it('has every id once, whoever brings it', async () => {
+    const report = await loadLines(db, [resource(1, '/b'), resource(4, '/b')]);
+    expect(report).toMatchObject({ loaded: 1, bad: 1, faults: [{ line: 1, code: 'record.conflict', pointer: '/id' }] });
+    await expect(
+      db.knex
+        .raw(`INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
+        VALUES ('${idOf(1)}', 2, '/b/', 'r', '{}', 1, now(), now(), 'test')`),
+    ).rejects.toMatchObject({ code: '23505', constraint: 'records_pkey' });
+    expect(await rowsOf('SELECT path FROM records WHERE family = 2 ORDER BY id')).toEqual([
+      '/a/',
+      '/b/c/',
+      '/c/',
+      '/b/',
+    ]);
+  });
+
+  it('stores each id once though several loads bring it to several partitions at once', async () => {
+    const ids = Array.from({ length: 40 }, (_, n) => 100 + n);
+    const reports = await Promise.all(
+      ['/a', '/b', '/c', '/d'].map((namespace) =>
+        loadLines(
+          db,
+          ids.map((n) => resource(n, namespace)),
+        ),
+      ),
+    );
+    expect(reports.reduce((sum, { loaded }) => sum + loaded, 0)).toBe(ids.length);
+    expect(await rowsOf("SELECT count(*), count(DISTINCT id) AS ids FROM records WHERE id::text LIKE '%01__'")).toEqual(
+      ['40 40'],
+    );
+  });
+
+  it('keeps unique names, and says so as always', async () => {
+    const body = { namespace: '/a', name: 'one', template: ASKING };
+    const create = (): Promise<{ readonly status: number; readonly json: object }> =>
+      doors.send('ada', 'POST /api/v1/resources', { body });
+    expect(await create()).toMatchObject({ status: 201 });
+    expect(await create()).toMatchObject({ status: 409, json: { code: 'record.name_taken' } });
+    const report = await loadLines(db, [resource(5, '/a', { name: 'one', template: ASKING })]);
+    expect(report.faults).toMatchObject([{ line: 1, code: 'record.name_taken' }]);
+  });
+
+  it('moves records from one partition to another: counters and the feed hold', async () => {
+    const since = (await rowsOf('SELECT COALESCE(max(seq), 0) FROM changes_pending'))[0];
+    expect(await replaceLines(db, [resource(2, '/a/x')])).toMatchObject({ replaced: 1, bad: 0 });
+    expect(await rowsOf(`SELECT tableoid::regclass, path FROM records WHERE id = '${idOf(2)}'`)).toEqual([
+      'records_1 /a/x/',
+    ]);
+    expect(
+      await rowsOf(
+        `SELECT change, left_path, path FROM changes_pending WHERE id = '${idOf(2)}' AND seq > ${String(since)}`,
+      ),
+    ).toEqual(['2 /b/c/ /a/x/']);
+    expect(
+      await rowsOf(`SELECT r.path, r.n, c.n FROM (SELECT path, count(*) AS n FROM records WHERE family = 2 GROUP BY path) AS r
+        FULL JOIN (SELECT path, sum(active) AS n FROM record_counts WHERE family = 2 GROUP BY path HAVING sum(active) <> 0) AS c USING (path)
+        WHERE r.n IS DISTINCT FROM c.n`),
+    ).toEqual([]);
+  });
+
+  it('takes commands for a record while it moves to and fro', async () => {
+    const moving = (async () => {
+      for (let round = 0; round < 20; round += 1)
+        expect(await replaceLines(db, [resource(3, round % 2 === 0 ? '/a' : '/b')])).toMatchObject({ bad: 0 });
+    })();
+    const statuses = new Set<number>();
+    for (let round = 0; round < 40; round += 1) {
+      const [revision] = await rowsOf(`SELECT revision FROM records WHERE id = '${idOf(3)}'`);
+      const [way, body] =
+        round % 4 === 0
+          ? [`POST /api/v1/resources/${idOf(3)}/move`, { namespace: ['/c', '/a', '/b'][round % 3] }]
+          : [`PATCH /api/v1/resources/${idOf(3)}`, { description: String(round) }];
+      statuses.add((await doors.send('ada', way, { body, ifMatch: Number(revision) })).status);
+    }
+    await moving;
+    for (const status of statuses) expect([200, 409, 412]).toContain(status);
+    expect(statuses).toContain(200);
+    expect(await rowsOf(`SELECT count(*) FROM records WHERE id = '${idOf(3)}'`)).toEqual(['1']);
+  });
+
+  it('leaves everything as it was if it fails on the way', async () => {
+    await db.knex.raw('CREATE TABLE records_3 (n int)');
+    try {
+      await expect(split('/a', '/b', '/c')).rejects.toThrow();
+      expect((await whereRecordsAre())[0]).toBe('records_1 /a/');
+    } finally {
+      await db.knex.raw('DROP TABLE records_3');
+    }
+  });
+
+  it('is refused for a namespace that is not at the top', async () => {
+    await expect(split('/a/b')).rejects.toThrow(RangeError);
+    await expect(split('/')).rejects.toThrow(RangeError);
+  });
+});
