@@ -7,8 +7,10 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { canonicalize, type NamespacePath } from '../../engine/index.js';
 import { openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { partition } from '../../server/db/partitions.js';
 import { runSql, startPostgres, type TestPostgres } from './postgres.js';
 
 const VARIABLE = 'BAILIWICK_TEST_POSTGRES';
@@ -54,8 +56,17 @@ async function start(): Promise<TestPostgres> {
   await runSql(running.url, `CREATE DATABASE ${TEMPLATES.migrated}`);
   const database = await openDatabase({ kind: 'external', url: running.urlOf(TEMPLATES.migrated) });
   await migrate(database);
+  // Comma-separated: to run any suite on a store with partitions.
+  const namespaces = process.env['BAILIWICK_TEST_PARTITIONS']?.split(',').map(toPath) ?? [];
+  if (namespaces.length > 0) await partition(database, namespaces);
   await database.close();
   return running;
+}
+
+function toPath(text: string): NamespacePath {
+  const result = canonicalize(text);
+  if (!result.ok) throw new Error(`BAILIWICK_TEST_PARTITIONS: not a path: ${text}`);
+  return result.path;
 }
 
 let taken = 0;

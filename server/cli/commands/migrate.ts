@@ -18,7 +18,7 @@ export function defineMigrate(command: Command, io: CliIo): void {
     .addOption(
       new Option(
         '--partitions <namespaces>',
-        `top-level namespaces, separated by commas, whose records get a table of their own each, ${String(PARTITION_LIMITS.namespaces)} at most (PostgreSQL only). The list replaces the one before; all records are copied, and everybody waits for that`,
+        `top-level namespaces whose records get a table each, separated by commas (PostgreSQL only, ${String(PARTITION_LIMITS.namespaces)} at most). Copies all records and replaces the list before`,
       ),
     )
     .action((options: MigrateOptions) => migrateStore(io, options));
@@ -37,6 +37,7 @@ export function defineMigrate(command: Command, io: CliIo): void {
 async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
   const config = await configOf(io, options);
   const store = storeOf(config);
+  const say = announceStore(io, config);
   const namespaces = options.partitions === undefined ? null : topLevel(options.partitions);
   if (namespaces !== null && store.kind === 'embedded')
     throw usage(
@@ -48,19 +49,21 @@ async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
     import('../../db/migrate.js'),
     import('../../db/partitions.js'),
   ]);
-  const say = announceStore(io, config);
   // Migrations have no time limit.
   const database = await openDatabase({ ...store, ...config.database, statementTimeout: 0, onWait: sayWait(io) });
   try {
     await say();
     const applied = await migrate(database);
     const partitioned = namespaces === null ? null : await partition(database, namespaces);
-    if (options.format === 'json')
-      return await writeJson(io, { applied, ...(partitioned === null ? {} : { partitioned }) });
-    if (applied.length > 0)
-      await write(io.stdout, `${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`);
-    if (partitioned === true) await write(io.stdout, partitionedText(namespaces ?? []));
-    if (applied.length === 0 && partitioned !== true) await write(io.stdout, 'the store is up to date\n');
+    if (options.format === 'json') {
+      await writeJson(io, { applied, ...(partitioned === null ? {} : { partitioned }) });
+      return;
+    }
+    const said = [
+      ...(applied.length === 0 ? [] : [`${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`]),
+      ...(partitioned === true ? [partitionedText(namespaces ?? [])] : []),
+    ];
+    await write(io.stdout, said.length === 0 ? 'the store is up to date\n' : said.join(''));
   } finally {
     await database.close();
   }
