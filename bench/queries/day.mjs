@@ -1,5 +1,6 @@
 // A day of writes, as requests to a gateway in this process: of four, two change a record, one makes one, and one archives a record and
 // deletes it. The records are drawn evenly from all of the store.
+import { ask } from './grow-stores.mjs';
 import { makeRandom } from './world.mjs';
 
 const WRITERS = 2;
@@ -7,9 +8,9 @@ const WRITERS = 2;
 const GROUPS = 20;
 
 /** Returns how many writes there were, and how many a second. */
-export async function writeForADay({ send, url, size }, { ask, share, seed }) {
+export async function writeForADay({ send, url, size }, { share, seed }) {
   const groups = Math.ceil((size * share) / 4);
-  const drawn = await drawRecords(ask, url, { count: groups * 3, size, seed });
+  const drawn = await drawRecords(url, { count: groups * 3, size, seed });
   const requests = batchesOf(drawn);
   const begun = performance.now();
   const writer = async () => {
@@ -23,7 +24,7 @@ export async function writeForADay({ send, url, size }, { ask, share, seed }) {
 }
 
 /** Some active resources in a random order, all about as likely: `{id, revision, namespace}`. */
-export async function drawRecords(ask, url, { count, size, seed }) {
+export async function drawRecords(url, { count, size, seed }) {
   // More than are wanted, as a sample has only about as many as it should, and some are archived.
   const percent = Math.min(100, (150 * count) / size + 1);
   const rows = await ask(

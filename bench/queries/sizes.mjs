@@ -1,22 +1,20 @@
 // `make bench-sizes`: one PostgreSQL with stores of growing size. How fast they load, what a record takes on the disk, by index, and how
 // long pages, counts and single records take in each, in turn, before and after a day of writes. A line over the logarithm of the size
 // goes through what was measured, and says what a hundred million records would take.
-import { geometricMean, interleave, loadNow, median, readOptions, report, row, say, short } from '../rows.mjs';
+import { interleave, loadNow, median, readOptions, report, say, short } from '../rows.mjs';
 import { makeWriter } from '../commands/world.mjs';
 import { drawRecords, writeForADay } from './day.mjs';
-import { fitLog } from './fit.mjs';
 import { ask, growStores } from './grow-stores.mjs';
 import { askEveryKind, readIndexes, readSizes, readUpdates } from './indexes.mjs';
 import { openStore } from './opened-store.mjs';
 import { withServer } from './server.mjs';
+import { rowsOf } from './sizes-report.mjs';
 import { QUERIES, visibleOf } from './statements.mjs';
 import { chooseVisibleSets, makeNamespaces } from './world.mjs';
 
 const ROOTS = [1, 100, 1_000];
 const PAGES = ['newest', 'by name', 'filter'];
 const ASKED = QUERIES.filter(({ name }) => [...PAGES, 'count'].includes(name));
-const GOAL = { from: 1_000_000, to: 10_000_000 };
-const FAR = 100_000_000;
 const RECORDS_OF_A_NAMESPACE = 10;
 const DRAWN = 1_000;
 /** Calls before the first that counts: a text is prepared the third time that it is seen, and code is compiled later. */
@@ -35,7 +33,7 @@ const CONFIGURED = [
 ];
 
 async function measure(server, settings) {
-  const sizes = settings.records.split(',').map(Number);
+  const sizes = sizesOf(settings);
   const namespaces = makeNamespaces(Math.ceil(sizes[0] / RECORDS_OF_A_NAMESPACE), settings.seed);
   const counts = new Map();
   const stores = await growStores({ settings, server, sizes, namespaces, counts });
@@ -45,24 +43,24 @@ async function measure(server, settings) {
   await ask(server.url, 'SELECT pg_reload_conf()');
   const fresh = await eachOf(stores, readSizes);
   const loaded = await eachOf(stores, readIndexes);
-  const context = { settings, stores, sets };
-  const { before, after, days } = await measureOpened(context);
+  const { before, after, days } = await measureOpened({ settings, stores, sets });
   const updates = await eachOf(stores, readUpdates);
   const measured = await eachOf(stores, readIndexes);
   const late = await eachOf(stores, readSizes);
   await eachOf(stores, (store) => whileOpen(store, (opened) => askEveryKind(opened, namespaces)));
   const asked = await eachOf(stores, readIndexes);
   const [{ version }] = await ask(server.url, "SELECT current_setting('server_version') AS version");
-  const rows = [
-    ...loadRows(stores),
-    ...spaceRows(stores, fresh, 'before'),
-    ...spaceRows(stores, late, 'after a day'),
-    ...dayRows(stores, { days, updates }),
-    ...timeRows(stores, before, 'before'),
-    ...timeRows(stores, after, 'after a day'),
-    ...indexRows(stores, { fresh, reads: { load: loaded, measured, 'each kind once': asked } }),
-  ];
-  report(settings, rows, { postgres: version, stores, fresh, late, before, after, days, updates, indexes: { loaded, measured, asked }, sets: sets.map(({ roots, share }) => ({ roots: roots.length, share })) }); // prettier-ignore
+  const reads = { load: loaded, measured, 'each kind once': asked };
+  const found = { stores, fresh, late, before, after, days, updates, reads };
+  const shown = sets.map(({ roots, share }) => ({ roots: roots.length, share }));
+  report(settings, rowsOf(found), { postgres: version, sets: shown, ...found });
+}
+
+function sizesOf({ records }) {
+  const sizes = records.split(',').map(Number);
+  const isOk = sizes.every((size, place) => Number.isSafeInteger(size) && size > (sizes[place - 1] ?? 0));
+  if (!isOk) throw new Error(`--records takes whole numbers, ascending, with commas between them, not ${records}`);
+  return sizes;
 }
 
 function setsOf(sets) {
@@ -92,7 +90,7 @@ async function measureOpened({ settings, stores, sets }) {
     for (const store of stores) opened.push({ ...store, ...(await openStore(store)) });
     const before = await measureCases(opened, { settings, sets, seed: seed + 1 });
     const days = await eachOf(opened, async (store) => {
-      const done = await writeForADay(store, { ask, share, seed: seed + 2 });
+      const done = await writeForADay(store, { share, seed: seed + 2 });
       const begun = performance.now();
       await ask(store.url, 'VACUUM (ANALYZE)');
       say(`${short(store.size)} records: ${done.writes} writes, ${short(done.rate)} a second`);
@@ -106,13 +104,12 @@ async function measureOpened({ settings, stores, sets }) {
 }
 
 async function measureCases(opened, { settings, sets, seed }) {
-  const writers = await eachOf(
-    opened,
-    async ({ url, size }) =>
-    (await drawRecords(ask, url, { count: DRAWN, size, seed })).map((own) => ({ id: own.id, ...makeWriter({ namespace: own.namespace, own }) })), // prettier-ignore
-  );
+  const writers = await eachOf(opened, async ({ url, size }) => {
+    const drawn = await drawRecords(url, { count: DRAWN, size, seed });
+    return drawn.map((own) => ({ id: own.id, ...makeWriter({ namespace: own.namespace, own }) }));
+  });
   const cases = [
-    ...sets.flatMap(({ roots }) => ASKED.map((query) => ({ name: `${query.name}, ${roots.length} ${roots.length === 1 ? 'root' : 'roots'}`, isPage: query.kind === 'query', call: ({ query: send }) => send(query, visibleOf(roots)) }))), // prettier-ignore
+    ...sets.flatMap(casesOf),
     ...['get', 'create', 'change'].map((name) => ({ name, isPage: false, call: single(name, writers) })),
   ];
   const measured = [];
@@ -123,10 +120,20 @@ async function measureCases(opened, { settings, sets, seed }) {
     // The same rounds of each, as other work on the machine comes and goes.
     const n = Math.min(...times.map(({ length }) => length));
     const milliseconds = times.map((own) => median(own.slice(0, n)));
-    measured.push({ name, isPage, milliseconds, n, load: loadNow()[0] }); // prettier-ignore
+    measured.push({ name, isPage, milliseconds, n, load: loadNow()[0] });
     say(`${name}: ${milliseconds.map(short).join(', ')} ms`);
   }
   return measured;
+}
+
+function casesOf({ roots }) {
+  const visible = visibleOf(roots);
+  const seen = `${roots.length} ${roots.length === 1 ? 'root' : 'roots'}`;
+  return ASKED.map((query) => ({
+    name: `${query.name}, ${seen}`,
+    isPage: query.kind === 'query',
+    call: (store) => store.query(query, visible),
+  }));
 }
 
 /** Each time another of the records that were drawn. */
@@ -138,63 +145,6 @@ function single(name, writers) {
     await send(sent);
     sent.done?.();
   };
-}
-
-function loadRows(stores) {
-  return stores.map(
-    ({ from, size, rate, server, own, feed, isCut }) =>
-    row(`load from ${from} to ${size}`, rate, { limit: stores[0].rate, unit: '/s', n: size - from, note: `processor time for 1,000: server ${short(server)}, load ${short(own)} ms; ${short(feed)} bytes each wait for the feed${isCut ? '; time was up' : ''}` }), // prettier-ignore
-  );
-}
-
-/** The row of one quantity: its value at the largest size beside that at the smallest, and the values at all sizes. */
-function values(what, numbers, { note = '', ...about } = {}) {
-  return row(what, numbers.at(-1), { limit: numbers[0], ...about, note: `${numbers.map(short).join(', ')}${note}` });
-}
-
-/** The same with the line through them. */
-function grown(what, stores, numbers, { note = '', ...about } = {}) {
-  const fit = fitLog(stores.map(({ size }, place) => [size, numbers[place]]));
-  const model =
-    fit === null ? '' : `; at ${short(FAR)} ${short(fit.valueAt(FAR))}, residual ${short(100 * fit.residual)} %`;
-  return values(what, numbers, { ...about, note: `${model}${note}` });
-}
-
-function spaceRows(stores, read, when) {
-  const each = (part) => read.map((sizes) => sizes[part] / sizes.rows);
-  return [
-    grown(`table, bytes a record, ${when}`, stores, each('heap')),
-    grown(`indexes, bytes a record, ${when}`, stores, each('indexes')),
-    values(`whole database, bytes a record, ${when}`, each('whole')),
-  ];
-}
-
-function dayRows(stores, { days, updates }) {
-  const counts = days.map(({ writes }) => writes);
-  const rates = days.map(({ rate }) => rate);
-  return [
-    grown('writes of the day', stores, rates, { unit: '/s', n: counts.at(-1), note: `; ${counts.join(', ')} writes` }),
-    values('vacuum after it', days.map(({ vacuum }) => vacuum), { unit: 's' }), // prettier-ignore
-    values('changes that wrote no index, share', updates.map(({ hot }) => hot)), // prettier-ignore
-  ];
-}
-
-function timeRows(stores, cases, when) {
-  const isGoal = stores[0].size === GOAL.from && stores.at(-1).size === GOAL.to;
-  const pages = cases.filter(({ isPage }) => isPage);
-  const ratios = pages.map(({ milliseconds }) => milliseconds.at(-1) / milliseconds[0]);
-  return [
-    ...cases.map(({ name, isPage, milliseconds, n }) => grown(`${name}, ${when}`, stores, milliseconds, { unit: 'ms', n, goal: isGoal && isPage ? 'page-10m' : null })), // prettier-ignore
-    row(`pages, ${when}: largest / smallest, geometric mean`, geometricMean(ratios), { n: ratios.length }),
-  ];
-}
-
-function indexRows(stores, { fresh, reads }) {
-  return reads.load[0].map(({ name, unique }, place) => {
-    const each = reads.load.map((indexes, store) => indexes[place].bytes / fresh[store].rows);
-    const sums = Object.entries(reads).map(([when, read]) => `${when} ${read.reduce((sum, indexes) => sum + indexes[place].reads, 0)}`); // prettier-ignore
-    return values(`${name}, bytes a record`, each, { note: `; reads: ${sums.join(', ')}${unique ? '; unique' : ''}` });
-  });
 }
 
 const options = readOptions('sizes', {
