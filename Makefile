@@ -6,7 +6,7 @@ JEST := node --no-warnings node_modules/jest/bin/jest.js
 NODE_OK := var v = process.versions.node.split("."); process.exit(v[0] > 20 || (v[0] == 20 && v[1] >= 19) ? 0 : 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help node setup build run test test-deep test-busy test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-commands bench-swap bench-smoke bench-counts clean
+.PHONY: help node setup build run test test-deep test-busy test-nodes test-infra mutate check ci lint types fmt fmt-check arch dead docs docs-check reproducible bench bench-decide bench-policy bench-query bench-sizes bench-commands bench-swap bench-smoke bench-counts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ bench-policy: build ## time and memory of policies with 100,000 grants (ARGS="--
 
 bench-query: build ## pages and counts of a million records beside row-level security and joins (ARGS="--records 10000000")
 	@node bench/queries/measure.mjs $(ARGS)
+
+bench-sizes: build ## one PostgreSQL at 1, 3 and 10 million records: load, bytes by index, times before and after a day of writes (ARGS="--records 20000,60000,200000")
+	@node bench/queries/sizes.mjs $(ARGS)
 
 bench-commands: build ## writes a second beside the bare statements, on both stores (ARGS="--rounds 15")
 	@node bench/commands/measure.mjs $(ARGS)

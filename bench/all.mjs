@@ -20,6 +20,12 @@ const BENCHES = {
     args: ['--records', '100000', '--namespaces', '10000', '--grants', '100000', '--seconds', '1'],
     smoke: ['--records', '300', '--namespaces', '50', '--grants', '300', '--seconds', '0.01'],
   },
+  sizes: {
+    title: 'Sizes',
+    script: 'queries/sizes.mjs',
+    args: ['--records', '20000,60000,200000'],
+    smoke: ['--records', '300,600,1200', '--day', '0.05', '--seconds', '0.01'],
+  },
   commands: {
     title: 'Commands',
     args: ['--records', '20000', '--rounds', '3'],
@@ -81,8 +87,8 @@ async function run(bench, size) {
   }
   const out = `.run/bench-${bench}.json`;
   rmSync(out, { force: true });
-  const script = fileURLToPath(new URL(`${bench}/measure.mjs`, import.meta.url));
-  const args = [script, ...BENCHES[bench][size], '--out', out];
+  const { script = `${bench}/measure.mjs`, [size]: chosen } = BENCHES[bench];
+  const args = [fileURLToPath(new URL(script, import.meta.url)), ...chosen, '--out', out];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 2, 'inherit'] });
   const [status, signal] = await once(child, 'close');
   const written = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : { rows: [] };

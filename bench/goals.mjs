@@ -37,6 +37,9 @@ export const GOALS = {
     load: ['time of load / plain COPY', '<= 2'],
     'load-again': ['rate of a second load of the same / the first', '>= 1'],
   }),
+  ...goals('sizes', {
+    'page-10m': ['a page of 10,000,000 records / of 1,000,000', '<= 1.3'],
+  }),
   ...goals('commands', {
     create: ['creates over HTTP / the bare insert', '>= 0.5'],
     write: ['changes and copies over HTTP / the bare statement', '>= 0.7'],
@@ -54,7 +57,6 @@ export const GOALS = {
     batch: ['decisions in a batch / one by one', '>= 3'],
     'point-read': ['a record by id over HTTP / a bare Express handler, prepared', '>= 1'],
     'embedded-rate': ['queries a second on the embedded store / PGlite alone', '>= 0.9'],
-    'page-10m': ['a page of 10,000,000 records / of 1,000,000', '<= 1.3'],
     'follow-folder': ['s until a gateway takes a line changed in a folder of 100,000 grants', '<= 0.5'],
     'check-editor': ['ms of a check in an editor, 100,000 grants', '<= 100'],
   }),

@@ -5,40 +5,14 @@ import { openDatabase } from '../../dist/server/db/database.js';
 import { migrate } from '../../dist/server/db/migrate.js';
 import { PLANNER_SETTINGS, SCHEMA, WHOLE_RANGES } from '../../dist/server/db/session-settings.js';
 import { readSecrets } from '../../dist/server/db/secrets.js';
-import { startPostgres } from '../../dist/test/support/postgres.js';
-import { factsOf, print, readOptions, report, writeOut } from '../rows.mjs';
+import { readOptions, report } from '../rows.mjs';
 import { measureGateway, measureSet, PATIENCE } from './contest.mjs';
 import { startThread } from './gateway-client.mjs';
 import { measureBeside } from './beside.mjs';
 import { loadWorld } from './load-world.mjs';
 import { ratios } from './report.mjs';
+import { withServer } from './server.mjs';
 import { prepareBaselines, QUERIES } from './statements.mjs';
-
-const EXIT_INTERRUPTED = 130;
-
-async function main(settings) {
-  const server = await startPostgres(['shared_buffers=1GB', 'max_wal_size=8GB', 'work_mem=16MB']);
-  if (server === null) {
-    print('bench-query needs PostgreSQL, and none is installed here');
-    writeOut(settings.out, { ...factsOf(settings), left: 'no PostgreSQL is installed here', rows: [] });
-    return;
-  }
-  let interrupted = false;
-  for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.once(signal, () => {
-      interrupted = true;
-      void server.stop().finally(() => process.exit(EXIT_INTERRUPTED));
-    });
-  }
-  try {
-    await measure(server, settings);
-  } catch (error) {
-    // Of a server that is being stopped nothing else is to be expected.
-    if (!interrupted) throw error;
-  } finally {
-    await server.stop();
-  }
-}
 
 async function measure(server, settings) {
   const open = async () => {
@@ -99,4 +73,8 @@ const options = readOptions('query', {
   grants: [1_000_000, 'grants of the policy that the gateway serves'],
   seconds: [2, `for each of the ${QUERIES.length} queries on each visible set`],
 });
-if (options !== null) await main(options);
+if (options !== null) {
+  await withServer(options, ['shared_buffers=1GB', 'max_wal_size=8GB', 'work_mem=16MB'], (server) =>
+    measure(server, options),
+  );
+}

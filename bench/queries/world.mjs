@@ -37,14 +37,14 @@ export function makeNamespaces(count, seed) {
 const hex = (number, digits) => number.toString(16).padStart(digits, '0');
 
 /**
- * Resources as groups of dataset lines, oldest first. A twentieth is archived; `properties.rank` is below 100 for a tenth.
- * `counts` (by path) is filled with the records that are not archived.
+ * Resources as groups of dataset lines, oldest first, from the record of number `from` on. A twentieth is archived; `properties.rank` is
+ * below 100 for a tenth. `counts` (by path) is filled with the records that are not archived.
  */
-export async function* makeLines({ records, namespaces, seed, counts, others = 0 }) {
-  const random = makeRandom(seed + 1);
+export async function* makeLines({ records, namespaces, seed, counts, from = 0, others = 0 }) {
+  const random = makeRandom(seed + 1 + from);
   const scale = Math.log(namespaces.length);
   yield* makeOthers({ others, after: records, namespaces, random: makeRandom(seed + 5) });
-  let number = 0;
+  let number = from;
   while (number < records) {
     const lines = [];
     for (; lines.length < 500 && number < records; number += 1) {
