@@ -2,6 +2,7 @@
 // says and not on the order of its entries. Guardrails and tests are left out: they are checked before a file is compiled. No strings
 // are compared after this step: everything later works with row numbers.
 import { ENGINE_LIMITS } from '../limits.js';
+import { rememberLast } from '../model/group.js';
 import { groupHolders, type HolderClasses } from '../model/holders.js';
 import type { Identity } from '../model/identity.js';
 import { windowOf } from '../model/instant.js';
@@ -17,6 +18,7 @@ import {
   type MemberColumns,
   type PolicyTables,
   type RoleColumns,
+  statedTables,
   type TextColumn,
   windowColumns,
 } from '../model/tables.js';
@@ -33,7 +35,7 @@ export interface CompiledTables {
   readonly isTooLarge: boolean;
   /** Principals of the members of all roles, role after role. */
   readonly memberPrincipals: Int32Array;
-  /** The holder classes of the tables (`groupHolders`). The result for the last limit is kept. */
+  /** The holder classes of the tables (`groupHolders`). */
   readonly holders: (limit: number) => HolderClasses | null;
 }
 
@@ -63,17 +65,22 @@ export function compileTables(policy: PolicySet, before: PolicySet | null = null
   return known.compiled;
 }
 
-function numberPolicy(policy: PolicySet, before: PolicySet | null): NumberedPolicy {
-  const known = (before && numbered.get(before)?.numbers) ?? null;
-  const numbers = numberTexts(policy, before === null || known === null ? null : { before, known });
-  return { compiled: makeTables(policy, numbers), numbers };
+/** An earlier version of a policy. What it has in common with the policy is taken from it, as the same objects. */
+interface Earlier {
+  readonly before: PolicySet;
+  readonly known: NumberedPolicy;
 }
 
-function numberTexts(
-  policy: PolicySet,
-  earlier: { readonly before: PolicySet; readonly known: Numbers } | null,
-): Numbers {
-  const { before, known } = earlier ?? { before: policy, known: null };
+function numberPolicy(policy: PolicySet, before: PolicySet | null): NumberedPolicy {
+  const known = before === null ? undefined : numbered.get(before);
+  const earlier = before === null || known === undefined ? null : { before, known };
+  const numbers = numberTexts(policy, earlier);
+  return { compiled: makeTables(policy, numbers, earlier), numbers };
+}
+
+function numberTexts(policy: PolicySet, earlier: Earlier | null): Numbers {
+  const before = earlier?.before ?? policy;
+  const known = earlier?.known.numbers ?? null;
   const isSame = (areAlike: (a: PolicySet, b: PolicySet) => boolean): Numbers | null =>
     known !== null && areAlike(policy, before) ? known : null;
   const roles = isSame(nameSameRoles)?.roles ?? numberUnique(policy.roles.map((role) => role.name));
@@ -87,17 +94,27 @@ function numberTexts(
   };
 }
 
-function makeTables(policy: PolicySet, { roles, grants, principals, namespaces }: Numbers): CompiledTables {
+function makeTables(
+  policy: PolicySet,
+  { roles, grants, principals, namespaces }: Numbers,
+  earlier: Earlier | null,
+): CompiledTables {
   const files = numberFiles(policy);
   const columns = { roles, grants, principals, files, namespaceRows: namespaces.rows };
+  const same = earlier === null ? null : statedTables(earlier.known.compiled.tables);
+  const hasSameRoles =
+    earlier !== null &&
+    earlier.known.numbers.principals === principals &&
+    areAllSame(policy.roles, earlier.before.roles, (role, other) => role === other) &&
+    areAllSame(files.texts, same?.files ?? [], (file, other) => file === other);
   const stated: PolicyTables = {
     name: policy.name,
     providers: principals.providers,
     files: files.texts,
     segments: namespaces.segments,
     identities: principals.identities,
-    roles: roleColumns(policy, columns),
-    members: memberColumns(policy, columns),
+    roles: (hasSameRoles ? same?.roles : null) ?? roleColumns(policy, columns),
+    members: (hasSameRoles ? same?.members : null) ?? memberColumns(policy, columns),
     namespaces: namespaces.columns,
     grants: grantColumns(policy, columns),
     exclusive: pairRows(principals.ofExclusive),
@@ -107,17 +124,13 @@ function makeTables(policy: PolicySet, { roles, grants, principals, namespaces }
   // Whoever has a window holds nothing where there are too many rows, until compiling says so.
   const tables = narrowed ?? stated;
   const { rows } = tables.narrowed ?? {};
-  let kept: { readonly limit: number; readonly holders: HolderClasses | null } | undefined;
   return {
     tables,
     roleRows: roles.rows,
     grantRows: rows === undefined ? grants.rows : grants.rows.map((row) => rows[row] ?? 0),
     isTooLarge: narrowed === null,
     memberPrincipals: principals.ofMembers,
-    holders: (limit) => {
-      if (kept?.limit !== limit) kept = { limit, holders: groupHolders(tables, limit) };
-      return kept.holders;
-    },
+    holders: (limit) => groupHolders(tables, limit),
   };
 }
 
@@ -298,8 +311,6 @@ function memberColumns(policy: PolicySet, { roles, principals, files }: Columns)
 function grantColumns(policy: PolicySet, { grants, principals, files, namespaceRows }: Columns): GrantColumns {
   const count = policy.grants.length;
   const columns = {
-    principal: new Int32Array(count),
-    namespace: new Int32Array(count),
     scopes: new Array<ScopeSet>(count).fill(NO_SCOPES),
     inherit: new Uint8Array(count),
     notBefore: new Float64Array(count),
@@ -310,8 +321,6 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
   policy.grants.forEach((grant, position) => {
     const row = grants.rows[position] ?? 0;
     const { from, until } = windowOf(grant);
-    columns.principal[row] = principals.ofGrants[position] ?? 0;
-    columns.namespace[row] = namespaceRows[position] ?? 0;
     columns.scopes[row] = grant.scopes;
     columns.inherit[row] = grant.inherit ? 1 : 0;
     columns.notBefore[row] = from;
@@ -323,8 +332,22 @@ function grantColumns(policy: PolicySet, { grants, principals, files, namespaceR
     policy.grants.map((grant) => grant.reason),
     grants.rows,
   );
-  return { id: grants.texts, ...columns, scopes: makeScopeColumn(columns.scopes), reason };
+  return {
+    id: grants.texts,
+    principal: inRows(principals.ofGrants, grants.rows),
+    namespace: inRows(namespaceRows, grants.rows),
+    ...columns,
+    scopes: makeScopeColumn(columns.scopes),
+    reason,
+  };
 }
+
+/** A column in the order of declaration, in the order of rows. */
+const inRows = rememberLast((column: Int32Array, rows: Int32Array): Int32Array => {
+  const sorted = new Int32Array(column.length);
+  for (let position = 0; position < column.length; position += 1) sorted[rows[position] ?? 0] = column[position] ?? 0;
+  return sorted;
+});
 
 function textColumn(texts: readonly (string | null)[], rows: Int32Array): TextColumn {
   const byRow = new Map<number, string>();

@@ -1,6 +1,6 @@
 // Rules about single grants: grants to nobody, writes at the root, and grants that have expired or soon will.
 import { formatIdentity } from '../model/identity.js';
-import { formatInstant, windowOf } from '../model/instant.js';
+import { formatInstant } from '../model/instant.js';
 import type { PolicyGrant, PolicyMember } from '../model/policy-set.js';
 import { ROOT } from '../model/namespace.js';
 import { vocabularyOf } from '../model/vocabulary.js';
@@ -16,8 +16,7 @@ export function findUnreachableGrants(world: LintWorld, context: LintContext): v
     context.report({ code: 'LINT_GRANT_UNREACHABLE', place: placed(place), message, ...more });
   };
   world.set.grants.forEach((grant, index) => {
-    const { from, until } = windowOf(grant);
-    if (!(from < until)) {
+    if (!((world.from[index] ?? 0) < (world.until[index] ?? 0))) {
       report(grant, 'it is never in force', { help: 'remove it' });
       return;
     }
@@ -50,22 +49,23 @@ export function findWritesAtRoot(world: LintWorld, context: LintContext): void {
 export function findEndingGrants(world: LintWorld, context: LintContext): void {
   const { at, soonMilliseconds } = context;
   if (at === null) return;
-  const report = (what: string, { expires = null, place }: Pick<PolicyMember, 'expires' | 'place'>): void => {
+  const report = (what: () => string, { expires = null, place }: Pick<PolicyMember, 'expires' | 'place'>): void => {
     if (expires === null || expires > at + soonMilliseconds) return;
     const over = expires <= at;
     context.report({
       code: over ? 'LINT_GRANT_EXPIRED' : 'LINT_GRANT_EXPIRES_SOON',
       place: placed(place),
-      message: `${what} ${over ? 'expired' : 'expires'} at ${formatInstant(expires)}`,
+      message: `${what()} ${over ? 'expired' : 'expires'} at ${formatInstant(expires)}`,
       help: over ? 'remove it' : 'extend it, or let it end',
     });
   };
-  for (const grant of world.set.grants) report(`the grant \`${grant.id}\``, grant);
+  for (const grant of world.set.grants) report(() => `the grant \`${grant.id}\``, grant);
   for (const { name, members } of world.set.roles)
-    for (const member of members) {
-      const who = member.kind === 'role' ? `role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;
-      report(`the membership of ${who} in role \`${name}\``, member);
-    }
+    for (const member of members)
+      report(() => {
+        const who = member.kind === 'role' ? `role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;
+        return `the membership of ${who} in role \`${name}\``;
+      }, member);
 }
 
 /** The families as a list for messages. */

@@ -23,6 +23,9 @@ export interface LintWorld {
   /** By grant. */
   readonly principals: Int32Array;
   readonly nodes: Int32Array;
+  /** By grant, the instants from and until which it is in force. */
+  readonly from: Float64Array;
+  readonly until: Float64Array;
   /** The principals of the members of all roles, in the order of the policy. */
   readonly memberPrincipals: Int32Array;
   /** Null if expanding roles takes more rows than the limit. */
@@ -51,6 +54,8 @@ export function makeLintWorld(
     grantRows,
     principals: grantRows.map((row) => tables.grants.principal[row] ?? 0),
     nodes: grantRows.map((row) => tables.grants.namespace[row] ?? 0),
+    from: Float64Array.from(grantRows, (row) => tables.grants.notBefore[row] ?? 0),
+    until: Float64Array.from(grantRows, (row) => tables.grants.expires[row] ?? 0),
     memberPrincipals,
     holders: holders(limits.expandedRows),
   };

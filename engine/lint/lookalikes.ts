@@ -1,8 +1,9 @@
 // Identities of one provider that differ only in case, in invisible characters, or in characters that look alike. The table is small
 // on purpose: Greek and Cyrillic letters that look like Latin ones, and digits that look like letters.
+import { rememberLast } from '../model/group.js';
 import { formatIdentity, type Identity } from '../model/identity.js';
 import type { Place } from '../model/policy-set.js';
-import type { PolicyTables } from '../model/tables.js';
+import type { IdentityColumns } from '../model/tables.js';
 import type { LintWorld } from './lint-world.js';
 import { type LintContext, placed, relatedTo } from './rule.js';
 
@@ -66,8 +67,10 @@ interface Seen {
 }
 
 export function findLookalikes(world: LintWorld, context: LintContext): void {
-  const isAlike = alikeIdentities(world.tables);
-  if (!isAlike.includes(1)) return;
+  const alike = alikeIdentities(world.tables.identities);
+  if (!alike.includes(1)) return;
+  /** 1 for those that were not met yet. */
+  const isAlike = alike.slice();
   const roles = world.roles.length;
   // Keys are the provider and the folded subject: only subjects of the same provider are compared.
   const folds = FOLDS.map(({ fold, difference }) => ({ fold, difference, first: new Map<string, Seen>() }));
@@ -107,20 +110,21 @@ export function findLookalikes(world: LintWorld, context: LintContext): void {
 }
 
 /** 1 for each identity that some fold makes equal to another identity of its provider. */
-function alikeIdentities({ identities }: PolicyTables): Uint8Array {
-  const alike = new Uint8Array(identities.subject.length);
-  const odd = identities.subject.filter((subject) => !isPlain(subject));
+const alikeIdentities = rememberLast(({ provider, subject }: IdentityColumns): Uint8Array => {
+  const alike = new Uint8Array(subject.length);
+  const odd = subject.filter((one) => !isPlain(one));
   for (const { fold, keepsPlain } of FOLDS) {
     // If plain subjects stay as they are, they all differ, so only a folded odd subject can equal one of them.
     const met = keepsPlain ? new Set(odd.map(fold)) : null;
-    let provider = -1;
+    if (met?.size === 0) continue;
+    let last = -1;
     let first = new Map<string, number>();
-    identities.subject.forEach((subject, row) => {
-      if (identities.provider[row] !== provider) {
-        provider = identities.provider[row] ?? -1;
+    subject.forEach((one, row) => {
+      if (provider[row] !== last) {
+        last = provider[row] ?? -1;
         first = new Map();
       }
-      const folded = fold(subject);
+      const folded = fold(one);
       if (met?.has(folded) === false) return;
       const other = first.get(folded);
       if (other === undefined) first.set(folded, row);
@@ -128,7 +132,7 @@ function alikeIdentities({ identities }: PolicyTables): Uint8Array {
     });
   }
   return alike;
-}
+});
 
 const NOT_PLAIN = /[A-Z\u0080-\uffff]/;
 

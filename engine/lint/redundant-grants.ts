@@ -2,7 +2,6 @@
 // through other grants. Grants are examined from the last to the first. A grant that was found redundant no longer counts as cover
 // for others, so all findings can be removed at once without changing a decision. After that no grant is redundant.
 import { groupDigits } from '../diagnostics/fault-words.js';
-import { windowOf } from '../model/instant.js';
 import type { PolicyGrant } from '../model/policy-set.js';
 import {
   commonScopes,
@@ -14,10 +13,9 @@ import {
   scopesWithout,
   unionScopes,
 } from '../model/scope-set.js';
-import { compareNumbers } from '../model/order.js';
 import type { Piece } from '../model/timeline.js';
 import { classesByPrincipal, type HolderClasses } from '../model/holders.js';
-import { firstFrom, listRows, sortedRows } from '../model/row-lists.js';
+import { firstFrom, listRows, makeColumn, sortedRows } from '../model/row-lists.js';
 import { isReachable, leastClasses, type LintWorld, type NamespaceClass } from './lint-world.js';
 import { GRANTS_BEFORE, type LintContext, placed, relatedTo } from './rule.js';
 import { countPrincipals } from '../model/tables.js';
@@ -91,9 +89,6 @@ interface Search {
    */
   readonly everyHolder: (principal: number, test: (holder: number) => boolean) => boolean;
   readonly runs: Runs;
-  /** By grant, the instants from and until which it is in force. */
-  readonly from: Float64Array;
-  readonly until: Float64Array;
   /** The grants in the order in which they begin, and the place of each in it. */
   readonly starts: () => Starts;
   /** 1 for a grant that gives nobody anything or has already been found redundant. */
@@ -112,7 +107,13 @@ function makeStarts(from: Float64Array): () => Starts {
   let made: Starts | null = null;
   return () => {
     if (made !== null) return made;
-    const order = Int32Array.from(from.keys()).sort((a, b) => compareNumbers(from[a] ?? 0, from[b] ?? 0));
+    // There are few instants, so they are sorted and not the grants.
+    const instants = Float64Array.from(new Set(from)).sort();
+    const numberOf = new Map(Array.from(instants, (instant, number) => [instant, number]));
+    const order = listRows(
+      Int32Array.from(from, (instant) => numberOf.get(instant) ?? 0),
+      instants.length,
+    ).rows;
     const rank = new Int32Array(order.length);
     order.forEach((grant, place) => {
       rank[grant] = place;
@@ -122,15 +123,12 @@ function makeStarts(from: Float64Array): () => Starts {
 }
 
 function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Search {
-  const { grants } = world.set;
-  const from = new Float64Array(grants.length);
-  const until = new Float64Array(grants.length);
-  const idle = new Uint8Array(grants.length);
-  grants.forEach((grant, index) => {
-    const window = windowOf(grant);
-    [from[index], until[index]] = [window.from, window.until];
-    if (!isReachable(world, world.principals[index] ?? 0) || !(window.from < window.until)) idle[index] = 1;
-  });
+  const { from, until } = world;
+  const idle = new Uint8Array(from.length);
+  for (let index = 0; index < idle.length; index += 1) {
+    const isEver = (from[index] ?? 0) < (until[index] ?? 0);
+    if (!isEver || !isReachable(world, world.principals[index] ?? 0)) idle[index] = 1;
+  }
   let left = steps;
   const spend = (more: number): void => {
     left -= more;
@@ -151,7 +149,7 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
   };
   const runs = makeRuns(world, idle);
   const starts = makeStarts(from);
-  return { world, holders, everyHolder, runs, from, until, starts, idle, spend, isSpent: () => left < 0 };
+  return { world, holders, everyHolder, runs, starts, idle, spend, isSpent: () => left < 0 };
 }
 
 /** The runs of all grants that are not idle. */
@@ -159,14 +157,17 @@ function makeRuns({ tree, nodes, principals }: LintWorld, idle: Uint8Array): Run
   const nodeCount = tree.parent.length;
   const byPrincipal = listRows(
     principals,
-    principals.reduce((most, one) => Math.max(most, one + 1), 0),
+    principals.reduce((most, one) => (one < most ? most : one + 1), 0),
   ).rows;
   const rows = listRows(nodes, nodeCount, byPrincipal).rows.filter((grant) => idle[grant] !== 1);
-  const isFirst = (i: number): boolean => {
-    const [grant, before] = [rows[i] ?? 0, rows[i - 1] ?? -1];
-    return nodes[grant] !== nodes[before] || principals[grant] !== principals[before];
-  };
-  const start = Int32Array.from([...rows.keys()].filter(isFirst).concat(rows.length));
+  const starts = makeColumn();
+  for (let i = 0; i < rows.length; i += 1) {
+    const grant = rows[i] ?? 0;
+    const before = rows[i - 1] ?? -1;
+    if (nodes[grant] !== nodes[before] || principals[grant] !== principals[before]) starts.push(i);
+  }
+  starts.push(rows.length);
+  const start = starts.rows();
   const first = start.subarray(0, -1).map((i) => rows[i] ?? 0);
   const nodeOf = first.map((grant) => nodes[grant] ?? 0);
   const inOrder = listRows(first, principals.length).rows;
@@ -186,7 +187,8 @@ function findCover(search: Search, wanted: Wanted): readonly number[] | null {
   const principal = world.principals[wanted.index] ?? 0;
   const grant = world.set.grants[wanted.index];
   const classes = leastClasses(world.tree, { node: world.nodes[wanted.index] ?? 0, inherit: grant?.inherit === true });
-  const cover = new Set<number>();
+  // Most grants have no cover, so the set is made when there is something to put in.
+  let cover: Set<number> | null = null;
   let cases = 0;
   /** What covers the last case, which for most grants is the only one. */
   let last: readonly number[] = [];
@@ -194,8 +196,8 @@ function findCover(search: Search, wanted: Wanted): readonly number[] | null {
     for (const place of classes) {
       if (search.isSpent()) return false;
       cases += 1;
-      for (const other of last) cover.add(other);
-      const own = coverAt(search, wanted, { holder, place, preferred: cover });
+      if (last.length > 0) cover = withAll(cover, last);
+      const own = coverAt(search, wanted, { holder, place, preferred: cover ?? NONE });
       if (own === null) return false;
       last = own;
     }
@@ -203,16 +205,24 @@ function findCover(search: Search, wanted: Wanted): readonly number[] | null {
   });
   if (!isCovered || search.isSpent()) return null;
   if (cases === 1) return last;
-  for (const other of last) cover.add(other);
-  if (cover.size === 1 || cover.size > MAX_SPARED || cases * cover.size > MAX_TRIED) return [...cover];
-  for (const spared of [...cover].sort((a, b) => b - a)) {
-    cover.delete(spared);
+  const all = withAll(cover, last);
+  if (all.size === 1 || all.size > MAX_SPARED || cases * all.size > MAX_TRIED) return [...all];
+  for (const spared of [...all].sort((a, b) => b - a)) {
+    all.delete(spared);
     const suffices = everyHolder(principal, (holder) =>
-      classes.every((place) => coverAt(search, wanted, { holder, place, preferred: cover, among: cover }) !== null),
+      classes.every((place) => coverAt(search, wanted, { holder, place, preferred: all, among: all }) !== null),
     );
-    if (!suffices) cover.add(spared);
+    if (!suffices) all.add(spared);
   }
-  return [...cover];
+  return [...all];
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+function withAll(found: Set<number> | null, more: readonly number[]): Set<number> {
+  const all = found ?? new Set();
+  for (const one of more) all.add(one);
+  return all;
 }
 
 /** The holder and the namespace class that are being examined. */
@@ -242,7 +252,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
     const candidate = grants[other];
     if (candidate === undefined || other === wanted.index || idle[other] === 1) return true;
     if (among?.has(other) === false || !haveCommon(candidate.scopes, wanted.value)) return true;
-    const [from, until] = [search.from[other] ?? 0, search.until[other] ?? 0];
+    const [from, until] = [world.from[other] ?? 0, world.until[other] ?? 0];
     if (from >= wanted.until || until <= wanted.from) return true;
     const isWhole =
       scopesWithout(wanted.value, candidate.scopes) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
@@ -302,12 +312,13 @@ function placeIn(
   return place < to && column[place] === value ? place : -1;
 }
 
-function pieceOf({ world, from, until }: Search, grant: number): Piece {
-  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: world.set.grants[grant]?.scopes ?? NO_SCOPES };
+function pieceOf({ world: { set, from, until } }: Search, grant: number): Piece {
+  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: set.grants[grant]?.scopes ?? NO_SCOPES };
 }
 
 /** Whether grants give a piece of what is wanted all the time. They are given by their places in `search.starts`, without the one at `left`. */
-function coversAll({ world, starts, from, until }: Search, ranks: Int32Array, piece: Piece, left = -1): boolean {
+function coversAll({ world, starts }: Search, ranks: Int32Array, piece: Piece, left = -1): boolean {
+  const { from, until } = world;
   const { order } = starts();
   return scopeNames(piece.value).every((name) => {
     const scope = scopeBit(name);

@@ -13,10 +13,12 @@ export function findRepeatedMembers(world: LintWorld, context: LintContext): voi
   let position = 0;
   for (const role of world.set.roles) {
     for (const member of role.members) {
-      const place = placed(member.place ?? role.place);
       const by = world.roles[through[position] ?? NONE];
-      if (position === gaveUpAt) context.onLimit(place, 'not all members were looked for in the roles inside theirs');
+      const isLast = position === gaveUpAt;
       position += 1;
+      if (by === undefined && !isLast) continue;
+      const place = placed(member.place ?? role.place);
+      if (isLast) context.onLimit(place, 'not all members were looked for in the roles inside theirs');
       if (by === undefined) continue;
       const text = member.kind === 'role' ? `the role \`${member.role}\`` : `\`${formatIdentity(member.identity)}\``;
       context.report({

@@ -4,10 +4,10 @@ import { type LintContext, placed } from './rule.js';
 
 export function findIdleRoles(world: LintWorld, context: LintContext): void {
   const { grants, guardrails, roles } = world.set;
-  const nested = new Set(
-    roles.flatMap(({ members }) => members.flatMap((one) => (one.kind === 'role' ? [one.role] : []))),
-  );
-  const granted = new Set(grants.flatMap(({ principal }) => (principal.kind === 'role' ? [principal.role] : [])));
+  const nested = new Set<string>();
+  for (const { members } of roles) for (const one of members) if (one.kind === 'role') nested.add(one.role);
+  const granted = new Set<string>();
+  for (const { principal } of grants) if (principal.kind === 'role') granted.add(principal.role);
   const guarded = new Set(
     guardrails.flatMap(({ rule }) => ('except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [])),
   );

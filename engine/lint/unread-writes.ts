@@ -1,7 +1,7 @@
 // Writes that nobody reads: at some place and time, a grant allows writing records that nobody may read there and then. Readers are
 // looked for in the classes that the fewest grants reach (`leastClasses`), over all of time.
 import { groupDigits } from '../diagnostics/fault-words.js';
-import { formatInstant, instantOf, windowOf } from '../model/instant.js';
+import { formatInstant, instantOf } from '../model/instant.js';
 import { addTo, remember } from '../model/group.js';
 import { isScopeName, scopeOf } from '../model/scope.js';
 import {
@@ -53,12 +53,13 @@ function familiesOf({ set }: LintWorld): readonly Readable[] {
 export function findUnreadWrites(world: LintWorld, context: LintContext): void {
   const families = familiesOf(world);
   const readers = makeReaders(world, uniteScopes(families.map(({ read }) => read)));
+  const readsOf = makeReadsOf(families);
   for (let index = world.set.grants.length - 1; index >= 0; index -= 1) {
     const grant = world.set.grants[index];
     if (grant === undefined || !isReachable(world, world.principals[index] ?? 0)) continue;
-    let left = readsOf(families, grant.scopes);
+    let left = readsOf(grant.scopes);
     if (left === NO_SCOPES) continue;
-    const wanted = { ...windowOf(grant), value: left };
+    const wanted = { from: world.from[index] ?? 0, until: world.until[index] ?? 0, value: left };
     for (const place of leastClasses(world.tree, { node: world.nodes[index] ?? 0, inherit: grant.inherit })) {
       const unread = readers.unreadIn(place, during(wanted));
       if (readers.steps() > context.maxPairs) {
@@ -90,8 +91,10 @@ export function findUnreadWrites(world: LintWorld, context: LintContext): void {
 }
 
 /** The read scopes of the families that these scopes allow writing. */
-function readsOf(families: readonly Readable[], scopes: ScopeSet): ScopeSet {
-  return uniteScopes(families.filter(({ write }) => haveCommon(scopes, write)).map(({ read }) => read));
+function makeReadsOf(families: readonly Readable[]): (scopes: ScopeSet) => ScopeSet {
+  return remember((scopes: ScopeSet) =>
+    uniteScopes(families.filter(({ write }) => haveCommon(scopes, write)).map(({ read }) => read)),
+  );
 }
 
 interface Readers {
@@ -103,12 +106,13 @@ interface Readers {
 
 function makeReaders(world: LintWorld, allReads: ScopeSet): Readers {
   const { tree } = world;
-  const inherited = makeReads();
-  const exact = makeReads();
+  const inherited = makeReads(tree.parent.length);
+  const exact = makeReads(tree.parent.length);
   world.set.grants.forEach((grant, index) => {
     const value = commonScopes(grant.scopes, allReads);
     if (value === NO_SCOPES || !isReachable(world, world.principals[index] ?? 0)) return;
-    (grant.inherit ? inherited : exact).add(world.nodes[index] ?? 0, { ...windowOf(grant), value });
+    const piece = { from: world.from[index] ?? 0, until: world.until[index] ?? 0, value };
+    (grant.inherit ? inherited : exact).add(world.nodes[index] ?? 0, piece);
   });
   let steps = 0;
   const unreadBy = (wanted: Timeline, reads: Timeline): Timeline => {
@@ -129,22 +133,22 @@ function makeReaders(world: LintWorld, allReads: ScopeSet): Readers {
 }
 
 /** By row, what its grants let anybody read. Most grants hold forever, and their scopes need no timeline. */
-function makeReads(): {
+function makeReads(rows: number): {
   readonly add: (row: number, piece: Piece) => void;
   readonly at: (row: number) => Timeline;
 } {
-  const always = new Map<number, ScopeSet>();
+  const always = new Array<ScopeSet>(rows).fill(NO_SCOPES);
   const windows = new Map<number, Piece[]>();
   const timelineOf = remember((row: number) =>
-    either(constant(always.get(row) ?? NO_SCOPES), unionOf(windows.get(row) ?? [])),
+    either(constant(always[row] ?? NO_SCOPES), unionOf(windows.get(row) ?? [])),
   );
   return {
     add: (row, piece) => {
       if (piece.from === -Infinity && piece.until === Infinity)
-        always.set(row, unionScopes(always.get(row) ?? NO_SCOPES, piece.value));
+        always[row] = unionScopes(always[row] ?? NO_SCOPES, piece.value);
       else addTo(windows, row, piece);
     },
-    at: (row) => (windows.has(row) ? timelineOf(row) : constant(always.get(row) ?? NO_SCOPES)),
+    at: (row) => (windows.has(row) ? timelineOf(row) : constant(always[row] ?? NO_SCOPES)),
   };
 }
 

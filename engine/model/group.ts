@@ -20,6 +20,23 @@ export function without<T>(list: Iterable<T>, other: Iterable<T>): T[] {
   return Array.from(list).filter((one) => !left.has(one));
 }
 
+/**
+ * The function with a memory of what it last made of each first object, for objects that never change. Versions of a policy have those
+ * columns in common that say the same, so what is made of these is made once. It is kept as long as the first object is.
+ */
+export function rememberLast<Keys extends readonly [object, ...unknown[]], V>(
+  make: (...keys: Keys) => V,
+): (...keys: Keys) => V {
+  const known = new WeakMap<object, { readonly keys: Keys; readonly made: V }>();
+  return (...keys) => {
+    const last = known.get(keys[0]);
+    if (last?.keys.every((key, i) => key === keys[i]) === true) return last.made;
+    const made = make(...keys);
+    known.set(keys[0], { keys, made });
+    return made;
+  };
+}
+
 /** Returns the function with a memory: for the same key it gives the same object. */
 export function remember<K, V extends object | number | null>(answer: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();

@@ -1,7 +1,8 @@
 // Identities grouped by what they hold. Everything that depends on roles is computed once for identities with the same
 // roles, so a role of 100,000 members is one class and not 100,000 rows.
+import { remember, rememberLast } from './group.js';
 import { listRows, makeColumn, type RowLists, rowsOf } from './row-lists.js';
-import type { PolicyTables } from './tables.js';
+import type { MemberColumns, PolicyTables } from './tables.js';
 
 export interface HolderClasses {
   readonly count: number;
@@ -15,12 +16,28 @@ export interface HolderClasses {
 /**
  * Null if following roles, or writing a row for every class and grant of it, would exceed `limit` rows.
  */
-export function groupHolders(tables: PolicyTables, limit: number): HolderClasses | null {
-  const roles = tables.roles.name.length;
-  const identities = tables.identities.subject.length;
+export function groupHolders(
+  { roles, identities, members, grants }: PolicyTables,
+  limit: number,
+): HolderClasses | null {
+  return groupsOf(members, grants.principal, roles.name, identities.subject)(limit);
+}
+
+const groupsOf = rememberLast(
+  (members: MemberColumns, principals: Int32Array, roles: readonly string[], identities: readonly string[]) =>
+    remember((limit: number) =>
+      group(members, principals, { roles: roles.length, identities: identities.length, limit }),
+    ),
+);
+
+function group(
+  members: MemberColumns,
+  grantees: Int32Array,
+  { roles, identities, limit }: { readonly roles: number; readonly identities: number; readonly limit: number },
+): HolderClasses | null {
   const grantsOf = new Int32Array(roles + identities);
-  for (const principal of tables.grants.principal) grantsOf[principal] = (grantsOf[principal] ?? 0) + 1;
-  const rolesOf = rolesByMember(tables, roles + identities);
+  for (const principal of grantees) grantsOf[principal] = (grantsOf[principal] ?? 0) + 1;
+  const rolesOf = rolesByMember(members, roles + identities);
 
   const classOf = new Int32Array(identities).fill(-1);
   const byRoles = new Map<string, number>();
@@ -87,26 +104,26 @@ export function groupHolders(tables: PolicyTables, limit: number): HolderClasses
 }
 
 /** The roles that list each principal, in order. */
-function rolesByMember({ members }: PolicyTables, count: number): RowLists {
+function rolesByMember(members: MemberColumns, count: number): RowLists {
   const { start, rows } = listRows(members.member, count);
   return { start, rows: rows.map((edge) => members.role[edge] ?? 0) };
 }
 
 /** The classes that hold the grants of each principal, in ascending order. */
-export function classesByPrincipal(holders: HolderClasses, principals: number): RowLists {
+export const classesByPrincipal = rememberLast((holders: HolderClasses, principals: number): RowLists => {
   const classes = new Int32Array(holders.principals.length);
   for (let holder = 0; holder < holders.count; holder += 1)
     classes.fill(holder, holders.start[holder], holders.start[holder + 1]);
   const { start, rows } = listRows(holders.principals, principals);
   return { start, rows: rows.map((slot) => classes[slot] ?? 0) };
-}
+});
 
 /**
  * The identities of each class, in ascending order. Identities that hold nothing are listed under one additional class.
  */
-export function identitiesByClass({ classOf, count }: HolderClasses): RowLists {
-  return listRows(
+export const identitiesByClass = rememberLast(({ classOf, count }: HolderClasses): RowLists =>
+  listRows(
     classOf.map((holder) => (holder < 0 ? count : holder)),
     count + 1,
-  );
-}
+  ),
+);

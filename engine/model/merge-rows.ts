@@ -14,6 +14,12 @@ export interface MergedRows {
   readonly rows: Both<Int32Array>;
 }
 
+/** Of a column that both versions share. */
+function sameRows(length: number): MergedRows {
+  const rows = new Int32Array(length).map((_, row) => row);
+  return { count: length, numbers: { old: rows, new: rows }, rows: { old: rows, new: rows } };
+}
+
 function mergeRows(lengths: Both<number>, compare: (old: number, changed: number) => number): MergedRows {
   const numbers = { old: new Int32Array(lengths.old), new: new Int32Array(lengths.new) };
   let count = 0;
@@ -39,6 +45,7 @@ function mergeRows(lengths: Both<number>, compare: (old: number, changed: number
 }
 
 export function mergeTexts(old: readonly string[], changed: readonly string[]): MergedRows {
+  if (old === changed) return sameRows(old.length);
   return mergeRows({ old: old.length, new: changed.length }, (a, b) => compare(old[a] ?? '', changed[b] ?? ''));
 }
 
@@ -47,6 +54,8 @@ type Identities = Pick<PolicyTables, 'providers' | 'identities'>;
 export function mergeIdentities(old: Identities, changed: Identities): MergedRows {
   const providerOf = ({ providers, identities }: Identities, row: number): string =>
     providers[identities.provider[row] ?? 0] ?? '';
+  if (old.identities === changed.identities && old.providers === changed.providers)
+    return sameRows(old.identities.subject.length);
   const [subjects, others] = [old.identities.subject, changed.identities.subject];
   return mergeRows(
     { old: subjects.length, new: others.length },

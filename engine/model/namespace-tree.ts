@@ -1,9 +1,10 @@
 // The shape of the trie of namespaces: where each subtree ends, and below which namespaces there is room for paths
 // without a row. Paths are limited in depth and bytes (docs/meaning.md "Namespaces"). So there may be no room for any
 // path, or every path that has room may be named.
+import { rememberLast } from './group.js';
 import { invariant } from './invariant.js';
 import { canonicalize, NAMESPACE_LIMITS, type NamespacePath, ROOT } from './namespace.js';
-import type { PolicyTables } from './tables.js';
+import type { NamespaceColumns, PolicyTables } from './tables.js';
 
 export interface NamespaceTree {
   /** The parent of each row, in path order; -1 for the root. */
@@ -17,15 +18,18 @@ export interface NamespaceTree {
   readonly belowOf: (row: number) => 'open' | 'nothing' | 'full';
 }
 
-export function treeOf(tables: PolicyTables): NamespaceTree {
-  const { parent, segment } = tables.namespaces;
+export function treeOf({ namespaces, segments }: PolicyTables): NamespaceTree {
+  return makeTree(namespaces, segments);
+}
+
+const makeTree = rememberLast(({ parent, segment }: NamespaceColumns, segments: readonly string[]): NamespaceTree => {
   const depth = new Int32Array(parent.length);
   const bytes = new Int32Array(parent.length);
   const children = new Int32Array(parent.length);
   parent.forEach((above, row) => {
     if (row === 0) return;
     depth[row] = (depth[above] ?? 0) + 1;
-    bytes[row] = (bytes[above] ?? 0) + 1 + (tables.segments[segment[row] ?? 0] ?? '').length;
+    bytes[row] = (bytes[above] ?? 0) + 1 + (segments[segment[row] ?? 0] ?? '').length;
     children[above] = (children[above] ?? 0) + 1;
   });
   const belowOf: NamespaceTree['belowOf'] = (row) => {
@@ -34,7 +38,7 @@ export function treeOf(tables: PolicyTables): NamespaceTree {
     return fitting === children[row] ? 'full' : 'open';
   };
   return { parent, end: subtreeEnds(parent), belowOf };
-}
+});
 
 /** A subtree is one run of rows, so it ends at the largest end among its children. */
 export function subtreeEnds(parent: Int32Array): Int32Array {

@@ -93,7 +93,8 @@ export function pastNamespaces(paths: readonly NamespacePath[], limit: number): 
   });
 }
 
-function depthOf(path: NamespacePath): number {
+/** How many segments the path has. The root has a slash, too: it counts as one. */
+export function depthOf(path: NamespacePath): number {
   let slashes = 0;
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) slashes += 1;
   return slashes;

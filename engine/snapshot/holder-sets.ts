@@ -1,8 +1,9 @@
 // Digests of sets of identities. A set is given as the list of its classes. The same set comes up again and again (a role's
 // members, at every grant to the role), so sets that were hashed recently are remembered.
+import { rememberLast } from '../model/group.js';
 import { type HolderClasses, identitiesByClass } from '../model/holders.js';
 import { grown } from '../model/row-lists.js';
-import type { PolicyTables } from '../model/tables.js';
+import type { IdentityColumns, PolicyTables } from '../model/tables.js';
 import { type Digest, digestOf, putDigest } from './hash.js';
 import { makeMarks, mark, takeMarked } from './marks.js';
 
@@ -31,9 +32,7 @@ const TOKEN_WORDS = 4;
 
 /** `limit` is in identities. An identity counts once for each hashed set that contains it. */
 export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, limit: number): HolderSets {
-  const tokens = new BigInt64Array(holders.classOf.length * TOKEN_WORDS);
-  const makeToken = tokenMaker(tables, tokens);
-  const isMade = new Uint8Array(holders.classOf.length);
+  const { tokens, make, isMade } = tokensOf(tables.identities, tables.providers);
   const identities = identitiesByClass(holders);
   const marks = makeMarks(holders.classOf.length);
   // The buffers are shared: no set has more identities than the policy, and each set is finished before the next one begins.
@@ -61,10 +60,7 @@ export function makeHolderSets(tables: PolicyTables, holders: HolderClasses, lim
     if (hashed > limit) return null;
     for (let i = 0; i < count; i += 1) {
       const row = rows[i] ?? 0;
-      if (isMade[row] === 0) {
-        makeToken(row);
-        isMade[row] = 1;
-      }
+      if (isMade[row] === 0) make(row);
       copyToken(tokens, row * TOKEN_WORDS, { to: buffer, at: i * TOKEN_WORDS });
     }
     return digestOf(new Uint8Array(buffer.buffer, 0, count * TOKEN_WORDS * 8));
@@ -119,13 +115,23 @@ function copyToken(from: BigInt64Array, word: number, { to, at }: { to: BigInt64
   to[at + 3] = from[word + 3] ?? 0n;
 }
 
-/** Writes 32 bytes for an identity row: SHA-256 of the JSON text `["provider","subject"]`. */
-function tokenMaker({ identities, providers }: PolicyTables, tokens: BigInt64Array): (row: number) => void {
-  const { provider, subject } = identities;
+interface Tokens {
+  /** 32 bytes for each identity row: SHA-256 of the JSON text `["provider","subject"]`. */
+  readonly tokens: BigInt64Array;
+  /** 1 where it was made. */
+  readonly isMade: Uint8Array;
+  readonly make: (row: number) => void;
+}
+
+const tokensOf = rememberLast(({ provider, subject }: IdentityColumns, providers: readonly string[]): Tokens => {
+  const tokens = new BigInt64Array(subject.length * TOKEN_WORDS);
+  const isMade = new Uint8Array(subject.length);
   const bytes = new Uint8Array(tokens.buffer);
   const heads = providers.map((name) => `[${JSON.stringify(name)},`);
-  return (row) => {
+  const make = (row: number): void => {
     const pair = `${heads[provider[row] ?? 0] ?? ''}${JSON.stringify(subject[row] ?? '')}]`;
     putDigest(pair, bytes, row * TOKEN_WORDS * 8);
+    isMade[row] = 1;
   };
-}
+  return { tokens, isMade, make };
+});

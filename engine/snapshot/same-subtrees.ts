@@ -63,6 +63,8 @@ function untouched(
 
 /** By row of the old tables, the row of the same path in the changed ones, or -1. */
 function namespacesIn(old: PolicyTables, changed: PolicyTables): Int32Array {
+  if (old.namespaces === changed.namespaces && old.segments === changed.segments)
+    return old.namespaces.parent.map((_, row) => row);
   const segments = mergeTexts(old.segments, changed.segments);
   const [ends, endsOld] = [subtreeEnds(changed.namespaces.parent), subtreeEnds(old.namespaces.parent)];
   const rowOf = new Int32Array(endsOld.length).fill(-1);

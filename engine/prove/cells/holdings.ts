@@ -2,7 +2,7 @@
 // Everything here is rows and numbers of one loaded policy over one list of nodes.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { Instant } from '../../model/instant.js';
-import { groupBy } from '../../model/group.js';
+import { groupBy, rememberLast } from '../../model/group.js';
 import type { NamespacePath } from '../../model/namespace.js';
 import { rowsOf } from '../../model/row-lists.js';
 import { haveCommon, NO_SCOPES, type ScopeSet } from '../../model/scope-set.js';
@@ -35,16 +35,24 @@ export interface NodeRights {
 }
 
 /** The namespaces that grants name, in path order. */
-export function namedPaths(policy: UnindexedPolicy): readonly NamespacePath[] {
-  const named = new Uint8Array(policy.paths.length);
-  for (const row of policy.tables.grants.namespace) named[row] = 1;
-  return policy.paths.filter((_, row) => named[row] === 1);
+export function namedPaths({ tables, paths }: UnindexedPolicy): readonly NamespacePath[] {
+  return pathsAt(tables.grants.namespace, paths);
 }
 
+const pathsAt = rememberLast((rows: Int32Array, paths: readonly NamespacePath[]): readonly NamespacePath[] => {
+  const named = new Uint8Array(paths.length);
+  for (const row of rows) named[row] = 1;
+  return paths.filter((_, row) => named[row] === 1);
+});
+
 export function makeRights<P extends UnindexedPolicy>(policy: P, nodes: Nodes): NodeRights & { readonly policy: P } {
-  const nodeOf = Int32Array.from(policy.paths, (path) => nodes.rowOf.get(path) ?? -1);
-  return { policy, nodes, rowOfGrant: policy.tables.grants.namespace.map((row) => nodeOf[row] ?? 0) };
+  return { policy, nodes, rowOfGrant: nodesAt(policy.tables.grants.namespace, policy.paths, nodes) };
 }
+
+const nodesAt = rememberLast((rows: Int32Array, paths: readonly NamespacePath[], { rowOf }: Nodes): Int32Array => {
+  const nodeOf = Int32Array.from(paths, (path) => rowOf.get(path) ?? -1);
+  return rows.map((row) => nodeOf[row] ?? 0);
+});
 
 export function holdingOf({ policy, rowOfGrant }: NodeRights, grant: number): Holding {
   const { grants } = policy.tables;

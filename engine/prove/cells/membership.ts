@@ -1,8 +1,8 @@
 // Who is in which role, in both directions, straight from the member edges. Loading groups identities only by roles that have grants,
 // but exemptions, causes and edits need the other roles too.
-import { addTo } from '../../model/group.js';
+import { addTo, rememberLast } from '../../model/group.js';
 import { firstFrom, listRows, type RowLists, rowsOf } from '../../model/row-lists.js';
-import { countPrincipals, type PolicyTables } from '../../model/tables.js';
+import { countPrincipals, type MemberColumns, type PolicyTables } from '../../model/tables.js';
 
 /** Rows of the member edges, by either end. */
 export interface Membership {
@@ -14,12 +14,13 @@ export interface Membership {
 }
 
 export function makeMembership(tables: PolicyTables): Membership {
-  return {
-    tables,
-    byMember: listRows(tables.members.member, countPrincipals(tables)),
-    byRole: listRows(tables.members.role, tables.roles.name.length),
-  };
+  return { tables, ...listMembers(tables.members, countPrincipals(tables), tables.roles.name.length) };
 }
+
+const listMembers = rememberLast(({ member, role }: MemberColumns, principals: number, roles: number) => ({
+  byMember: listRows(member, principals),
+  byRole: listRows(role, roles),
+}));
 
 /** The edges that name a principal as a member. */
 export function edgesOfMember(membership: Membership, principal: number): Int32Array {

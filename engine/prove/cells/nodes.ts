@@ -1,6 +1,6 @@
 // The namespace nodes of exact answers (docs/meaning.md "Cells"): the root and every namespace that a grant names, in path order, so
 // the rows of a subtree are consecutive. Every other path has the rights below its nearest node above.
-import { comparePaths, isWithin, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
+import { comparePaths, depthOf, isWithin, type NamespacePath, parentOf, ROOT } from '../../model/namespace.js';
 import { childrenThatFit, subtreeEnds } from '../../model/namespace-tree.js';
 
 /** Rows of nodes are in path order; row 0 is the root. */
@@ -26,7 +26,8 @@ export function makeNodes(...lists: readonly (readonly NamespacePath[])[]): Node
     let above = row - 1;
     while (above >= 0 && !isWithin(path, paths[above] ?? ROOT)) above = parent[above] ?? -1;
     parent[row] = above;
-    if (above >= 0 && parentOf(path) === paths[above]) children[above] = (children[above] ?? 0) + 1;
+    const start = above === 0 ? 1 : (paths[above] ?? ROOT).length + 1;
+    if (above >= 0 && !path.includes('/', start)) children[above] = (children[above] ?? 0) + 1;
   });
   const hasBelow = Uint8Array.from(paths, (path, row) => (roomBelow(path) > (children[row] ?? 0) ? 1 : 0));
   const classesBefore = new Float64Array(paths.length + 1);
@@ -51,7 +52,7 @@ function mergePaths(a: readonly NamespacePath[], b: readonly NamespacePath[]): r
 
 /** How many children a path can have. If all of them are nodes, no other path has this node as its nearest one above. */
 function roomBelow(path: NamespacePath): number {
-  return path === ROOT ? childrenThatFit(0, 0) : childrenThatFit(path.split('/').length - 1, path.length);
+  return path === ROOT ? childrenThatFit(0, 0) : childrenThatFit(depthOf(path), path.length);
 }
 
 /** The nearest node at or above a path. */

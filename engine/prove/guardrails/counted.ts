@@ -5,7 +5,8 @@ import { formatIdentity } from '../../model/identity.js';
 import { sortTexts } from '../../model/order.js';
 import type { Parties } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
-import type { Party } from '../cells/identities.js';
+import { countPrincipals } from '../../model/tables.js';
+import { type Party, principalsOfClass } from '../cells/identities.js';
 import type { Human } from './actors.js';
 import { makeNamed } from './named.js';
 import type { RowNumbers, World } from './scene.js';
@@ -90,6 +91,21 @@ export function humanOf({ people }: World, row: number): Human {
   return people.ofIdentity.get(row) ?? { own: [people.identityOf(row)], strange: [] };
 }
 
+const NO_ROWS = new Int32Array(0);
+
+/** 1 for each principal with grants that somebody who counts is or is in. */
+function principalsWith({ tables, holders }: World['policy'], personOf: Int32Array): Uint8Array {
+  const found = new Uint8Array(countPrincipals(tables));
+  const isSeen = new Uint8Array(holders.count);
+  for (let row = 0; row < personOf.length; row += 1) {
+    const holder = holders.classOf[row] ?? -1;
+    if (personOf[row] === NOBODY || holder < 0 || isSeen[holder] === 1) continue;
+    isSeen[holder] = 1;
+    for (const principal of principalsOfClass({ holders }, holder)) found[principal] = 1;
+  }
+  return found;
+}
+
 /** Each identity that counts as a person of its own. */
 function rowsThat({ policy }: World, counts: (row: number) => boolean): Int32Array {
   return new Int32Array(policy.tables.identities.subject.length).map((_, row) => (counts(row) ? row : NOBODY));
@@ -104,9 +120,12 @@ interface Counting {
   readonly beside: Counted['beside'];
 }
 
-function countedBy({ reach }: World, { personOf, several, namedBy, beside }: Counting): Counted {
+function countedBy({ policy, reach }: World, { personOf, several, namedBy, beside }: Counting): Counted {
   const isPlain = personOf.every((person, row) => person === row);
+  const isReached = isPlain ? null : principalsWith(policy, personOf);
   const reachOf = (principal: number): Int32Array => {
+    // Most rules are about few people, and most roles have many.
+    if (isReached !== null && isReached[principal] !== 1) return NO_ROWS;
     const people = reach(principal).map((row) => personOf[row] ?? NOBODY);
     const counted = people.filter((person) => person !== NOBODY);
     return several.size === 0 ? counted : unionOfRows([counted]);

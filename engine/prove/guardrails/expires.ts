@@ -13,11 +13,12 @@ import type { GuardrailFinding, RowNumbers, RuleOf, Scene, Sighting } from './sc
 import { countPrincipals } from '../../model/tables.js';
 
 export function checkExpires(scene: Scene, { withinMilliseconds, each }: RuleOf<'expires'>): GuardrailFinding {
-  const alone = checkGrants(scene, ({ row, inherit, scopes, from, until }) =>
-    until - from <= withinMilliseconds
-      ? null
-      : { region: { row, extent: inherit ? 'subtree' : 'exact', except: [] }, scopes },
-  );
+  const { notBefore, expires } = scene.policy.tables.grants;
+  const alone = checkGrants(scene, (grant) => {
+    if ((expires[grant] ?? 0) - (notBefore[grant] ?? 0) <= withinMilliseconds) return null;
+    const { row, inherit, scopes } = holdingOf(scene, grant);
+    return { region: { row, extent: inherit ? 'subtree' : 'exact', except: [] }, scopes };
+  });
   if (each) return alone;
   const following = checkFollowing(scene, withinMilliseconds);
   return {

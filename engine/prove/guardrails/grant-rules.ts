@@ -7,26 +7,26 @@ import type { RowRegion } from '../cells/regions.js';
 import type { GuardrailFinding, RuleOf, Scene, Sighting } from './scene.js';
 
 /** The region in which a grant breaks a rule for everybody who holds it, and the scopes that do so. Null if it does not. */
-type JudgeGrant = (holding: Holding) => { readonly region: RowRegion; readonly scopes: ScopeSet } | null;
+type JudgeGrant = (grant: number) => { readonly region: RowRegion; readonly scopes: ScopeSet } | null;
 
 /** Scopes that nobody may hold at or below a namespace at any time. */
 export function checkNever(scene: Scene, rule: RuleOf<'never'>): GuardrailFinding {
   const under = scene.nodes.rowOf.get(rule.under) ?? 0;
-  return checkGrants(scene, (holding) => {
-    const scopes = commonScopes(holding.scopes, rule.scopes);
-    const region = scopes === NO_SCOPES ? null : regionUnder(scene.nodes, holding, under);
+  const { scopes: given } = scene.policy.tables.grants;
+  return checkGrants(scene, (grant) => {
+    const scopes = commonScopes(given[grant] ?? NO_SCOPES, rule.scopes);
+    const region = scopes === NO_SCOPES ? null : regionUnder(scene.nodes, holdingOf(scene, grant), under);
     return region === null ? null : { region, scopes };
   });
 }
 
 /** Grants that are never in force give nothing and are skipped. */
 export function checkGrants(scene: Scene, judge: JudgeGrant): GuardrailFinding {
-  const { id, principal } = scene.policy.tables.grants;
+  const { id, principal, notBefore, expires } = scene.policy.tables.grants;
   const sightings: Sighting[] = [];
   for (let grant = 0; grant < id.length; grant += 1) {
-    const holding = holdingOf(scene, grant);
-    const { from, until } = holding;
-    const broken = from < until ? judge(holding) : null;
+    const [from, until] = [notBefore[grant] ?? 0, expires[grant] ?? 0];
+    const broken = from < until ? judge(grant) : null;
     const people = broken === null ? [] : scene.counted.reach(principal[grant] ?? 0);
     scene.spend(people.length);
     if (broken !== null && people.length > 0) sightings.push({ people, ...broken, from, until, grants: [grant] });

@@ -2,7 +2,7 @@
 // guardrails name, and the people whom one guardrail applies to.
 import type { PreparedPolicy } from '../../evaluate/prepare.js';
 import type { EngineLimits } from '../../limits.js';
-import { addTo, groupBy, remember } from '../../model/group.js';
+import { addTo, groupBy, remember, rememberLast } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
@@ -77,7 +77,7 @@ export function makeWorld({ policy, people, exclusive, more, limits, budget }: W
   const stated = statedTables(policy.tables);
   const membership = makeMembership(policy.tables);
   return {
-    ...makeRights(policy, makeNodes(namedPaths(policy), sortPaths(more))),
+    ...makeRights(policy, nodesWith(namedPaths(policy), more.join(' '))),
     limits,
     membership,
     everMembership: stated === policy.tables ? membership : makeMembership(stated),
@@ -88,6 +88,11 @@ export function makeWorld({ policy, people, exclusive, more, limits, budget }: W
     reach: makeReach(policy),
   };
 }
+
+/** `more` are paths with spaces between them: two lists with the same paths are other objects, and their texts are the same. */
+const nodesWith = rememberLast((named: readonly NamespacePath[], more: string) =>
+  makeNodes(named, sortPaths(more === '' ? [] : (more.split(' ') as NamespacePath[]))),
+);
 
 /** Returns one shared object for all lists with the same rows, so that each distinct list is processed once. */
 export function makeInterning(): (rows: RowNumbers) => RowNumbers {

@@ -7,19 +7,20 @@ import {
   NO_SCOPES,
   type ScopeSet,
   scopesWithout,
+  unionScopes,
   uniteScopes,
 } from '../../model/scope-set.js';
 import { countPrincipals } from '../../model/tables.js';
 import { during, either, mapTimeline, NOTHING, scopesDuring, type Timeline } from '../../model/timeline.js';
 import { foldRights } from '../cells/fold.js';
 import { carryingGrants, compareHoldings, type Holding, holdingOf } from '../cells/holdings.js';
-import { groupsNear } from '../cells/identities.js';
+import { groupsNear, type Party } from '../cells/identities.js';
 import { type Cluster, clustersOf } from './grant-clusters.js';
 import { regionUnder } from './grant-rules.js';
 import { STEPS_OF } from './proof-budget.js';
 import type { GuardrailFinding, RuleOf, Scene, Sighting, World } from './scene.js';
 import { makeSpeech } from './speech.js';
-import { heldTogether } from './together.js';
+import { heldTogether, mayJoin } from './together.js';
 import { endOf, type Nodes, rowsAbove } from '../cells/nodes.js';
 
 /** No two sides may be held together in one cell. */
@@ -31,10 +32,16 @@ export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf
   const node = nodes.rowOf.get(under) ?? 0;
   const holdings = concernedBy(scene, { under: node, scopes: uniteScopes(sides) });
   const principals = Int32Array.from(holdings, (holding) => grants.principal[holding.grant] ?? 0);
-  const matters = new Uint8Array(countPrincipals(policy.tables));
-  for (const principal of principals) matters[principal] = 1;
+  const given = new Array<ScopeSet>(countPrincipals(policy.tables)).fill(NO_SCOPES);
+  holdings.forEach(({ scopes }, i) => {
+    const principal = principals[i] ?? 0;
+    given[principal] = unionScopes(given[principal] ?? NO_SCOPES, scopes);
+  });
   scene.spend(STEPS_OF.grouping * (grants.id.length + identities.subject.length));
-  const groups = groupsNear(policy, matters, counted.parties());
+  // Whoever holds only one side anywhere breaks the rule at most together with somebody else.
+  const mayMeet = mayJoin(scene) ? counted.parties() : partiesThatHold(scene, given, breaks);
+  const matters = Uint8Array.from(given, (scopes) => (scopes === NO_SCOPES ? 0 : 1));
+  const groups = groupsNear(policy, matters, mayMeet);
   const concerned = { nodes, under: node, breaks, holdings, principals, groups, reach: counted.reach };
   const clusters = clustersOf(concerned);
   const found = clusters.map((cluster) => ({ cluster, sightings: sightingsOf(scene, cluster, broken) }));
@@ -48,6 +55,28 @@ export function checkSeparate(scene: Scene, { under, sides, ...parties }: RuleOf
   };
 }
 
+/** The parties that hold scopes by which the rule may be broken, wherever and whenever. `given` has what each principal gives. */
+function* partiesThatHold(
+  { policy, counted }: Scene,
+  given: readonly ScopeSet[],
+  breaks: (held: ScopeSet) => boolean,
+): Iterable<Party> {
+  const { classOf, count, principals, start } = policy.holders;
+  const held = new Array<ScopeSet>(count).fill(NO_SCOPES);
+  for (let holder = 0; holder < count; holder += 1) {
+    let scopes: ScopeSet = NO_SCOPES;
+    for (let i = start[holder] ?? 0; i < (start[holder + 1] ?? 0); i += 1)
+      scopes = unionScopes(scopes, given[principals[i] ?? -1] ?? NO_SCOPES);
+    held[holder] = scopes;
+  }
+  for (const party of counted.parties()) {
+    let scopes: ScopeSet = NO_SCOPES;
+    for (let i = 0; i < party.identities.length; i += 1)
+      scopes = unionScopes(scopes, held[classOf[party.identities[i] ?? -1] ?? -1] ?? NO_SCOPES);
+    if (breaks(scopes)) yield party;
+  }
+}
+
 /** The held scopes of all sides that are held together with another side. A scope that is in two sides counts for both. */
 function heldOfSeveral(sides: readonly ScopeSet[], held: ScopeSet): ScopeSet {
   const touched = sides.filter((side) => haveCommon(side, held));
@@ -59,11 +88,14 @@ function concernedBy(
   scene: Scene,
   { under, scopes }: { readonly under: number; readonly scopes: ScopeSet },
 ): readonly Holding[] {
-  return [...scene.policy.tables.grants.id.keys()]
-    .filter((grant) => haveCommon(scene.policy.tables.grants.scopes[grant] ?? NO_SCOPES, scopes))
-    .map((grant) => holdingOf(scene, grant))
-    .filter((holding) => holding.from < holding.until && regionUnder(scene.nodes, holding, under) !== null)
-    .sort(compareHoldings);
+  const { grants } = scene.policy.tables;
+  const concerned: Holding[] = [];
+  for (let grant = 0; grant < grants.id.length; grant += 1) {
+    if (!haveCommon(grants.scopes[grant] ?? NO_SCOPES, scopes)) continue;
+    const holding = holdingOf(scene, grant);
+    if (holding.from < holding.until && regionUnder(scene.nodes, holding, under) !== null) concerned.push(holding);
+  }
+  return concerned.sort(compareHoldings);
 }
 
 function sightingsOf(

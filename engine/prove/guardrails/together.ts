@@ -13,7 +13,7 @@ import type { CellPatch } from '../cells/regions.js';
 import type { Cluster, Concerned } from './grant-clusters.js';
 import { humanOf } from './counted.js';
 import { STEPS_OF } from './proof-budget.js';
-import type { Scene, Sighting } from './scene.js';
+import type { Scene, Sighting, World } from './scene.js';
 import type { Beside, Speech } from './speech.js';
 import { identityText } from '../../model/tables.js';
 
@@ -35,6 +35,7 @@ export function heldTogether(
 ): Together {
   const { nodes, people, spend } = scene;
   const { groups, breaks } = concerned;
+  if (!mayJoin(scene)) return { sightings: [], clusters: [] };
   const isJoiner = (party: number): boolean =>
     people.isGroup(party) || people.ofIdentity.get(party)?.own.some(scene.actors.isListed) === true;
   const near = makeNear(concerned);
@@ -79,6 +80,11 @@ export function heldTogether(
     }
   });
   return { sightings, clusters };
+}
+
+/** Whether there are any groups, or people of whose identities some actor has only a part. */
+export function mayJoin({ people, actors }: World): boolean {
+  return people.groupsOf.size > 0 || people.named.some(({ own }) => own.some(actors.isListed));
 }
 
 /** The actor that carries both, if the rule speaks of one. */
