@@ -23,6 +23,7 @@ import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/in
 import { systemClock as clock } from '../lib/ports.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
+import { keyringReads } from '../policy/open/verify-offer.js';
 import { keptTables } from '../policy/store/kept-tables.js';
 import { makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
@@ -166,7 +167,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
-      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close()]);
+      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close(), keyringReads.end(0)]);
       const isClosed = await db.close();
       if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
       isOver = isClosed && ends.every((hasEnded) => hasEnded !== false);
