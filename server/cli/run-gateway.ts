@@ -21,6 +21,7 @@ import {
 } from '../compose.js';
 import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { systemClock as clock } from '../lib/ports.js';
+import { noteStuckDisk } from '../lib/stuck-disk.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
 import { keyringReads } from '../policy/open/verify-offer.js';
@@ -36,9 +37,6 @@ import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
 import { onReload, onTermination } from './signals.js';
-
-/** Milliseconds in which the reason of a failed start is still printed. */
-const LAST_WORDS = 500;
 
 export interface GatewayRun {
   readonly config: Config;
@@ -61,7 +59,6 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
   const reload = onReload(log);
-  let isOver = true;
   const tracing = await openTracing(io.env, log);
   try {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
@@ -170,16 +167,13 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close(), keyringReads.end(0)]);
       const isClosed = await db.close();
       if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
-      isOver = isClosed && ends.every((hasEnded) => hasEnded !== false);
+      if (ends.includes(false)) noteStuckDisk();
     }
   } finally {
     await reload.stop();
     await tracing?.close();
     await log.flush();
     termination.stop();
-    // A disk that does not answer would keep the process for as long, and its lock with it. No other end leaves without
-    // the threads that wait.
-    if (!isOver) setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS);
   }
 }
 
