@@ -13,6 +13,7 @@
 import {
   type AdminDoors,
   AuthenticationError,
+  type Ending,
   type Gateway,
   type GatewayMode,
   startGateway,
@@ -20,13 +21,15 @@ import {
   watchTlsFiles,
 } from '../compose.js';
 import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/index.js';
+import { endsWithin } from '../lib/ends-within.js';
 import { systemClock as clock } from '../lib/ports.js';
 import { noteStuckDisk } from '../lib/stuck-disk.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
 import { keyringReads } from '../policy/open/verify-offer.js';
 import { keptTables } from '../policy/store/kept-tables.js';
-import { makeLogger } from '../telemetry/log.js';
+import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
@@ -60,6 +63,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
   });
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
+  let closing: (() => void) | null = null;
   try {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
     const taken = isLocal ? { ...config, adminListen: null } : config;
@@ -158,9 +162,11 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
+      closing = endInTime(log, config.shutdown);
       await gateway.close(config.shutdown);
       if (typeof ended !== 'string') throw ended;
     } finally {
+      closing ??= endInTime(log, { notice: null, deadline: 0 });
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
@@ -173,9 +179,27 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     await reload.stop();
     await tracing?.close();
     await log.flush();
+    closing?.();
     termination.stop();
   }
 }
+
+/** Ends the process if its end comes too late, whatever it waits for. Returns what calls that off. */
+function endInTime(log: ClosableLogger, { notice, deadline }: Ending): () => void {
+  const milliseconds = (notice ?? 0) + deadline + HTTP_LIMITS.closeTimeout;
+  const end = async (): Promise<void> => {
+    log.error({ milliseconds }, 'the gateway could not be closed in time, and ends itself with SIGKILL');
+    await endsWithin(log.flush(), LAST_WORDS);
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const timer = setTimeout(() => void end(), milliseconds);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** Milliseconds in which the reason is still printed. */
+const LAST_WORDS = 500;
 
 function authenticationFailure({ message, faults, cause }: AuthenticationError): CliFailure {
   const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);
