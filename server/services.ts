@@ -338,11 +338,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     close: async () => {
       shadow.close();
       prover.close();
-      await Promise.all([storeWatch.stop(), endFeed()]);
-      await peers?.stop();
-      await activations?.stop();
+      // All of them may wait for a store that does not answer.
+      const watches = [peers, activations, revocations].map((watch) => watch?.stop());
+      await Promise.all([storeWatch.stop(), endFeed(), ...watches]);
       activator.close();
-      await revocations?.stop();
       await Promise.all([actors.close(), admins.close()]);
       stopped();
     },

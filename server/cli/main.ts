@@ -5,6 +5,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
+import { isDiskStuck } from '../lib/stuck-disk.js';
 import { EXIT, type ExitStatus } from './exit.js';
 import type { CliIo } from './io.js';
 import { makeProgram } from './program.js';
@@ -68,7 +69,13 @@ async function run(): Promise<void> {
   } catch (error) {
     process.exitCode = await fail(error, silent, argv);
   }
+  if (!isDiskStuck()) return;
+  stderr.write('warning: a disk does not answer, so this process ends itself with SIGKILL\n');
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS);
 }
+
+/** Milliseconds in which what was said last is still printed. */
+const LAST_WORDS = 500;
 
 function isEntry(): boolean {
   const script = process.argv[1];

@@ -51,6 +51,11 @@ export async function openStore(
  * look like an empty one. Throws `CliFailure` (2, 6, 8 or 10).
  */
 export async function openNamedStore(io: CliIo, config: Config, options: OpenStoreOptions = {}): Promise<Database> {
+  const store = storeOf(config);
+  if (store.kind === 'embedded') {
+    const { checkDisk } = await import('../db/embedded/check-disk.js');
+    await told(checkDisk(store.dataDir));
+  }
   const say = announceStore(io, config);
   const db = await openStore(io, config, options);
   await say();
@@ -174,7 +179,9 @@ export async function storeFailure(error: unknown, next: string | null = null): 
 }
 
 /** What mends itself, so that a supervisor may try again. */
-const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'failed', 'locked'].map((name) => `store.${name}`);
+const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'silent', 'failed', 'locked'].map(
+  (name) => `store.${name}`,
+);
 
 const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['store.url', EXIT.usage],

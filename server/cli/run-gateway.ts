@@ -13,6 +13,7 @@
 import {
   type AdminDoors,
   AuthenticationError,
+  type Ending,
   type Gateway,
   type GatewayMode,
   startGateway,
@@ -20,11 +21,15 @@ import {
   watchTlsFiles,
 } from '../compose.js';
 import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/index.js';
+import { endsWithin } from '../lib/ends-within.js';
 import { systemClock as clock } from '../lib/ports.js';
+import { noteStuckDisk } from '../lib/stuck-disk.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
+import { keyringReads } from '../policy/open/verify-offer.js';
 import { keptTables } from '../policy/store/kept-tables.js';
-import { makeLogger } from '../telemetry/log.js';
+import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
@@ -35,9 +40,6 @@ import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
 import { onReload, onTermination } from './signals.js';
-
-/** Milliseconds in which the reason of a failed start is still printed. */
-const LAST_WORDS = 500;
 
 export interface GatewayRun {
   readonly config: Config;
@@ -60,8 +62,8 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
   const reload = onReload(log);
-  let isOver = true;
   const tracing = await openTracing(io.env, log);
+  let closing: (() => void) | null = null;
   try {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
     const taken = isLocal ? { ...config, adminListen: null } : config;
@@ -160,27 +162,44 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
+      closing = endInTime(log, config.shutdown);
       await gateway.close(config.shutdown);
       if (typeof ended !== 'string') throw ended;
     } finally {
+      closing ??= endInTime(log, { notice: null, deadline: 0 });
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
-      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close()]);
+      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close(), keyringReads.end(0)]);
       const isClosed = await db.close();
       if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
-      isOver = isClosed && ends.every((hasEnded) => hasEnded !== false);
+      if (ends.includes(false)) noteStuckDisk();
     }
   } finally {
     await reload.stop();
     await tracing?.close();
     await log.flush();
+    closing?.();
     termination.stop();
-    // A disk that does not answer would keep the process for as long, and its lock with it. No other end leaves without
-    // the threads that wait.
-    if (!isOver) setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS);
   }
 }
+
+/** Ends the process if its end comes too late, whatever it waits for. Returns what calls that off. */
+function endInTime(log: ClosableLogger, { notice, deadline }: Ending): () => void {
+  const milliseconds = (notice ?? 0) + deadline + HTTP_LIMITS.closeTimeout;
+  const end = async (): Promise<void> => {
+    log.error({ milliseconds }, 'the gateway could not be closed in time, and ends itself with SIGKILL');
+    await endsWithin(log.flush(), LAST_WORDS);
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const timer = setTimeout(() => void end(), milliseconds);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** Milliseconds in which the reason is still printed. */
+const LAST_WORDS = 500;
 
 function authenticationFailure({ message, faults, cause }: AuthenticationError): CliFailure {
   const lines = faults.map((fault) => `  ${fault.setting}: ${fault.message}; ${fault.fix}`);

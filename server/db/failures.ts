@@ -23,6 +23,8 @@ const ADVICE = {
   'store.unsupported': 'give an external PostgreSQL with DATABASE_URL',
   'store.version': 'open the store with the release that wrote it, or load the data into a new one',
   'store.corrupt': 'restore the folder from a backup, or move it away and load the data into a new one',
+  'store.silent':
+    'see what the log of the system says about this disk; once it answers, start again: what was stored is not lost',
   'store.start': 'see the reason; free memory or disk space, then start again',
   'store.foreign': 'rename or move it, or use a database of its own',
   'store.busy': 'wait, or send less at once',

@@ -105,6 +105,8 @@ export const STORED_LIMITS = Object.freeze({
   keptTables: 4,
   /** Bytes of the smallest table that is kept. A smaller one is derived in less than a tenth of a second. */
   leastTableBytes: 1024 * 1024,
+  /** How long the reading of a table may take. After that it is derived instead. */
+  tableReading: 10_000,
   /** How long an activation, or the end of the gateway, waits for a table that is being kept. */
   tablePatience: 5_000,
   /** How often to look for the newest activation if nothing was announced. */
@@ -131,6 +133,8 @@ export const PEER_LIMITS = Object.freeze({
 
 /** Limits of the files for publication. Those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
+  /** Milliseconds in which a gateway has to get the keyring from the disk. */
+  keyringReading: 5_000,
   /** Bytes of a private key's file. */
   keyBytes: 4_096,
 });

@@ -16,6 +16,11 @@ export const LOAD_LIMITS = Object.freeze({
     embedded: Object.freeze({ lines: 1_000, bytes: 4 * 1024 * 1024 }),
     external: Object.freeze({ lines: 20_000, bytes: 32 * 1024 * 1024 }),
   }),
+  /**
+   * Milliseconds after which one statement of a load has failed on an embedded store, whose disk may not answer. Batches
+   * take less than a second there.
+   */
+  statementTime: 600_000,
   /** How often a batch is repeated if the store aborted it in favour of somebody else's write. */
   retries: 5,
   /** Namespaces that are remembered as existing, and that one statement asks for. */

@@ -92,6 +92,8 @@ export const EMBEDDED_LIMITS = Object.freeze({
   newStoreBytes: 64 * 1024 * 1024,
   /** Lines of the engine's standard error that are quoted when it fails. */
   lastWords: 8,
+  /** How long opening the store may take, making it and recovering it included. */
+  openTimeout: 180_000,
   /** How long clients may take to finish when the store closes, and how long all of closing may take. */
   drainTimeout: 3_000,
   closeTimeout: 15_000,
@@ -105,6 +107,8 @@ export const OWNER_LIMITS = Object.freeze({
    */
   heartbeat: 2_000,
   heartbeatLost: 30_000,
+  /** How long the folder may take to take a small file before anything else is done there. */
+  diskPatience: 20_000,
   /** How long the end of an owner waits for a disk that does not take the release. */
   releasePatience: 5_000,
   /** An owner that does not answer may still be making its first store. After this long it counts as out of reach. */

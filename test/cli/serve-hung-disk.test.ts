@@ -2,6 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { openDatabase } from '../../server/db/database.js';
+import { until } from '../support/until.js';
 import { startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { stickFile } from '../support/stuck-file.js';
@@ -20,6 +22,22 @@ it('ends in time where only the disk of its store does not answer', async () => 
   expect(gateway.stderr()).toContain('the store could not be closed');
   expect(gateway.stderr()).not.toContain('the audit log');
   disk.free();
+});
+
+it('ends in time where the engine of its store does not answer', async () => {
+  const [policy, dataDir] = [await makeFolder(POLICY), await newDataDir()];
+  const settings = await makeFolder({ 'bailiwick.yaml': 'shutdown: { deadline: 1s }\n' });
+  const config = join(settings, 'bailiwick.yaml');
+  const gateway = await startServing(dataDir, 'serve', '--policy', policy, '--config', config);
+  const other = await openDatabase({ kind: 'embedded', dataDir, statementTimeout: 0 });
+  const asked = other.knex.raw('SELECT pg_sleep(600)').catch(() => null);
+  await until(() => gateway.stderr().includes('the store does not say which activation is the newest'));
+  gateway.child.kill('SIGTERM');
+  await gateway.ended;
+  expect(gateway.child.signalCode).toBe('SIGKILL');
+  expect(gateway.stderr()).toContain('"milliseconds":19000,"msg":"the gateway could not be closed in time');
+  await asked;
+  await other.close();
 });
 
 it('ends in time, and its log is free for the next one', async () => {

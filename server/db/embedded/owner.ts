@@ -8,6 +8,7 @@ import { EMBEDDED_LIMITS, OWNER_LIMITS } from '../../limits/store.js';
 import { StoreError } from '../failures.js';
 import { endsWithin } from '../../lib/ends-within.js';
 import type { HeldLock } from '../../lib/owner-lock.js';
+import { noteStuckDisk } from '../../lib/stuck-disk.js';
 import { portConnection } from './port-socket.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
 import type { OwnerMessage, WorkerInput, WorkerMessage } from './worker.js';
@@ -32,10 +33,13 @@ export interface OwnerOptions {
   readonly socketDir: string;
   /** Milliseconds that a client may idle inside a transaction. */
   readonly idleLimit: number;
+  /** Milliseconds in which the store must have been opened, or made. Defaults to those of the limits. */
+  readonly patience?: number;
 }
 
 /** Resolves when the store serves. Throws `StoreError`, and has released the lock then. */
-export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerOptions): Promise<Owner> {
+export async function startOwner(options: OwnerOptions): Promise<Owner> {
+  const { dataDir, lock, socketDir, idleLimit, patience = EMBEDDED_LIMITS.openTimeout } = options;
   // The time on the monotonic clock, in nanoseconds, at which the running statement will have run for too long; 0 for
   // none.
   const runaway = new BigInt64Array(new SharedArrayBuffer(8));
@@ -82,9 +86,14 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
     });
   });
   try {
-    await readiness(worker);
+    if (!(await endsWithin(readiness(worker), patience))) {
+      const seconds = String(patience / 1000);
+      throw new StoreError('store.silent', `the store in ${dataDir} could not be opened within ${seconds} seconds`);
+    }
   } catch (error) {
-    await ended; // whoever hears of it finds nothing left behind
+    void worker.terminate();
+    // Whoever hears of it finds nothing left behind, unless a disk does not answer.
+    if (!(await endsWithin(ended, EMBEDDED_LIMITS.closeTimeout))) noteStuckDisk();
     throw error;
   }
   isReady = true;
@@ -100,7 +109,9 @@ export async function startOwner({ dataDir, lock, socketDir, idleLimit }: OwnerO
       // A thread that waits for a disk cannot be ended.
       const isGone = await endsWithin(ended, EMBEDDED_LIMITS.closeTimeout + OWNER_LIMITS.releasePatience);
       clearTimeout(timer);
-      return isGone && ended;
+      const isClosed = isGone && (await ended);
+      if (!isClosed) noteStuckDisk();
+      return isClosed;
     },
   };
 }

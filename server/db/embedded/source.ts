@@ -10,6 +10,7 @@ import { type ConnectionSource, StoreClient } from '../connections.js';
 import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
 import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from '../../lib/owner-lock.js';
+import { checkDisk } from './check-disk.js';
 import { folderFailure, syncFolder } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
 import { SOCKET_PORT, createSocketDir, removeSocketDir } from './socket-dir.js';
@@ -145,6 +146,7 @@ class Store {
     for (;;) {
       if (this.#closed) throw new StoreError('store.closed', 'the store has been closed');
       if (this.#owner !== null) return this.#owner.socketDir;
+      await checkDisk(this.#options.dataDir);
       const { dataDir, lockFolder } = this.#folders();
       await this.#letGo(dataDir);
       const state = onFolder(dataDir, () => readLock(lockFolder));

@@ -114,6 +114,7 @@ const MATCH_MISSING = {
 } as const;
 
 const NO_MATCH = 'is only for commands that change an existing record, and this one takes no condition';
+const NO_BODY = 'is required: this command has a body, as it has alone';
 const BAD_MATCH = 'must be the ETag of one record, like "\\"3\\"" with its quotes: no list, no `*`, no `W/`';
 
 interface ReadingOne {
@@ -153,6 +154,9 @@ function readCommand(command: SentCommand, { routes, named, newId, index }: Read
   const onlyNew = command.ifNoneMatch !== undefined;
   if (onlyNew && !route.optional.includes('if-none-match'))
     throw wrong('ifNoneMatch', 'is only for commands that create or change a record, such as a write by name');
+  const { body: taken } = route.input;
+  // As alone, too: a change that nobody stated must not count as one.
+  if (command.body === undefined && taken !== undefined && taken.optional !== true) throw wrong('body', NO_BODY);
   const { body: sent = {} } = command;
   if (!isObject(sent)) throw wrong('body', 'must be an object');
   const body = readBody(route, sent, named);

@@ -161,6 +161,20 @@ export function makeActivator(options: ActivatorOptions): Activator {
   ): Promise<OpenedStored> =>
     openStored(snapshot, { snapshots, rule, clock, envelope, inForce: policies.current().policy, tables, signal });
 
+  /** Opens what is about to be in force, and stores it again if it has made room for others meanwhile. */
+  const openToUse = async (snapshot: string): Promise<OpenedStored> => {
+    const opened = await open(snapshot);
+    const { policy, bytes, statement } = opened;
+    let { labels } = opened;
+    if (bytes !== null) {
+      await keep(snapshot, bytes);
+      const envelope = statement?.envelope ?? null;
+      labels = await snapshots.keep({ policy, bytes, labels, statement: envelope, at: clock.now() });
+    }
+    if (labels === 'false') throw new PolicyRefused(FALSE_LABEL);
+    return { ...opened, labels };
+  };
+
   const install = (next: Candidate, { generation, reason, askedBy, age = 0 }: Installed): Active => {
     const before = policies.current();
     // A policy that is recorded again keeps its handle, and with it everything that is remembered about it.
@@ -183,7 +197,7 @@ export function makeActivator(options: ActivatorOptions): Activator {
     if (known?.labels !== 'false') return againOf(before, known?.labels);
     const snapshot = earlierThan(await activations.list(POLICY_LIMITS.history));
     if (snapshot === null) throw new PolicyRefused(FALSE_LABEL);
-    return candidateOf(await open(snapshot), { kind: 'store' });
+    return candidateOf(await openToUse(snapshot), { kind: 'store' });
   };
 
   const goBack = (bad: Active, before: Active): Promise<void> =>
@@ -307,10 +321,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
       }),
     choose: ({ kind, snapshot, reason, askedBy, beside }) =>
       inTurn(async () => {
-        const opened = await open(snapshot);
-        const { policy, bytes, statement, labels } = opened;
-        if (labels === 'false') throw new PolicyRefused(FALSE_LABEL);
-        if (bytes !== null) await keep(policy.digest, bytes);
+        const opened = await openToUse(snapshot);
+        const { policy, bytes, statement } = opened;
         const activation = { kind, policy, statement, reason, askedBy, at: clock.now() };
         const recorded = await activations.record(activation, beside);
         if (recorded.kind === 'rollback') throw refusal('snapshot.rollback_refused', recorded.text);

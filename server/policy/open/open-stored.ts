@@ -48,7 +48,7 @@ export async function openStored(snapshot: string, options: OpenStoredOptions): 
   };
   if (inForce?.digest === snapshot) {
     const content = { kind: 'file', path: '', digest: snapshot } as const;
-    const published = await statementOf({ content, statement }, { rule, clock });
+    const published = await statementOf({ content, statement }, { rule, clock }, signal);
     if (published !== null && published.says.snapshot !== snapshot)
       throw refusal('statement.subject', 'the statement is about another snapshot');
     return { policy: inForce, bytes: null, statement: published, labels };

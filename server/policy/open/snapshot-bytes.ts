@@ -60,25 +60,21 @@ export interface Meant {
   readonly signed: string | null;
 }
 
-/**
- * `find` returns what was packed earlier from the snapshot with this digest, or null. Everything that says whether the
- * snapshot may be served is checked in either case. Throws `PolicyRefused`.
- */
-export function openBytes(
-  bytes: Uint8Array,
-  meant: Meant,
-  find: (digest: string) => PackedPolicy | null = () => null,
-): { readonly packed: PackedPolicy; readonly bytes: Uint8Array } {
+/** The digest of these bytes. Throws `PolicyRefused` unless they are the snapshot that is meant. */
+export function digestMeant(bytes: Uint8Array, meant: Meant): string {
   const digest = sha256Of(bytes);
   if ((meant.digest ?? digest) !== digest)
     throw refusal('snapshot.digest', `its bytes are another snapshot (${digest})`);
   if ((meant.signed ?? digest) !== digest)
     throw refusal('statement.subject', 'the statement is about another snapshot');
-  const found = find(digest);
-  if (found !== null) return { packed: found, bytes };
+  return digest;
+}
+
+/** Throws `PolicyRefused`. */
+export function packBytes(bytes: Uint8Array, digest: string): PackedPolicy {
   const packed = packSnapshot(bytes);
   if (!packed.ok) throw snapshotRefused(packed.fault, digest);
-  return { packed: packed.packed, bytes };
+  return packed.packed;
 }
 
 export function sha256Of(...parts: readonly Uint8Array[]): string {

@@ -11,13 +11,14 @@ import {
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
+import { untilAborted } from '../../lib/until-aborted.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
-import { openBytes } from './snapshot-bytes.js';
+import { digestMeant, packBytes } from './snapshot-bytes.js';
 import type { Content } from '../sources/source.js';
-import type { TableShelf, TableUse, WrittenTable } from './table-file.js';
+import type { FoundTable, TableToFind, TableUse, WrittenTable } from './table-file.js';
 
 export type SnapshotTask =
   | { readonly kind: 'pack' | 'labels'; readonly bytes: Uint8Array }
@@ -25,10 +26,11 @@ export type SnapshotTask =
       readonly kind: 'open';
       readonly content: Content;
       readonly signed: string | null;
-      readonly shelf: TableShelf | null;
+      readonly hasTables: boolean;
     }
   /** The thread stays. */
   | { readonly kind: 'compile'; readonly folder: string }
+  | ({ readonly kind: 'find table' } & TableToFind)
   | ({ readonly kind: 'write table' } & TableToWrite)
   | ({ readonly kind: 'compare' } & Sides)
   | { readonly kind: 'unwrap'; readonly parts: readonly Uint8Array<ArrayBuffer>[] };
@@ -53,8 +55,11 @@ export interface Unwrapped {
   readonly statement: string;
 }
 
-/** What the thread sends: an error keeps its class no longer there. */
-export type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFault };
+/** What the thread sends at its end: an error keeps its class no longer there. */
+type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFault };
+
+/** What the thread sends. It may first want the table of the snapshot with this digest. */
+export type Said<Answer> = Answered<Answer> | { readonly wanted: string };
 
 /** Like `loadSnapshot`, but this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
@@ -64,8 +69,8 @@ export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
 
 /** What opening needs of the tables that are kept. */
 export interface TableFinder {
-  /** Where to look for tables, and what the store says about them. Rejects if the store fails. */
-  readonly shelf: () => Promise<TableShelf>;
+  /** Finds the table of the snapshot with this digest. Waits for no disk for long. Rejects if the store fails. */
+  readonly find: (digest: string, signal: AbortSignal) => Promise<FoundTable>;
   /** Called with a policy that was opened, and with how its table was found. */
   readonly note: (policy: Policy, found: TableUse) => void;
 }
@@ -109,7 +114,11 @@ export function makeFolderThread(remembered: number = REMEMBERED): FolderThread 
         kept = { worker, timer: setTimeout(close, remembered).unref() };
       };
       try {
-        const compiled = await ask<OpenedBytes>(worker, { kind: 'compile', folder }, { how: 'awaited', signal });
+        const compiled = await ask<OpenedBytes>(
+          worker,
+          { kind: 'compile', folder },
+          { how: 'awaited', signal, tables: null },
+        );
         keep();
         return compiled;
       } catch (error) {
@@ -131,17 +140,27 @@ export async function openBeside(
 ): Promise<Pick<OpenedBytes, 'bytes' | 'labels'> & { readonly policy: Policy }> {
   signal.throwIfAborted();
   if (isSmall(content)) {
-    const { packed, bytes } = openBytes(Buffer.concat(content.parts), { digest: content.digest, signed });
-    return { policy: adopt(packed), bytes, labels: 'unverified' };
+    const bytes = Buffer.concat(content.parts);
+    const digest = digestMeant(bytes, { digest: content.digest, signed });
+    return { policy: adopt(packBytes(bytes, digest)), bytes, labels: 'unverified' };
   }
-  const shelf = (await tables?.shelf()) ?? null;
   const { packed, bytes, table, labels } =
     content.kind === 'folder' && folders
       ? await folders.compile(content.path, signal)
-      : await perform<OpenedBytes>({ kind: 'open', content, signed, shelf }, 'awaited', signal);
+      : await perform<OpenedBytes>(
+          { kind: 'open', content, signed, hasTables: tables !== null },
+          'awaited',
+          signal,
+          tables,
+        );
   const policy = adopt(packed);
   tables?.note(policy, table);
   return { policy, bytes, labels };
+}
+
+/** Does not keep the process alive. */
+export function findTableInThread(table: TableToFind): Promise<FoundTable> {
+  return perform<FoundTable>({ kind: 'find table', ...table }, 'beside');
 }
 
 /** Rejects with a system error, and once `signal` is aborted. Does not keep the process alive. */
@@ -179,9 +198,14 @@ export function unwrapInThread(parts: readonly Uint8Array<ArrayBuffer>[], signal
 }
 
 /** The worker answers each kind of task with the one type that its caller names (snapshot-worker.ts). */
-function perform<Answer>(task: SnapshotTask, how: Asked['how'], signal?: AbortSignal): Promise<Answer> {
-  signal?.throwIfAborted();
-  return ask(newWorker(), task, { how, signal });
+function perform<Answer>(
+  task: SnapshotTask,
+  how: Asked['how'],
+  signal: AbortSignal = new AbortController().signal,
+  tables: TableFinder | null = null,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  return ask(newWorker(), task, { how, signal, tables });
 }
 
 function newWorker(): Worker {
@@ -190,21 +214,36 @@ function newWorker(): Worker {
 
 interface Asked {
   readonly how: 'awaited' | 'beside';
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
+  /** Null if the thread wants none. */
+  readonly tables: TableFinder | null;
 }
 
-async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: Asked): Promise<Answer> {
+async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal, tables }: Asked): Promise<Answer> {
   const answered = new AbortController();
   const until = { signal: answered.signal };
   const end = (): void => void worker.terminate();
-  signal?.addEventListener('abort', end, { once: true });
+  signal.addEventListener('abort', end, { once: true });
   try {
     const ended = once(worker, 'exit', until).then(() => {
       throw new Error('the thread ended before it had an answer');
     });
-    const answer = new Promise<Answered<Answer>>((resolve) => {
-      worker.once('message', resolve);
-      until.signal.addEventListener('abort', () => worker.off('message', resolve));
+    const answer = new Promise<Answered<Answer>>((resolve, reject) => {
+      const hear = (said: Said<Answer>): void => {
+        if (!('wanted' in said)) resolve(said);
+        else
+          tables?.find(said.wanted, signal).then(
+            (found) => {
+              worker.postMessage(found);
+            },
+            (error: unknown) => {
+              end();
+              reject(error instanceof Error ? error : new Error(String(error)));
+            },
+          );
+      };
+      worker.on('message', hear);
+      until.signal.addEventListener('abort', () => worker.off('message', hear));
     });
     // This comes last, because listening for messages keeps the process alive.
     if (how === 'beside') worker.unref();
@@ -213,12 +252,13 @@ async function ask<Answer>(worker: Worker, task: SnapshotTask, { how, signal }: 
       task,
       partsOf(task).map(({ buffer }) => buffer),
     );
-    const message = await Promise.race([answer, ended]);
+    // A thread that reads from a disk that does not answer cannot be ended.
+    const message = await untilAborted(Promise.race([answer, ended]), signal);
     if ('fault' in message) throw new PolicyRefused(message.fault);
     return message.answer;
   } finally {
     answered.abort();
-    signal?.removeEventListener('abort', end);
+    signal.removeEventListener('abort', end);
   }
 }
 

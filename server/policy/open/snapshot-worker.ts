@@ -1,14 +1,14 @@
 // The thread that opens or loads a policy, checks its labels or compares it with another, while the gateway's own
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
-import { loadSnapshot, type PackedPolicy, packSnapshot, verifyDecisions } from '../../../engine/index.js';
+import { loadSnapshot, packSnapshot, verifyDecisions } from '../../../engine/index.js';
 import { parseStrictJson } from '../../json/strict-json.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { FolderMemory } from './check-policy.js';
 import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
-import { openBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
-import { findTable, writeTable } from './table-file.js';
-import type { Answered, OpenedBytes, SnapshotTask, Unwrapped } from './snapshot-thread.js';
+import { digestMeant, packBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
+import { findTable, type FoundTable, writeTable } from './table-file.js';
+import type { OpenedBytes, Said, SnapshotTask, Unwrapped } from './snapshot-thread.js';
 import type { Content } from '../sources/source.js';
 
 async function perform(task: SnapshotTask): Promise<unknown> {
@@ -17,22 +17,28 @@ async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'unwrap') return unwrap(task.parts);
   if (task.kind === 'compile') return compile(task.folder);
   if (task.kind === 'pack') return packSnapshot(task.bytes);
+  if (task.kind === 'find table') return findTable(task);
   if (task.kind === 'write table') return writeTable(task.folder, task.packed, task.kept);
   const loaded = loadSnapshot(task.bytes);
   return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
-async function open({ content, signed, shelf }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
+async function open({ content, signed, hasTables }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {
   if (content.kind === 'folder') return compile(content.path);
-  const { digest } = content;
-  let table: OpenedBytes['table'] = ABSENT;
-  const find = (snapshot: string): PackedPolicy | null => {
-    const found = shelf === null ? ABSENT : findTable(shelf, snapshot);
-    table = found.kind === 'opened' ? { kind: 'opened' } : found;
-    return found.kind === 'opened' ? found.packed : null;
-  };
-  const { packed, bytes } = openBytes(await bytesOf(content), { digest, signed }, find);
-  return { packed, bytes: toShared(bytes), table, labels: 'unverified' };
+  const read = await bytesOf(content);
+  const digest = digestMeant(read, { digest: content.digest, signed });
+  const found = hasTables ? await askForTable(digest) : ABSENT;
+  const [packed, table] =
+    found.kind === 'opened' ? [found.packed, { kind: 'opened' } as const] : [packBytes(read, digest), found];
+  return { packed, bytes: toShared(read), table, labels: 'unverified' };
+}
+
+/** Whoever gave the task finds the table, with a thread of its own: a disk that does not answer holds none but that. */
+function askForTable(wanted: string): Promise<FoundTable> {
+  return new Promise((resolve) => {
+    parentPort?.once('message', resolve);
+    parentPort?.postMessage({ wanted } satisfies Said<never>);
+  });
 }
 
 let memory: FolderMemory | null = null;
@@ -88,7 +94,7 @@ function listen(): void {
   parentPort?.once('message', (task: SnapshotTask) => {
     void perform(task)
       .then(
-        (answer): Answered<unknown> => ({ answer }),
+        (answer): Said<unknown> => ({ answer }),
         (error: unknown) => ({ fault: faultOfRefusal(error) }),
       )
       .then((message) => {

@@ -18,10 +18,12 @@ export interface TableSeal {
   readonly sha256: string;
 }
 
-/** The folder of the files, and the seals that the store has, by the digests of the snapshots. */
-export interface TableShelf {
+/** The table of one snapshot. The seal is what the store has; null if it has none. */
+export interface TableToFind {
   readonly folder: string;
-  readonly seals: ReadonlyMap<string, TableSeal>;
+  /** That of the snapshot. */
+  readonly digest: string;
+  readonly seal: TableSeal | null;
 }
 
 export type FoundTable =
@@ -71,14 +73,13 @@ export function hasTables(folder: string): boolean {
 }
 
 /** Nothing of a file is used, or even looked at, before its hash is known to be the right one. */
-export function findTable({ folder, seals }: TableShelf, digest: string): FoundTable {
+export function findTable({ folder, digest, seal }: TableToFind): FoundTable {
   const file = openFile(tableFile(folder, digest));
   if (typeof file !== 'number') return file;
   try {
     const facts = fstatSync(file);
     if (!facts.isFile()) return refused('is not a regular file');
-    const seal = seals.get(digest);
-    if (seal === undefined) return { kind: 'unknown' };
+    if (seal === null) return { kind: 'unknown' };
     if (facts.size !== seal.bytes) return refused(`has ${String(facts.size)} bytes instead of ${String(seal.bytes)}`);
     // Threads share the memory, so nothing is copied after this. The hash is that of what is in it.
     const bytes = new Uint8Array(new SharedArrayBuffer(seal.bytes));

@@ -2,7 +2,9 @@
 // served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
 // signers.
 import type { Policy, PublicationStatement } from '../../../engine/index.js';
+import { patientReads } from '../../lib/patient-reads.js';
 import type { Clock, Logger } from '../../lib/ports.js';
+import { SIGNING_LIMITS } from '../../limits/policy.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';
@@ -53,7 +55,7 @@ export interface Verified {
  */
 export async function verifyOffer(offer: Offer, judge: OfferRule, signal: AbortSignal): Promise<Verified> {
   try {
-    const statement = await statementOf(offer, judge);
+    const statement = await statementOf(offer, judge, signal);
     if (statement !== null) await judge.checkSuccession?.(statement.says);
     const { tables = null, folders = null } = judge;
     const signed = statement?.says.snapshot ?? null;
@@ -75,18 +77,31 @@ export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {
   return refusal('snapshot.policy', `it is another policy, called \`${policy}\``);
 }
 
+/** The keyrings of this process are on one disk, as a rule. */
+export const keyringReads = patientReads(SIGNING_LIMITS.keyringReading);
+
+function lateKeyring({ shown }: NamedFile): SigningError {
+  return new SigningError('file.unreadable', `\`${shown}\` was not read in time: its disk does not answer`);
+}
+
 /**
  * The statement under which it was published, whatever it is about; null if no signature is required. Throws
- * `PolicyRefused`.
+ * `PolicyRefused`; rejects once `signal` is aborted.
  */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
   { rule, clock }: Pick<OfferRule, 'rule' | 'clock'>,
+  signal: AbortSignal,
 ): Promise<SignedStatement | null> {
   if (rule === null) return null;
   if (content.kind === 'folder') throw refusal('signature.missing', 'a folder cannot be signed: serve a snapshot');
   try {
-    const keyring = await readKeyring(rule.keyring);
+    const { keyring: file } = rule;
+    const keyring = await keyringReads.read(
+      () => readKeyring(file),
+      () => lateKeyring(file),
+      signal,
+    );
     const expected = { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null };
     const { signed, faults } = await verifyPublication('as stated', text, expected);
     if (signed !== null) return signed;

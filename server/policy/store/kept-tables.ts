@@ -5,9 +5,10 @@ import { type PackedPolicy, packedOf, type Policy } from '../../../engine/index.
 import type { Database } from '../../db/database.js';
 import { sql } from '../../db/sql.js';
 import { endsWithin } from '../../lib/ends-within.js';
+import { patientReads } from '../../lib/patient-reads.js';
 import type { Logger } from '../../lib/ports.js';
 import { STORED_LIMITS } from '../../limits/policy.js';
-import { type TableFinder, writeTableInThread } from '../open/snapshot-thread.js';
+import { findTableInThread, type TableFinder, writeTableInThread } from '../open/snapshot-thread.js';
 import { tableFile, tableForm, type TableSeal } from '../open/table-file.js';
 import { codeOf } from '../policy-fault.js';
 
@@ -32,16 +33,19 @@ export interface KeptTablesOptions {
   readonly leastBytes?: number;
   /** Writes a table. Defaults to doing so in a thread. */
   readonly write?: typeof writeTableInThread;
+  /** Milliseconds in which a table must have been read. Defaults to those of the limits. */
+  readonly patience?: number;
+  /** Reads one. Defaults to doing so in a thread. */
+  readonly read?: typeof findTableInThread;
 }
 
-interface SealRow {
-  readonly snapshot: string;
-  readonly derived_table: string;
-}
+/** A table that was not read in time: whoever reads it derives it instead. */
+class LateTable extends Error {}
 
 /** The store must be migrated. */
 export function keptTables({ db, folder, log, isReader = false, ...options }: KeptTablesOptions): KeptTables {
-  const { leastBytes = STORED_LIMITS.leastTableBytes, write = writeTableInThread } = options;
+  const { leastBytes = STORED_LIMITS.leastTableBytes, write = writeTableInThread, read = findTableInThread } = options;
+  const reads = patientReads(options.patience ?? STORED_LIMITS.tableReading);
   const closed = new AbortController();
   /** Policies with a table on the shelf, or with one that could not be put there. */
   const done = new WeakSet<Policy>();
@@ -58,7 +62,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
     );
   };
   const put = async (policy: Policy, packed: PackedPolicy): Promise<void> => {
-    const recent = await db.rows<Pick<SealRow, 'snapshot'>>(
+    const recent = await db.rows<{ readonly snapshot: string }>(
       sql`SELECT snapshot FROM snapshots ORDER BY used_at DESC, snapshot LIMIT ${STORED_LIMITS.keptTables}::integer`,
     );
     const kept = recent.map(({ snapshot }) => snapshot);
@@ -71,15 +75,22 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
     if (left.length > 0) log.warn({ folder, files: left }, 'old tables could not be removed: remove them');
   };
   return {
-    shelf: async () => {
-      const rows = await db.rows<SealRow>(
-        sql`SELECT snapshot, derived_table FROM snapshots WHERE starts_with(derived_table, ${`${tableForm()} `})`,
+    find: async (digest, signal) => {
+      const [row] = await db.rows<{ readonly derived_table: string | null }>(
+        sql`SELECT derived_table FROM snapshots WHERE snapshot = ${digest}`,
       );
-      const seals = rows.flatMap(({ snapshot, derived_table }): [string, TableSeal][] => {
-        const seal = sealOf(derived_table);
-        return seal === null ? [] : [[snapshot, seal]];
-      });
-      return { folder, seals: new Map(seals) };
+      const seal = sealOf(row?.derived_table ?? '');
+      try {
+        return await reads.read(
+          () => read({ folder, digest, seal }),
+          () => new LateTable(),
+          signal,
+        );
+      } catch (error) {
+        if (error instanceof LateTable)
+          return { kind: 'refused', reason: 'was not read in time: its disk does not answer' };
+        throw error;
+      }
     },
     note: (policy, found) => {
       const { digest: snapshot } = policy;
@@ -118,9 +129,10 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
         'the disk has not taken the table of the policy yet, which is put in force all the same: others derive the table until it is kept',
       );
     },
-    close: () => {
+    close: async () => {
       closed.abort();
-      return endsWithin(last, STORED_LIMITS.tablePatience);
+      const ended = [endsWithin(last, STORED_LIMITS.tablePatience), reads.end(STORED_LIMITS.tablePatience)];
+      return (await Promise.all(ended)).every(Boolean);
     },
   };
 }

@@ -192,6 +192,28 @@ describeOnStores('a batch', (store) => {
     ]);
   });
 
+  it('takes each of its commands without a body where that is taken alone, and nowhere else', async () => {
+    const made = await batch([post('resources', { namespace: '/labs', name: 'bare' })]);
+    const [first] = made.json['results'] as readonly Result[];
+    const path = `/api/v1/resources/${String(first?.body['id'])}`;
+    const before = await stored();
+    for (const command of [
+      { method: 'PATCH', path, ifMatch: '"1"' },
+      { method: 'PUT', path: '/api/v1/namespaces/labs/bare' },
+      { method: 'POST', path: '/api/v1/resources' },
+    ]) {
+      const refused = await batch([command]);
+      expect([command.method, codeOf(refused)]).toEqual([command.method, '400 request.schema']);
+      expect(refused.json['errors']).toMatchObject([{ pointer: '/commands/0/body' }]);
+    }
+    expect(await stored()).toEqual(before);
+    const done = await batch([
+      { method: 'POST', path: `${path}/archive`, ifMatch: '"1"' },
+      { method: 'DELETE', path, ifMatch: '"2"' },
+    ]);
+    expect((done.json['results'] as readonly Result[]).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
   it('I15: holds 1 to 100 commands, each of them allowed', async () => {
     const one = post('resources', { namespace: '/labs/optics', name: 'many' });
     expect(codeOf(await batch([]))).toBe('400 request.schema');

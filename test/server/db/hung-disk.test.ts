@@ -1,9 +1,13 @@
 // An embedded store whose disk does not answer: closing it ends all the same, and says so.
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { openDatabase } from '../../../server/db/database.js';
+import { startOwner } from '../../../server/db/embedded/owner.js';
+import { createSocketDir } from '../../../server/db/embedded/socket-dir.js';
+import { takeLock } from '../../../server/lib/owner-lock.js';
+import { isDiskStuck } from '../../../server/lib/stuck-disk.js';
 import { newDataDir } from '../../support/stores.js';
 
 it('is closed in time although its engine waits for the disk and somebody listens to it', async () => {
@@ -19,4 +23,19 @@ it('is closed in time although its engine waits for the disk and somebody listen
   await expect(db.knex.raw(read)).rejects.toMatchObject({ code: 'store.timeout' });
   expect([failure, await db.close()]).toEqual([null, false]);
   writeFileSync(file, '');
+});
+
+it('is given up in time where its disk hangs while it is opened', async () => {
+  const dataDir = await newDataDir();
+  await (await openDatabase({ kind: 'embedded', dataDir })).close();
+  const file = join(dataDir, 'store', 'PG_VERSION');
+  const version = readFileSync(file);
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  const lock = takeLock(join(dataDir, 'store.lock'), 2, '');
+  if (lock === null) throw new Error('somebody has the lock');
+  const opening = startOwner({ dataDir, lock, socketDir: createSocketDir(), idleLimit: 1_000, patience: 500 });
+  await expect(opening).rejects.toMatchObject({ code: 'store.silent' });
+  expect(isDiskStuck()).toBe(true);
+  writeFileSync(file, version);
 });

@@ -165,6 +165,22 @@ describeOnStores('gateways', (store) => {
     expect(one.policies.current()).toMatchObject({ generation: 5, policy: { digest: B.policy.digest } });
   });
 
+  it('can all open what one of them has chosen, although it made room for others while it was opened', async () => {
+    const [one, two] = [await open(), await open()];
+    await one.offer(B);
+    await until(() => two.digest() === B.policy.digest);
+    const keep = one.hold('keep');
+    const choice = { kind: 'rolled_back', snapshot: A.policy.digest, reason: 'back', askedBy: 'ana' } as const;
+    const chosen = one.activator.choose(choice);
+    const { snapshots } = two.activator;
+    for (let more = 0; (await snapshots.find(A.policy.digest)) !== null; more += 1)
+      await snapshots.put({ ...make(`/m${String(more)}`), labels: 'verified', statement: null, at: clock.now() });
+    keep();
+    expect(await chosen).toMatchObject({ generation: 3 });
+    await until(() => two.digest() === A.policy.digest);
+    expect(two.policies.state().lag).toBeNull();
+  });
+
   it('converge where all are offered something else at once', async () => {
     const gateways = [await open(), await open(), await open()];
     const offers = [B, C, A, C, B, C];

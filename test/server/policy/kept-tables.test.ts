@@ -121,6 +121,15 @@ describeOnStores('kept tables', (store) => {
     expect(await own.close()).toBe(false);
   });
 
+  it('are not waited for long where the disk hangs, of which the end of the gateway is told', async () => {
+    expect(await open(A)).toBe(FULL);
+    const hung = tables({ read: () => new Promise(() => undefined), patience: 100 });
+    const late = 'the file was not read in time: its disk does not answer';
+    expect([await open(A, hung), await open(A, hung)]).toEqual([late, late]);
+    expect(await hung.close()).toBe(false);
+    expect(await open(A)).toBe(TABLE);
+  });
+
   it('are not used if anything of the file was changed, and are replaced then', async () => {
     await open(A);
     const good = readFileSync(fileOf(A));

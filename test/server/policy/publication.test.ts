@@ -3,12 +3,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { instantOf, type PublicationStatement } from '../../../engine/index.js';
 import { type NewActivation, type Recorded, storedActivations } from '../../../server/policy/store/activations.js';
 import { NO_AGE_LIMITS, undecidedBecause } from '../../../server/policy/active/staleness.js';
 import { A, B, C, db, follow, type Followed, HOUR, type Made, NOON } from '../../support/followed-policy.js';
 import { makeSigner, ruleIn, signedBy, statementOf } from '../../support/publisher.js';
 import type { SignedStatement } from '../../../server/policy/open/verify-publication.js';
+import { hangOnOpening } from '../../support/hung-files.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describe('a snapshot that must be published', () => {
@@ -97,6 +99,29 @@ describe('a snapshot that must be published', () => {
     sign(statementOf(A, { generation: 8, expires: instantOf(NOON + 72 * HOUR) }));
     expect(await look()).toEqual([A.policy.digest, null]);
     expect(undecided()).toBeNull();
+  });
+
+  it('is not waited for where the disk of the keyring hangs, and is in force once that answers', async () => {
+    const { activator, folder, policies } = await published();
+    const { signal } = new AbortController();
+    for (const { policy, bytes } of [B, C])
+      await activator.snapshots.put({
+        ...{ policy, bytes, labels: 'verified', at: instantOf(NOON) },
+        statement: signedBy(statementOf({ policy, bytes }, { generation: 8 }), [ana]),
+      });
+    await record(B, { kind: 'activated', statement: signed(statementOf(B, { generation: 8 })) });
+    const free = hangOnOpening(join(folder, 'keyring.yaml'));
+    try {
+      const late = { code: 'file.unreadable', message: expect.stringContaining('its disk does not answer') };
+      expect(await activator.catchUp('now', signal)).toMatchObject(late);
+      const choice = { kind: 'activated', snapshot: C.policy.digest, reason: 'test', askedBy: 'test' } as const;
+      await expect(activator.choose(choice)).rejects.toMatchObject({ fault: late });
+      expect(policies.current().policy).toBe(A.policy);
+    } finally {
+      free();
+    }
+    expect(await activator.catchUp('now', signal)).toBeNull();
+    expect(policies.current().policy.digest).toBe(B.policy.digest);
   });
 });
 
