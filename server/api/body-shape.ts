@@ -1,10 +1,11 @@
-// The shape of a body: its JSON Schema, compiled once, and every fault of a value that does not match it. A route
+// The shape of a body: its JSON Schema, and every fault of a value that does not match it. A route
 // declares a shape for its body, and the pipeline reads the body with it, so that no route is without a check.
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyPath, collectFaults, throwIfAny } from './faults.js';
 import type { JsonSchema } from './schema.js';
 import { type ShapeFault, toShapeFault } from './shape-fault.js';
+import { type Check, compileOnce, OURS } from '../json/compile-once.js';
 import { isObject } from '../json/strict-json.js';
 import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
@@ -35,22 +36,21 @@ interface ShapeWording {
 }
 
 // A valid body passes the whole schema. For an invalid one each part is checked by itself up to its first fault, so
-// that all parts are reported and no body makes a long list. A part is compiled when a wrong body first needs it: most
-// are never needed.
-const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false, verbose: true });
+// that all parts are reported and no body makes a long list.
+const ajv = new Ajv2020({ ...OURS, allowUnionTypes: true, allErrors: false, verbose: true });
 
 export function bodyShape<Value>(schema: ObjectSchema, words: ShapeWording = {}): BodyShape<Value> {
-  const whole = ajv.compile<Value>(schema);
-  const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, compileOnce(part)]));
+  const isValid = compileOnce<Value>(ajv, schema);
+  const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, compileOnce(ajv, part)]));
   const given = new WeakSet();
   const read = (body: unknown): Value => {
-    if (isObject(body) && whole(body)) {
+    if (isObject(body) && isValid(body)) {
       given.add(body);
       return body;
     }
     const faults = collectFaults();
     const ofParts = isObject(body) ? faultsOfParts(body, { schema, parts, words }) : [NO_OBJECT];
-    const found = ofParts.length > 0 ? ofParts : (whole.errors ?? []).map((error) => toShapeFault(error, []));
+    const found = ofParts.length > 0 ? ofParts : isValid.errors().map((error) => toShapeFault(error, []));
     for (const { place, message } of found) faults.add(place, words.code?.(place) ?? 'request.schema', message);
     throwIfAny(faults);
     throw new TypeError('a wrong shape without a fault');
@@ -58,16 +58,11 @@ export function bodyShape<Value>(schema: ObjectSchema, words: ShapeWording = {})
   return { schema, document: schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
 }
 
-function compileOnce(schema: object): () => ValidateFunction {
-  let compiled: ValidateFunction | null = null;
-  return () => (compiled ??= ajv.compile(schema));
-}
-
 const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };
 
 interface Parts {
   readonly schema: ObjectSchema;
-  readonly parts: ReadonlyMap<string, () => ValidateFunction>;
+  readonly parts: ReadonlyMap<string, Check<unknown>>;
   readonly words: ShapeWording;
 }
 
@@ -79,9 +74,9 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
   for (const [name, value] of Object.entries(body)) {
     // No more are kept, and each name that is not known takes a search for what may have been meant.
     if (faults.length >= QUERY_LIMITS.errors) break;
-    const validate = parts.get(name)?.();
-    if (validate !== undefined) {
-      if (!validate(value)) faults.push(...(validate.errors ?? []).map((error) => toShapeFault(error, [name])));
+    const isPart = parts.get(name);
+    if (isPart !== undefined) {
+      if (!isPart(value)) faults.push(...isPart.errors().map((error) => toShapeFault(error, [name])));
     } else if (schema.additionalProperties === false) {
       faults.push({ place: [name], message: words.unknown?.(name) ?? unknownText(name, parts) });
     }

@@ -1,8 +1,9 @@
 // The shape of a dataset's line for each family (docs/datasets.md "A line"). null means the same as leaving out a text,
 // reference or instant. Members that a family does not have are refused.
 import { COMMAND_LIMITS } from '../limits/records.js';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
+import { type Check, compileOnce, OURS } from '../json/compile-once.js';
 import { schema } from './schema.js';
 import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
 
@@ -146,12 +147,12 @@ const DELETED_SCHEMA = Object.freeze({
   additionalProperties: false,
 });
 
-const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: false });
-const VALIDATORS: ReadonlyMap<Family, ValidateFunction<DatasetLine>> = new Map(
-  FAMILIES.map((family) => [family, ajv.compile<DatasetLine>(lineSchema(family))]),
+const ajv = new Ajv2020({ ...OURS, allowUnionTypes: true, allErrors: false });
+const VALIDATORS: ReadonlyMap<Family, Check<DatasetLine>> = new Map(
+  FAMILIES.map((family) => [family, compileOnce<DatasetLine>(ajv, lineSchema(family))]),
 );
 
-const isDeletedLine = ajv.compile<DatasetLine>(DELETED_SCHEMA);
+const isDeletedLine = compileOnce<DatasetLine>(ajv, DELETED_SCHEMA);
 
 /** The schema of a line for editors. */
 export const DATASET_LINE_SCHEMA = Object.freeze({
@@ -175,10 +176,10 @@ export function checkDatasetLine(
   }
   const family: unknown = 'family' in value ? value.family : undefined;
   const isOfDeleted = 'deletedAt' in value && family !== 'namespace';
-  const validate = !isFamily(family) ? undefined : isOfDeleted ? isDeletedLine : VALIDATORS.get(family);
-  if (validate === undefined || !isFamily(family)) return { ok: false, fault: familyFault(value, family) };
-  if (validate(value)) return { ok: true, line: value };
-  const error = validate.errors?.[0];
+  const isLine = !isFamily(family) ? undefined : isOfDeleted ? isDeletedLine : VALIDATORS.get(family);
+  if (isLine === undefined || !isFamily(family)) return { ok: false, fault: familyFault(value, family) };
+  if (isLine(value)) return { ok: true, line: value };
+  const error = isLine.errors()[0];
   if (error === undefined) return { ok: false, fault: { place: [], message: 'is not a record' } };
   const fault = toShapeFault(error, []);
   const isOwnField = error.keyword === 'additionalProperties' && fault.place.length === 1;

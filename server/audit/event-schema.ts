@@ -3,6 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { EVENT_SCHEMA, LISTED_SCHEMA, STORED_EVENT_SCHEMA } from '../api/audit-schemas.js';
 import type { AccessAsked, AuditEvent, CopyAsked } from './event.js';
+import { compileOnce, OURS } from '../json/compile-once.js';
 import type { Listed } from './listed.js';
 
 /**
@@ -17,9 +18,9 @@ export type StoredEvent = Omit<AuditEvent, 'access' | 'operation'> & {
   readonly seq: number;
 };
 
-const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false });
+const ajv = new Ajv2020({ ...OURS, strictTypes: false, allErrors: false });
 
-export const isListed = ajv.compile<Listed>(LISTED_SCHEMA);
+export const isListed = compileOnce<Listed>(ajv, LISTED_SCHEMA);
 /** Accepts the JSON of an event from `makeEvent`. */
-export const isEvent = ajv.compile<AuditEvent>(EVENT_SCHEMA);
-export const isStoredEvent = ajv.compile<StoredEvent>(STORED_EVENT_SCHEMA);
+export const isEvent = compileOnce<AuditEvent>(ajv, EVENT_SCHEMA);
+export const isStoredEvent = compileOnce<StoredEvent>(ajv, STORED_EVENT_SCHEMA);

@@ -9,6 +9,7 @@ import { nearest } from '../../engine/index.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import type { ConfigFault } from './config-error.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
+import { compileOnce, OURS } from '../json/compile-once.js';
 import { memberOf, type SettingRow, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type WrittenSetting } from './value-types.js';
@@ -36,7 +37,7 @@ export interface ConfigFile {
 }
 
 const { fileBytes: MAX_BYTES } = CONFIG_LIMITS;
-const validate = new Ajv({ allErrors: true, strict: true, verbose: true }).compile(CONFIG_SCHEMA);
+const isConfig = compileOnce(new Ajv({ ...OURS, allErrors: true, verbose: true }), CONFIG_SCHEMA);
 
 /** Reads the file at `path`. An `optional` file may be missing. Relative paths in it start at its folder. */
 export async function readConfigFile(path: string, need: 'optional' | 'required'): Promise<ConfigFile> {
@@ -54,7 +55,7 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   if (unreadable.length > 0) return { ...NO_FILE, path, faults: unreadable };
   const value: unknown = document.value ?? {};
   const placeOf: PlaceOf = (pointer, part) => placeText(name, document.rangeOf(pointer, part));
-  const errors = validate(value) ? [] : (validate.errors ?? []);
+  const errors = isConfig(value) ? [] : isConfig.errors();
   // A value that the schema refuses is reported once and dropped. The rest of the file is still read.
   const refused = new Set(errors.map(({ instancePath }) => dotted(instancePath)));
   const rows = rowsOf(SETTINGS, value);
@@ -77,7 +78,7 @@ export function typeOf(row: SettingRow): ValueType<unknown> {
 /** Whether the file could hold this as the value of the row. */
 export function isAccepted(row: SettingRow, written: WrittenSetting): boolean {
   const value = row.key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), written);
-  return validate(value);
+  return isConfig(value);
 }
 
 async function readBytes(path: string): Promise<Uint8Array | 'missing' | 'unreadable' | 'too large'> {

@@ -128,7 +128,7 @@ describe('a policy that is compiled after an earlier version', () => {
       fc.property(anyWorld, anyHistory, (first, changes) => {
         kept += follow(first, changes, ENGINE_LIMITS).kept;
       }),
-      testRuns({ usual: 300, deep: 6000 }),
+      testRuns({ usual: 150, deep: 6000 }),
     );
     expect(kept).toBeGreaterThan(100);
   });
@@ -139,7 +139,7 @@ describe('a policy that is compiled after an earlier version', () => {
       fc.property(anyWorld, anyHistory, anyLimits, (first, changes, some) => {
         refused += follow(first, changes, { ...ENGINE_LIMITS, ...some }).refused;
       }),
-      testRuns({ usual: 300, deep: 6000 }),
+      testRuns({ usual: 150, deep: 6000 }),
     );
     expect(refused).toBeGreaterThan(100);
   });

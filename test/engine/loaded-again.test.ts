@@ -10,7 +10,7 @@ import { pathOf } from './oracle/worlds.js';
 setFlagsFromString('--expose-gc');
 const collect: unknown = runInNewContext('gc');
 
-const GRANTS = 4000;
+const GRANTS = 2000;
 /** No decision reads it. */
 const REASON = 'long '.repeat(190).trim();
 const AT = instantOf(0);

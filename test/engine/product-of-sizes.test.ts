@@ -42,7 +42,7 @@ test.each([
       `roles:\n  r: { members: [${lines(count, (i) => `${i === 0 ? '' : ', '}"orcid:u${String(i)}"`)}] }\n`,
   ],
 ])('%s: formatted in time', (_name, textOf) => {
-  const times = growth(2_500, (count) => {
+  const times = growth(1_000, (count) => {
     const bytes = new TextEncoder().encode(textOf(count));
     return () => {
       expect(formatFile({ path: 'a.yaml', bytes }).ok).toBe(true);
@@ -66,7 +66,7 @@ test('many tests that a reviewed change and the merge drop are compared', () => 
           (i) => `  - { name: t${String(i)}, actor: { identities: ["orcid:x"] }, allow: [resource:read /a] }\n`,
         ),
     );
-  const times = growth(1_250, (count) => {
+  const times = growth(600, (count) => {
     const [base, merged] = [policyWith(count), policyWith(1)];
     return () => {
       expect(emergentChecks(base, merged, [{ policy: merged, from: null }])).toEqual([]);

@@ -190,7 +190,7 @@ describeOnStores('agreement', (store) => {
 
   it('pages of every size, counts and single decisions agree', async () => {
     const tally = newTally();
-    const runs = testRuns(store.name === 'postgres' ? { usual: 8, deep: 240 } : { usual: 2, deep: 60 });
+    const runs = testRuns(store.name === 'postgres' ? { usual: 5, deep: 240 } : { usual: 1, deep: 60 });
     const told = stopwatch(`agreement at the doors on ${store.name}`, runs);
     await fc.assert(
       onScenes(store.db, (one) => judgeAll(doors, one, { tally, lanes })),

@@ -185,7 +185,7 @@ describeOnStores('commands', (store) => {
 
   it('are refused where `decide` denies, as the documents say, and nowhere else', async () => {
     const tally = { askers: 0, commands: 0, allowed: 0, denied: 0, hidden: 0 };
-    const runs = testRuns(many ? { usual: 4, deep: 120 } : { usual: 3, deep: 40 });
+    const runs = testRuns(many ? { usual: 2, deep: 120 } : { usual: 2, deep: 40 });
     const told = stopwatch(`commands on ${store.name}`, runs);
     await fc.assert(
       fc.asyncProperty(scene, async (one) => {

@@ -1,9 +1,11 @@
 // The schemas that editors are given accept what the gateway and `load` accept, and refuse what they refuse.
 import { describe, expect, it, test } from '@jest/globals';
+import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { FAMILIES } from '../../engine/index.js';
+import { LISTED_SCHEMA, STORED_EVENT_SCHEMA } from '../../server/api/audit-schemas.js';
 import { schemaOf } from '../../server/cli/commands/schema.js';
 import { checkDatasetLine } from '../../server/api/dataset-schema.js';
 import { parseQuery } from '../support/parse-query.js';
@@ -14,6 +16,21 @@ import { fromRoot } from '../support/root.js';
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const isQuery = ajv.compile(schemaOf('query'));
 const isLine = ajv.compile(schemaOf('dataset'));
+
+// Those of bodies are part of the API's description, which is held to the schema of OpenAPI.
+test.each([
+  ['settings', schemaOf('config')],
+  ['events', STORED_EVENT_SCHEMA],
+  ['listed records', LISTED_SCHEMA],
+  ['queries', schemaOf('query')],
+  ['dataset lines', schemaOf('dataset')],
+])(
+  'the schema of %s is JSON Schema, by the meta-schema',
+  (_, { $schema, ...schema }: { readonly $schema?: string }) => {
+    const draft = $schema?.includes('draft-07') === true ? new Ajv() : ajv;
+    expect([draft.validateSchema(schema), draft.errors]).toEqual([true, null]);
+  },
+);
 
 describe('the schema of a query', () => {
   it('accepts every query that the gateway accepts', () => {

@@ -19,6 +19,9 @@ export interface CliOptions {
 
 export const CLI = fromRoot('dist/server/cli/main.js');
 
+/** Flags of Node.js for a process that ends soon: optimizing the embedded store's engine would take it longer than what is gained. */
+export const BRIEF = ['--wasm-lazy-validation', '--wasm-tiering-budget=100000000'];
+
 /** Settings of the test's own environment do not reach it. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const made = makeIo({ env: { ...inherited(), ...options.env }, cwd: options.cwd, stdin: options.stdin });
@@ -30,7 +33,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
 export function spawnCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const env = { ...inherited(), ...options.env };
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [CLI, ...args], { cwd: options.cwd, env });
+    const child = spawn(process.execPath, [...BRIEF, CLI, ...args], { cwd: options.cwd, env });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

@@ -3,7 +3,7 @@
 import { afterAll } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { CLI } from './run-cli.js';
+import { BRIEF, CLI } from './run-cli.js';
 
 /** Of a gateway that serves for hours the last lines are kept. */
 const KEPT_CHARACTERS = 16 * 1024 * 1024;
@@ -38,6 +38,7 @@ async function start(flags: readonly string[], dataDir: string | null, [verb, ..
   const child = spawn(
     process.execPath,
     [
+      ...BRIEF,
       ...flags,
       CLI,
       verb,

@@ -140,7 +140,7 @@ describe('one slip is reported once', () => {
           expect(diagnostics.find(({ file: of }) => of === file.path)?.range.start.line).toBeGreaterThanOrEqual(line);
         }
       }),
-      testRuns({ usual: 50, deep: 120 }),
+      testRuns({ usual: 25, deep: 120 }),
     );
   });
 });

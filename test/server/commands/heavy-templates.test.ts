@@ -97,22 +97,25 @@ describeOnStores('a template that takes long to judge by', (store) => {
     expect(ended).toEqual(['again', 'judged']);
   });
 
-  it('keeps little of what was built while judging', async () => {
-    const templates: string[] = [];
-    for (let n = 0; n < 20; n += 1) {
-      const schema = { properties: { [`s${String(n)}`]: { not: { pattern: PATTERN } } } };
-      const made = await doors.send('greedy', 'POST /api/v1/resource-templates', {
-        body: { namespace: '/a', name: `t${String(n)}`, version: '1', schema },
-      });
-      templates.push(String(made.json['id']));
-    }
-    const before = process.memoryUsage.rss();
-    for (const [n, one] of templates.entries()) {
-      const properties = { [`s${String(n)}`]: text(8_000, n + 1) };
-      const body = { namespace: '/a', name: 'r', template: one, properties };
-      expect((await doors.send('greedy', 'POST /api/v1/resources', { body })).status).toBe(201);
-    }
-    // Twenty such patterns took 170 MB.
-    expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
-  });
+  // Judging knows nothing of stores.
+  if (store.name === 'embedded') {
+    it('keeps little of what was built while judging', async () => {
+      const templates: string[] = [];
+      for (let n = 0; n < 20; n += 1) {
+        const schema = { properties: { [`s${String(n)}`]: { not: { pattern: PATTERN } } } };
+        const made = await doors.send('greedy', 'POST /api/v1/resource-templates', {
+          body: { namespace: '/a', name: `t${String(n)}`, version: '1', schema },
+        });
+        templates.push(String(made.json['id']));
+      }
+      const before = process.memoryUsage.rss();
+      for (const [n, one] of templates.entries()) {
+        const properties = { [`s${String(n)}`]: text(8_000, n + 1) };
+        const body = { namespace: '/a', name: 'r', template: one, properties };
+        expect((await doors.send('greedy', 'POST /api/v1/resources', { body })).status).toBe(201);
+      }
+      // Twenty such patterns took 170 MB.
+      expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
+    });
+  }
 });

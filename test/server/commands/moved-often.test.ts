@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
+import { times } from '../../support/test-runs.js';
 
-const CREATES = 30;
+const CREATES = times({ usual: 12, deep: 30 });
 const TEMPLATES = 12;
 
 describeOnStores('records that refer to a template which is moved all the time', (store) => {

@@ -14,7 +14,7 @@ const RECORDS = 4;
 const WRITERS = 12;
 /** With the newest revision. */
 const TRIES = 5;
-const REQUESTS = { usual: 25, deep: 250 };
+const REQUESTS = { usual: 14, deep: 250 };
 const KINDS = [
   'create',
   'use',

@@ -8,7 +8,7 @@ import type { DatasetText } from '../../../server/load/record-line.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns, times } from '../../support/test-runs.js';
 
-const WORLDS = { usual: 100, deep: 1_000 };
+const WORLDS = { usual: 60, deep: 1_000 };
 const NOW = instantOf(Date.parse('2030-06-01T00:00:00Z'));
 const id = (index: number): string => `01900000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 /** Deleted before every load. */
