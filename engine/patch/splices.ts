@@ -113,9 +113,17 @@ function withoutFlowPart(text: string, all: Node, parts: readonly Span[], index:
   }
   if (before === undefined) return hasComment(text, all) ? null : cut(text, all.start + 1, all.end - 1);
   if (text.slice(before.end, part.start).includes('#'))
-    // The comma before the comment stays, so one behind the part goes.
-    return cut(text, part.start, part.end + (/^\s*,/.exec(text.slice(part.end, all.end))?.[0].length ?? 0));
+    // The comma before the comment stays, so one behind the part goes, also one behind comments.
+    return cut(withoutComma(text, { start: part.end, end: all.end }), part.start, part.end);
   return cut(text, before.end, part.end);
+}
+
+/** Without a comma that is the first in the span, but for comments. */
+function withoutComma(text: string, { start, end }: Span): string {
+  const [found] = /^(?:\s|#.*\n)*,/.exec(text.slice(start, end)) ?? [];
+  if (found === undefined) return text;
+  const comma = start + found.length - 1;
+  return cut(text, found.includes('#') ? comma : start, comma + 1);
 }
 
 function isFlow(text: string, { start }: Node): boolean {

@@ -18,7 +18,7 @@ export async function writeWholeFile(
   access: number | FileAccess,
 ): Promise<void> {
   const { mode, uid, gid } = typeof access === 'number' ? { mode: access } : access;
-  const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
+  const draft = draftOf(path);
   try {
     const handle = await open(draft, 'wx', mode);
     try {
@@ -39,22 +39,43 @@ export async function writeWholeFile(
   await removeDrafts(dirname(path), basename(path));
 }
 
+function draftOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
+}
+
 const DRAFT = /^\.(.+)\.[0-9a-f]{12}\.tmp$/;
 
 /** Removes what crashes have left of `writeWholeFile`: of this file, or in a folder of ours of all files. */
 export async function removeDrafts(folder: string, name: string | null = null): Promise<void> {
-  for (const found of await readdir(folder)) {
+  const drafts = (await readdir(folder)).filter((found) => {
     const whose = DRAFT.exec(found)?.[1];
-    if (whose === undefined || (name !== null && whose !== name)) continue;
+    return whose !== undefined && (name === null || whose === name);
+  });
+  const now = drafts.length === 0 ? null : await timeIn(folder);
+  for (const draft of drafts.map((found) => join(folder, found))) {
     // It may be another user's, and nothing depends on it.
-    if (await isAbandoned(join(folder, found))) await rm(join(folder, found), { force: true }).catch(() => undefined);
+    if (now !== null && (await isAbandoned(draft, now))) await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+/** By the clock of the file system, which dates the drafts and may differ from ours. Null if it dates nothing for us. */
+async function timeIn(folder: string): Promise<number | null> {
+  const path = draftOf(join(folder, 'clock'));
+  try {
+    const handle = await open(path, 'wx', 0o600);
+    const { mtimeMs } = await handle.stat().finally(() => handle.close());
+    return mtimeMs;
+  } catch {
+    return null;
+  } finally {
+    await rm(path, { force: true }).catch(() => undefined);
   }
 }
 
 /** Nobody can still be writing it. */
-async function isAbandoned(path: string): Promise<boolean> {
+async function isAbandoned(path: string, now: number): Promise<boolean> {
   return stat(path).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs > FILE_LIMITS.draftAge,
+    ({ mtimeMs }) => now - mtimeMs > FILE_LIMITS.draftAge,
     () => false,
   );
 }

@@ -103,9 +103,21 @@ export function makeFolderThread(remembered: number = REMEMBERED): FolderThread 
     void kept.worker.terminate();
     kept = null;
   };
+  const start = (): Worker => {
+    const worker = newWorker();
+    // Whoever waits for an answer is told by `ask`. While nobody does, an error without a listener would end the process.
+    worker.on('error', ({ message }) => {
+      if (kept?.worker !== worker) return;
+      close();
+      process.emitWarning(`the thread that compiles a folder has failed and will be started again: ${message}`, {
+        code: 'BAILIWICK_THREAD',
+      });
+    });
+    return worker;
+  };
   return {
     compile: async (folder, signal) => {
-      const worker = kept?.worker ?? newWorker();
+      const worker = kept?.worker ?? start();
       clearTimeout(kept?.timer);
       // Whatever ends the thread ends what it remembers, too.
       kept = null;

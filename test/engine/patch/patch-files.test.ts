@@ -341,6 +341,12 @@ test.each<[string, string, Change | TakingChange, string]>([
     'roles:\n  crew:\n    members: [\n      ad:ann, # since May\n      \n    ]\n',
   ],
   [
+    'the last item goes with its comma, also one behind a comment of its own',
+    'roles:\n  crew:\n    members: [\n      ad:ann, # since May\n      ad:ben # since June\n      ,\n    ]\n',
+    { kind: 'drop-member', role: 'crew', member: 'ad:ben' },
+    'roles:\n  crew:\n    members: [\n      ad:ann, # since May\n       # since June\n      \n    ]\n',
+  ],
+  [
     'the first member is written into the brackets of an empty list',
     'roles:\n  crew:\n    members:\n      # Nobody yet.\n      []\n',
     { kind: 'member', role: 'crew', identity: 'ad:zoe' },

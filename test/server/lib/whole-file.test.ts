@@ -81,6 +81,19 @@ it('what crashes have left of a file goes with the next one of its name, and not
   );
 });
 
+it('a draft is as old as its file system says, whose clock may be behind', async () => {
+  const folder = await tempFolder();
+  leaveDrafts(folder, 'report.json');
+  const { now } = Date;
+  Date.now = () => now() + 2 * FILE_LIMITS.draftAge;
+  try {
+    await writeWholeFile(join(folder, 'report.json'), Buffer.from('whole'), 0o600);
+  } finally {
+    Date.now = now;
+  }
+  expect(leftIn(folder)).toEqual(['.report.json.ba9876543210.tmp', '.report.json.tmp']);
+});
+
 it('in the folders of the audit log they go whatever they are of', async () => {
   const folder = await tempFolder();
   const snapshots = join(folder, 'snapshots');

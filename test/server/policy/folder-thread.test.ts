@@ -1,7 +1,9 @@
 // The thread of a folder that is followed remembers what it has read, and says of each version what a new thread says.
 import { afterEach, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { type FolderThread, makeFolderThread } from '../../../server/policy/open/snapshot-thread.js';
 import { grantsAt, HEADER } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -64,5 +66,17 @@ it('ends when nobody waits any more, and begins anew', async () => {
   const compiling = following.compile(folder, given.signal);
   given.abort();
   await expect(compiling).rejects.toThrow();
+  expect((await following.compile(folder, signal)).labels).toBe('verified');
+});
+
+it('that fails while nobody waits for it ends nothing else, and begins anew', async () => {
+  const { folder } = await policyFolder();
+  const following = thread();
+  const [started] = await Promise.all([once(process, 'worker'), following.compile(folder, signal)]);
+  const [worker] = started as [Worker];
+  const warned = once(process, 'warning');
+  // What no thread is given: it ends with an error.
+  worker.postMessage(null);
+  expect(await warned).toMatchObject([{ message: expect.stringContaining('has failed and will be started again') }]);
   expect((await following.compile(folder, signal)).labels).toBe('verified');
 });
