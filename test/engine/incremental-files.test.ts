@@ -25,7 +25,11 @@ type Files = ReadonlyMap<string, string>;
 const GUARDRAILS = `guardrails:
   - { id: apart, separate: ["resource:write", "namespace:*"] }
   - { id: few, atMost: { identities: 1, scopes: ["resource:*"], at: every-top-level }, description: few }
+  - { id: crew, never: { scopes: ["resource:write"], under: /a, except: { roles: [crew] } } }
+  - { id: two, atLeast: { identities: 2, scope: resource:read, at: /a } }
+  - { id: leave, expires: { providers: [orcid], within: 1d } }
 `;
+const PEOPLE = 'people:\n  ada: { identities: ["orcid:ada", "orcid:bob"] }\n';
 
 function named(one: PolicyMember | PolicySet['grants'][number]['principal']): object {
   return one.kind === 'role' ? { role: one.role } : { identity: formatIdentity(one.identity) };
@@ -45,6 +49,7 @@ function print({ families = [], roles, grants }: PolicySet): Files {
   const files = new Map([
     ['policy.yaml', JSON.stringify(families.length === 0 ? header : { ...header, families: words })],
     ['guardrails.yaml', GUARDRAILS],
+    ['people.yaml', PEOPLE],
   ]);
   for (const { name, members } of roles) {
     const listed = members.map((member) => ({ ...named(member), ...windowText(member) }));
@@ -128,7 +133,7 @@ function makeTeller(): (files: Files) => { readonly said: unknown; readonly isVa
     if (draft === null) throw new Error('a small policy is within the limits');
     const at = instantOf(5);
     const linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: 10, levels: new Map() });
-    const checked = checkedDraft(set, ENGINE_LIMITS, sizes);
+    const checked = checkedDraft(set, ENGINE_LIMITS, sizes, draft);
     const compiled = compilePolicy(set, ENGINE_LIMITS, known);
     if (!checked.ok || !compiled.ok) throw new Error('a small policy is within the limits');
     ({ sizes } = checked);
