@@ -29,6 +29,7 @@ const GUARDRAILS = `guardrails:
   - { id: two, atLeast: { identities: 2, scope: resource:read, at: /a } }
   - { id: leave, expires: { providers: [orcid], within: 1d } }
 `;
+const ALIKE = 'roles:\n  alike: { members: ["orcid:bob", "orcid:Bob"] }\n';
 const PEOPLE = 'people:\n  ada: { identities: ["orcid:ada", "orcid:bob"] }\n';
 
 function named(one: PolicyMember | PolicySet['grants'][number]['principal']): object {
@@ -50,6 +51,7 @@ function print({ families = [], roles, grants }: PolicySet): Files {
     ['policy.yaml', JSON.stringify(families.length === 0 ? header : { ...header, families: words })],
     ['guardrails.yaml', GUARDRAILS],
     ['people.yaml', PEOPLE],
+    ['roles/alike.yaml', ALIKE],
   ]);
   for (const { name, members } of roles) {
     const listed = members.map((member) => ({ ...named(member), ...windowText(member) }));
@@ -99,6 +101,12 @@ const anyEdit: fc.Arbitrary<Edit> = fc.oneof(
     const header = files.get('policy.yaml') ?? '';
     const [from, to] = header.includes('github') ? ['github', 'gitlab'] : ['gitlab', 'github'];
     return new Map([...files, ['policy.yaml', header.replace(from, to)]]);
+  }),
+  // The grants stay in their order, in fewer files.
+  fc.constant<Edit>((files) => {
+    const more = files.get('grants-1.yaml')?.replace('grants:\n', '') ?? '';
+    const joined = [...files].map(([path, text]) => [path, path === 'grants-0.yaml' ? text + more : text] as const);
+    return new Map(joined.filter(([path]) => path !== 'grants-1.yaml' || !files.has('grants-0.yaml')));
   }),
   fc.nat().map((at) => inOneFile(at, (text) => `# a comment\n${text}`)),
   fc.nat().map((at) => inOneFile(at, (text) => text.replace(/\n {2}- .*/, ''))),
