@@ -323,14 +323,15 @@ export type DraftResult =
 
 /**
  * Like `draftPolicy`, for callers who report what is wrong: refuses exactly what `compilePolicy` refuses, with the same diagnostics. Takes
- * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits.
+ * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits. `policy` is what
+ * `draftPolicy` has given for the same set.
  */
 export function checkedDraft(
   set: PolicySet,
   limits: EngineLimits = ENGINE_LIMITS,
   before: KnownSizes | null = null,
+  policy: Policy | null = draftPolicy(set, limits),
 ): DraftResult {
-  const policy = draftPolicy(set, limits);
   if (policy !== null) {
     const drafted = loadedOf(policy);
     const within = drafted && isSurelyWithin(drafted.tables, drafted.holders, { limits, before });

@@ -89,6 +89,9 @@ interface Search {
    */
   readonly everyHolder: (principal: number, test: (holder: number) => boolean) => boolean;
   readonly runs: Runs;
+  /** By grant, as columns, since they are looked at for each other grant. */
+  readonly scopes: readonly ScopeSet[];
+  readonly inherit: Uint8Array;
   /** The grants in the order in which they begin, and the place of each in it. */
   readonly starts: () => Starts;
   /** 1 for a grant that gives nobody anything or has already been found redundant. */
@@ -124,6 +127,9 @@ function makeStarts(from: Float64Array): () => Starts {
 
 function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Search {
   const { from, until } = world;
+  const { grants } = world.set;
+  const scopes = grants.map((grant) => grant.scopes);
+  const inherit = Uint8Array.from(grants, (grant) => (grant.inherit ? 1 : 0));
   const idle = new Uint8Array(from.length);
   for (let index = 0; index < idle.length; index += 1) {
     const isEver = (from[index] ?? 0) < (until[index] ?? 0);
@@ -149,7 +155,7 @@ function makeSearch(world: LintWorld, holders: HolderClasses, steps: number): Se
   };
   const runs = makeRuns(world, idle);
   const starts = makeStarts(from);
-  return { world, holders, everyHolder, runs, starts, idle, spend, isSpent: () => left < 0 };
+  return { world, holders, everyHolder, runs, scopes, inherit, starts, idle, spend, isSpent: () => left < 0 };
 }
 
 /** The runs of all grants that are not idle. */
@@ -185,8 +191,10 @@ interface Wanted extends Piece {
 function findCover(search: Search, wanted: Wanted): readonly number[] | null {
   const { world, everyHolder } = search;
   const principal = world.principals[wanted.index] ?? 0;
-  const grant = world.set.grants[wanted.index];
-  const classes = leastClasses(world.tree, { node: world.nodes[wanted.index] ?? 0, inherit: grant?.inherit === true });
+  const classes = leastClasses(world.tree, {
+    node: world.nodes[wanted.index] ?? 0,
+    inherit: search.inherit[wanted.index] === 1,
+  });
   // Most grants have no cover, so the set is made when there is something to put in.
   let cover: Set<number> | null = null;
   let cases = 0;
@@ -238,7 +246,6 @@ interface Case {
 /** One grant that gives the holder everything there, or several that do so together, or null. */
 function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, among }: Case): readonly number[] | null {
   const { world, idle } = search;
-  const { grants } = world.set;
   const partly: number[] = [];
   // Among grants that give everything, the nearest is chosen. For a grant to a role, one to a role is preferred: other holders may
   // have it too.
@@ -249,18 +256,18 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
   let single = -1;
   let scopes: ScopeSet = NO_SCOPES;
   forEachHeld(search, { holder, place }, (other) => {
-    const candidate = grants[other];
-    if (candidate === undefined || other === wanted.index || idle[other] === 1) return true;
-    if (among?.has(other) === false || !haveCommon(candidate.scopes, wanted.value)) return true;
+    const given = search.scopes[other] ?? NO_SCOPES;
+    if (other === wanted.index || idle[other] === 1) return true;
+    if (among?.has(other) === false || !haveCommon(given, wanted.value)) return true;
     const [from, until] = [world.from[other] ?? 0, world.until[other] ?? 0];
     if (from >= wanted.until || until <= wanted.from) return true;
     const isWhole =
-      scopesWithout(wanted.value, candidate.scopes) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
+      scopesWithout(wanted.value, given) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
     if (isWhole) {
       if (single < 0 || rank(other) > rank(single)) single = other;
     } else if (single < 0) {
       partly.push(other);
-      scopes = unionScopes(scopes, candidate.scopes);
+      scopes = unionScopes(scopes, given);
     }
     return single < 0 || rank(single) < best;
   });
@@ -272,7 +279,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
 
 /** Visits the grants of a holder that count in a namespace class, nearest first, until `visit` returns false. */
 function forEachHeld(
-  { world, holders, runs, spend }: Search,
+  { world, holders, runs, inherit, spend }: Search,
   { holder, place: { node: own, extent } }: Pick<Case, 'holder' | 'place'>,
   visit: (grant: number) => boolean,
 ): void {
@@ -297,7 +304,7 @@ function forEachHeld(
       spend(1 + to - from);
       for (let row = from; row < to; row += 1) {
         const grant = runs.rows[row] ?? 0;
-        if ((!needsInherit || world.set.grants[grant]?.inherit === true) && !visit(grant)) return;
+        if ((!needsInherit || inherit[grant] === 1) && !visit(grant)) return;
       }
     }
   }
@@ -312,12 +319,12 @@ function placeIn(
   return place < to && column[place] === value ? place : -1;
 }
 
-function pieceOf({ world: { set, from, until } }: Search, grant: number): Piece {
-  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: set.grants[grant]?.scopes ?? NO_SCOPES };
+function pieceOf({ world: { from, until }, scopes }: Search, grant: number): Piece {
+  return { from: from[grant] ?? 0, until: until[grant] ?? 0, value: scopes[grant] ?? NO_SCOPES };
 }
 
 /** Whether grants give a piece of what is wanted all the time. They are given by their places in `search.starts`, without the one at `left`. */
-function coversAll({ world, starts }: Search, ranks: Int32Array, piece: Piece, left = -1): boolean {
+function coversAll({ world, scopes, starts }: Search, ranks: Int32Array, piece: Piece, left = -1): boolean {
   const { from, until } = world;
   const { order } = starts();
   return scopeNames(piece.value).every((name) => {
@@ -327,7 +334,7 @@ function coversAll({ world, starts }: Search, ranks: Int32Array, piece: Piece, l
       const grant = order[ranks[i] ?? 0] ?? 0;
       if ((from[grant] ?? 0) > reached) return false;
       if (i === left || (until[grant] ?? 0) <= reached) continue;
-      if (haveCommon(world.set.grants[grant]?.scopes ?? NO_SCOPES, scope)) reached = until[grant] ?? 0;
+      if (haveCommon(scopes[grant] ?? NO_SCOPES, scope)) reached = until[grant] ?? 0;
     }
     return reached >= piece.until;
   });

@@ -53,7 +53,10 @@ function repetitions(world: LintWorld, most: number): Repetitions {
   const first = new Int32Array(world.roles.length);
   const foundBy = new Int32Array(world.roles.length).fill(NONE);
   let steps = 0;
-  for (const [search, positions] of likeMembers(world).entries()) {
+  // A role without roles inside has nobody through one.
+  const hasInner = Uint8Array.from(world.roles, (_, role) => (height(role) > 0 ? 1 : 0));
+  const isOuter = (position: number): boolean => hasInner[roleOf[position] ?? 0] === 1;
+  for (const [search, positions] of likeMembers(world, isOuter).entries()) {
     const top = positions.reduce((highest, position) => Math.max(highest, height(roleOf[position] ?? 0)), 0);
     if (top === 0) continue;
     for (const edge of edgesOfMember(membership, memberPrincipals[positions[0] ?? 0] ?? 0)) {
@@ -90,13 +93,18 @@ function rolesOfMembers({ set, roles, memberPrincipals }: LintWorld): Int32Array
   return roleOf;
 }
 
-/** The positions of members that several roles name, together if the same roles do without a window. */
-function likeMembers({ membership, memberPrincipals }: LintWorld): readonly (readonly number[])[] {
+/**
+ * The positions of members that several roles name, one of them an outer one, together if the same roles do without a window.
+ */
+function likeMembers(
+  { membership, memberPrincipals }: LintWorld,
+  isOuter: (position: number) => boolean,
+): readonly (readonly number[])[] {
   const positionsOf = listRows(memberPrincipals, countPrincipals(membership.tables));
   const alike = new Map<string, number[]>();
   for (let principal = 0; principal + 1 < positionsOf.start.length; principal += 1) {
     const positions = rowsOf(positionsOf, principal);
-    if (positions.length < 2) continue;
+    if (positions.length < 2 || !positions.some(isOuter)) continue;
     const roles = edgesOfMember(membership, principal).map((edge) => membership.tables.members.role[edge] ?? 0);
     const key = roles.join();
     for (const position of positions) addTo(alike, key, position);

@@ -42,12 +42,14 @@ export function makeRuns(tables: PolicyTables, lists: RowLists, nodes: NodeNumbe
 function numberSets({ grants, vocabulary }: PolicyTables, numbers: SetNumbers): Int32Array {
   const index = indexOwn(vocabulary.own);
   const known = new Map<number | string, number>();
-  return Int32Array.from(grants.id, (_, grant) => {
+  const sets = new Int32Array(grants.id.length);
+  for (let grant = 0; grant < sets.length; grant += 1) {
     const set = grants.scopes[grant] ?? NO_SCOPES;
     let number = known.get(set);
     if (number === undefined) known.set(set, (number = numbers.numberOf(...bitsOfSet(set, index))));
-    return number;
-  });
+    sets[grant] = number;
+  }
+  return sets;
 }
 
 interface Filling {

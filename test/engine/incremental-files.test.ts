@@ -25,7 +25,12 @@ type Files = ReadonlyMap<string, string>;
 const GUARDRAILS = `guardrails:
   - { id: apart, separate: ["resource:write", "namespace:*"] }
   - { id: few, atMost: { identities: 1, scopes: ["resource:*"], at: every-top-level }, description: few }
+  - { id: crew, never: { scopes: ["resource:write"], under: /a, except: { roles: [crew] } } }
+  - { id: two, atLeast: { identities: 2, scope: resource:read, at: /a } }
+  - { id: leave, expires: { providers: [orcid], within: 1d } }
 `;
+const ALIKE = 'roles:\n  alike: { members: ["orcid:bob", "orcid:Bob"] }\n';
+const PEOPLE = 'people:\n  ada: { identities: ["orcid:ada", "orcid:bob"] }\n';
 
 function named(one: PolicyMember | PolicySet['grants'][number]['principal']): object {
   return one.kind === 'role' ? { role: one.role } : { identity: formatIdentity(one.identity) };
@@ -45,6 +50,8 @@ function print({ families = [], roles, grants }: PolicySet): Files {
   const files = new Map([
     ['policy.yaml', JSON.stringify(families.length === 0 ? header : { ...header, families: words })],
     ['guardrails.yaml', GUARDRAILS],
+    ['people.yaml', PEOPLE],
+    ['roles/alike.yaml', ALIKE],
   ]);
   for (const { name, members } of roles) {
     const listed = members.map((member) => ({ ...named(member), ...windowText(member) }));
@@ -95,6 +102,12 @@ const anyEdit: fc.Arbitrary<Edit> = fc.oneof(
     const [from, to] = header.includes('github') ? ['github', 'gitlab'] : ['gitlab', 'github'];
     return new Map([...files, ['policy.yaml', header.replace(from, to)]]);
   }),
+  // The grants stay in their order, in fewer files.
+  fc.constant<Edit>((files) => {
+    const more = files.get('grants-1.yaml')?.replace('grants:\n', '') ?? '';
+    const joined = [...files].map(([path, text]) => [path, path === 'grants-0.yaml' ? text + more : text] as const);
+    return new Map(joined.filter(([path]) => path !== 'grants-1.yaml' || !files.has('grants-0.yaml')));
+  }),
   fc.nat().map((at) => inOneFile(at, (text) => `# a comment\n${text}`)),
   fc.nat().map((at) => inOneFile(at, (text) => text.replace(/\n {2}- .*/, ''))),
   fc.nat().map(
@@ -128,7 +141,7 @@ function makeTeller(): (files: Files) => { readonly said: unknown; readonly isVa
     if (draft === null) throw new Error('a small policy is within the limits');
     const at = instantOf(5);
     const linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: 10, levels: new Map() });
-    const checked = checkedDraft(set, ENGINE_LIMITS, sizes);
+    const checked = checkedDraft(set, ENGINE_LIMITS, sizes, draft);
     const compiled = compilePolicy(set, ENGINE_LIMITS, known);
     if (!checked.ok || !compiled.ok) throw new Error('a small policy is within the limits');
     ({ sizes } = checked);

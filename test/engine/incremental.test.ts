@@ -1,21 +1,47 @@
 // A policy that is compiled after an earlier version, with what that one has left, is the same to the byte as one that is compiled from
-// nothing, whatever was edited in between, and is refused alike.
+// nothing, whatever was edited in between, and is refused alike. So are the findings of lint and the witnesses of guardrails.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  checkGuardrails,
   compilePolicy,
   ENGINE_LIMITS,
   type EngineLimits,
+  lintPolicy,
   type RememberedPolicy,
   openCompiled,
   openUnread,
 } from '../../engine/compiler.js';
-import { packedOf, type Policy } from '../../engine/index.js';
-import type { PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
+import { instantOf, packedOf, type Policy, scopeSetOf } from '../../engine/index.js';
+import type { GuardrailRule, PolicyGrant, PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
-import { exclusiveWorld, grantBody, pathOf, policyOf, windowedWorld } from './oracle/worlds.js';
+import { exclusiveWorld, grantBody, IDENTITIES, pathOf, policyOf, windowedWorld } from './oracle/worlds.js';
 
-const anyWorld = fc.oneof(exclusiveWorld, windowedWorld);
+const EVERYONE = { to: null, except: { roles: [], identities: [] } } as const;
+const [WRITE, OTHER] = [
+  scopeSetOf(['resource:read', 'resource:write']),
+  scopeSetOf(['namespace:read', 'namespace:write']),
+];
+const [ROOT, UNDER] = [pathOf('/'), pathOf('/a')];
+/** Of each kind, for everybody and for a few. */
+const RULES: readonly GuardrailRule[] = [
+  { kind: 'never', scopes: WRITE, under: UNDER, to: null, except: { roles: ['crew'], identities: [] } },
+  { kind: 'separate', sides: [WRITE, OTHER], under: ROOT, ...EVERYONE },
+  {
+    ...{ kind: 'separate', sides: [WRITE, OTHER], under: UNDER, except: EVERYONE.except },
+    to: { providers: ['orcid'], roles: ['staff'], identities: [] },
+  },
+  { kind: 'atLeast', identities: 2, scopes: WRITE, at: { kind: 'every-top-level' } },
+  { kind: 'atMost', identities: 1, groups: 0, scopes: OTHER, at: { kind: 'under', path: UNDER }, ...EVERYONE },
+  { kind: 'expires', providers: ['orcid'], withinMilliseconds: 12, each: false },
+];
+const PEOPLE: PolicySet['people'] = [{ name: 'ada', identities: IDENTITIES.slice(0, 2), place: null }];
+
+const anyWorld = fc.oneof(exclusiveWorld, windowedWorld).map((set): PolicySet => ({
+  ...set,
+  people: PEOPLE,
+  guardrails: RULES.map((rule, i) => ({ id: `rule-${String(i)}`, description: null, rule, place: null })),
+}));
 
 type Change = (set: PolicySet) => PolicySet;
 
@@ -57,6 +83,14 @@ const anyChange: fc.Arbitrary<Change> = fc.oneof(
   })),
   fc.constant<Change>((set) => ({ ...set, grants: set.grants.toReversed(), roles: set.roles.toReversed() })),
   fc.constant<Change>((set) => ({ ...set, exclusive: [] })),
+  // Only the order of rows changes, or only what is proved.
+  fc.nat().map((at): Change => (set) => {
+    const taken = new Set(set.grants.map(({ id }) => id));
+    const free = ['a', 'h', 'z'].filter((id) => !taken.has(id));
+    return { ...set, grants: exchange(set.grants, at, (grant) => [{ ...grant, id: free[at % 3] ?? grant.id }]) };
+  }),
+  fc.nat().map((at): Change => (set) => ({ ...set, guardrails: exchange(set.guardrails, at, () => []) })),
+  fc.constant<Change>((set) => ({ ...set, people: [] })),
   fc.constant<Change>((set) => set),
   anyWorld.map(
     (other): Change =>
@@ -68,7 +102,18 @@ const anyChange: fc.Arbitrary<Change> = fc.oneof(
 const anyLimits = fc.record({
   expandedRows: fc.integer({ min: 0, max: 60 }),
   intervals: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constant(ENGINE_LIMITS.intervals)),
+  lintPairs: fc.integer({ min: 0, max: 60 }),
+  proofSteps: fc.integer({ min: 0, max: 20_000 }),
 });
+
+/** What lint finds and what guardrails say, if the policy compiles. */
+function judged(set: PolicySet, limits: EngineLimits, before: RememberedPolicy | null): unknown {
+  const result = compilePolicy(set, limits, before);
+  const guardrails = result.ok ? checkGuardrails(set, openUnread(set, result.snapshot), limits) : null;
+  const files = { sources: new Map<string, string>(), outlines: [] };
+  const options = { at: instantOf(5), soonMilliseconds: 10, levels: new Map() };
+  return { guardrails, linted: lintPolicy({ policy: set, ...files }, options, limits) };
+}
 
 /** Everything that compiling gives, and the policy as it is opened by the bytes. */
 function compiled(
@@ -104,6 +149,7 @@ function follow(
     // What is remembered of a set is not found by a copy of it.
     const [after, alone] = [compiled(set, limits, known), compiled({ ...set }, limits, null)];
     expect(after.said).toEqual(alone.said);
+    expect(judged(set, limits, known)).toEqual(judged({ ...set }, limits, null));
     const [rows, rowsAlone] = [after, alone].map((one) => one.known?.digests?.spent.expandedRows ?? 0);
     // Which sets a digest remembers depends on where it begins, so nothing may rest on that.
     if (!Array.isArray(alone.said) && rows !== rowsAlone) expect(rows).toBeLessThanOrEqual(limits.expandedRows);
