@@ -30,6 +30,8 @@ export interface KeptTablesOptions {
   readonly isReader?: boolean;
   /** The bytes of the smallest table that is kept. Defaults to that of the limits. */
   readonly leastBytes?: number;
+  /** Milliseconds that a disk may take for a table before nothing waits for it. Defaults to that of the limits. */
+  readonly patience?: number;
   /** Writes a table. Defaults to doing so in a thread. */
   readonly write?: typeof writeTableInThread;
 }
@@ -42,6 +44,7 @@ interface SealRow {
 /** The store must be migrated. */
 export function keptTables({ db, folder, log, isReader = false, ...options }: KeptTablesOptions): KeptTables {
   const { leastBytes = STORED_LIMITS.leastTableBytes, write = writeTableInThread } = options;
+  const { patience = STORED_LIMITS.tablePatience } = options;
   const closed = new AbortController();
   /** Policies with a table on the shelf, or with one that could not be put there. */
   const done = new WeakSet<Policy>();
@@ -112,7 +115,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
           fail(policy, error);
         });
       last = putting;
-      if (await endsWithin(putting, STORED_LIMITS.tablePatience)) return;
+      if (await endsWithin(putting, patience)) return;
       log.warn(
         { snapshot: policy.digest, file: tableFile(folder, policy.digest) },
         'the disk has not taken the table of the policy yet, which is put in force all the same: others derive the table until it is kept',
@@ -120,7 +123,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
     },
     close: () => {
       closed.abort();
-      return endsWithin(last, STORED_LIMITS.tablePatience);
+      return endsWithin(last, patience);
     },
   };
 }
