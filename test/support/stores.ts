@@ -125,7 +125,11 @@ async function templates(): Promise<string> {
   if (existsSync(folder)) return folder;
   mkdirSync(fromRoot('.run/stores'), { recursive: true });
   const draft = mkdtempSync(fromRoot('.run/stores/draft-'));
-  await (await openDatabase({ kind: 'embedded', dataDir: join(draft, 'empty') })).close();
+  const empty = await openDatabase({ kind: 'embedded', dataDir: join(draft, 'empty') });
+  // Nobody connects to these databases, and they are most of the files of which each test has a copy.
+  await empty.knex.raw('UPDATE pg_database SET datistemplate = false');
+  for (const name of ['template0', 'template1']) await empty.knex.raw(`DROP DATABASE ${name}`);
+  await empty.close();
   cpSync(join(draft, 'empty', 'store'), join(draft, 'migrated', 'store'), { recursive: true });
   const database = await openDatabase({ kind: 'embedded', dataDir: join(draft, 'migrated') });
   await migrate(database);
@@ -143,6 +147,7 @@ function versionOfTemplates(): string {
   const migrations = readdirSync(join(compiled, 'migrations')).sort();
   const files = [
     createRequire(import.meta.url).resolve('@electric-sql/pglite'),
+    fromRoot('dist/test/support/stores.js'),
     join(compiled, 'migrate.js'),
     ...migrations.filter((name) => name.endsWith('.js')).map((name) => join(compiled, 'migrations', name)),
   ];

@@ -31,10 +31,12 @@ export interface KeptTablesOptions {
   readonly isReader?: boolean;
   /** The bytes of the smallest table that is kept. Defaults to that of the limits. */
   readonly leastBytes?: number;
+  /** Milliseconds that a disk may take to write a table before nothing waits for it. Defaults to those of the limits. */
+  readonly patience?: number;
   /** Writes a table. Defaults to doing so in a thread. */
   readonly write?: typeof writeTableInThread;
   /** Milliseconds in which a table must have been read. Defaults to those of the limits. */
-  readonly patience?: number;
+  readonly readingTime?: number;
   /** Reads one. Defaults to doing so in a thread. */
   readonly read?: typeof findTableInThread;
 }
@@ -45,7 +47,8 @@ class LateTable extends Error {}
 /** The store must be migrated. */
 export function keptTables({ db, folder, log, isReader = false, ...options }: KeptTablesOptions): KeptTables {
   const { leastBytes = STORED_LIMITS.leastTableBytes, write = writeTableInThread, read = findTableInThread } = options;
-  const reads = patientReads(options.patience ?? STORED_LIMITS.tableReading);
+  const { patience = STORED_LIMITS.tablePatience, readingTime = STORED_LIMITS.tableReading } = options;
+  const reads = patientReads(readingTime);
   const closed = new AbortController();
   /** Policies with a table on the shelf, or with one that could not be put there. */
   const done = new WeakSet<Policy>();
@@ -123,7 +126,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
           fail(policy, error);
         });
       last = putting;
-      if (await endsWithin(putting, STORED_LIMITS.tablePatience)) return;
+      if (await endsWithin(putting, patience)) return;
       log.warn(
         { snapshot: policy.digest, file: tableFile(folder, policy.digest) },
         'the disk has not taken the table of the policy yet, which is put in force all the same: others derive the table until it is kept',
@@ -131,8 +134,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
     },
     close: async () => {
       closed.abort();
-      const ended = [endsWithin(last, STORED_LIMITS.tablePatience), reads.end(STORED_LIMITS.tablePatience)];
-      return (await Promise.all(ended)).every(Boolean);
+      return (await Promise.all([endsWithin(last, patience), reads.end(patience)])).every(Boolean);
     },
   };
 }

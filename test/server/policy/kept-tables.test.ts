@@ -106,7 +106,7 @@ describeOnStores('kept tables', (store) => {
   it('are kept later by a disk that does not take them now, for which nothing waits long', async () => {
     let free: () => void = () => undefined;
     const disk = new Promise<void>((resolve) => (free = resolve));
-    const own = tables({ write: (table, signal) => disk.then(() => writeTableInThread(table, signal)) });
+    const own = tables({ patience: 200, write: (table, signal) => disk.then(() => writeTableInThread(table, signal)) });
     expect(await open(A, own)).toBe(FULL);
     expect(lines.at(-1)?.text).toContain('the disk has not taken the table of the policy yet');
     expect(existsSync(fileOf(A))).toBe(false);
@@ -117,14 +117,14 @@ describeOnStores('kept tables', (store) => {
   });
 
   it('say at the end of the gateway that its disk still has to take one', async () => {
-    const own = tables({ write: () => new Promise(() => undefined) });
+    const own = tables({ patience: 200, write: () => new Promise(() => undefined) });
     await open(A, own);
     expect(await own.close()).toBe(false);
   });
 
   it('are not waited for long where the disk hangs, of which the end of the gateway is told', async () => {
     expect(await open(A)).toBe(FULL);
-    const hung = tables({ read: () => new Promise(() => undefined), patience: 100 });
+    const hung = tables({ read: () => new Promise(() => undefined), readingTime: 100, patience: 100 });
     const late = 'the file was not read in time: its disk does not answer';
     expect([await open(A, hung), await open(A, hung)]).toEqual([late, late]);
     expect(await hung.close()).toBe(false);
