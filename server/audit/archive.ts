@@ -11,7 +11,7 @@ import { codeOf } from '../db/failures.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, type ArchivedFile, readArchiveList, stateOfArchived } from './archived-files.js';
 import { readLine } from './chain.js';
-import { type FileAccess, makeFolder, syncFolder, writeWholeFile } from '../lib/whole-file.js';
+import { type FileAccess, makeFolder, syncFolder, takeDrafts, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
 import type { HeldLock } from '../lib/owner-lock.js';
 import { lockLog } from './own-log.js';
@@ -49,6 +49,9 @@ export async function archiveFiles(folder: string, { to, before, onMoved }: Arch
   const lock = lockLog(folder, ARCHIVE_LIST);
   if (lock === null) throw new ArchiveBusy(folder);
   try {
+    // Whoever had the lock before may only have been silent, and must not put an older list in the place of ours: a draft
+    // that is made from now on comes too late for `isHeld`.
+    await takeDrafts(join(folder, ARCHIVE_LIST));
     return await moveOld(folder, { to, before, onMoved }, lock);
   } finally {
     await lock.release();
@@ -68,8 +71,7 @@ async function moveOld(
       const last = await lastInstant(file);
       if (last === null || last >= before) break;
       const archived = await copied(file, to);
-      if (!(await lock.isHeld())) throw new ArchiveBusy(folder);
-      await remove(file, folder, archived);
+      await remove(file, archived, { folder, lock });
       onMoved(archived);
       moved += 1;
     }
@@ -93,10 +95,18 @@ async function copied({ path, log, first }: LogFile, to: string): Promise<Archiv
   return file;
 }
 
+/** The folder of a log, and the lock of its list. */
+interface HeldList {
+  readonly folder: string;
+  readonly lock: Pick<HeldLock, 'isHeld'>;
+}
+
 /** Lists what was copied before it is removed. */
-async function remove({ path }: LogFile, folder: string, file: ArchivedFile): Promise<void> {
+async function remove({ path }: LogFile, file: ArchivedFile, held: HeldList): Promise<void> {
+  const { folder, lock } = held;
+  if (!(await lock.isHeld())) throw new ArchiveBusy(folder);
   const { files: listed } = await readArchiveList(folder);
-  if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(folder, file, path);
+  if (!listed.some((one) => one.name === file.name && one.sha256 === file.sha256)) await note(file, path, held);
   await rm(path, { force: true });
   await syncFolder(folder);
 }
@@ -129,12 +139,21 @@ async function copy(path: string, to: string, file: ArchivedFile): Promise<void>
 }
 
 /** Whole or not at all: a disk that is full takes a part of an appended line without an error. */
-async function note(folder: string, { name, sha256 }: ArchivedFile, log: string): Promise<void> {
+async function note({ name, sha256 }: ArchivedFile, log: string, { folder, lock }: HeldList): Promise<void> {
+  const check = async (): Promise<void> => {
+    if (!(await lock.isHeld())) throw new ArchiveBusy(folder);
+  };
   const path = join(folder, ARCHIVE_LIST);
   const { text, access } = await listAt(path, log);
   // A line that somebody wrote may have no end.
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-  await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), access);
+  try {
+    await writeWholeFile(path, Buffer.from(`${before}${sha256}  ${name}\n`), { ...access, check });
+  } catch (error) {
+    // The next owner has taken the draft.
+    await check();
+    throw error;
+  }
 }
 
 /** Who may read the list now may read it with the next line. `log`: a file of the log. */

@@ -4,7 +4,8 @@
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
-import { type Head, readLine } from './chain.js';
+import type { Head } from './chain.js';
+import { checkChain } from './check-chain.js';
 import { isStoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
 import {
@@ -55,7 +56,10 @@ interface Pending extends Claimed {
 
 export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const { db, folder, log, writer, isOwner, logger, place, lookInterval = AUDIT_LIMITS.lookInterval } = options;
-  let pending: readonly Pending[] = (await findLeft({ db, folder, log })).map((one) => ({ ...one, isAdded: false }));
+  let pending: readonly Pending[] = (await findLeft({ db, folder, log, end: writer.head().seq })).map((one) => ({
+    ...one,
+    isAdded: false,
+  }));
   let failing: DrainFailure | null = null;
   let working: Promise<void> | null = null;
   let isWoken = false;
@@ -232,25 +236,37 @@ const STUCK = Object.freeze({
   store: 'events of commands wait in the store, because it does not give them to the audit log',
 });
 
+interface LeftOptions extends Pick<DrainerOptions, 'db' | 'folder' | 'log'> {
+  /** The number of the last event of the log. Null if that is whatever is last in its files. */
+  readonly end: number | null;
+}
+
 /**
  * What an earlier process of this log had claimed but the log does not have. What the log does have is removed from the
- * outbox.
+ * outbox. What an owner has written who had lost the log is none of it.
  */
-export async function findLeft({
-  db,
-  folder,
-  log,
-}: Pick<DrainerOptions, 'db' | 'folder' | 'log'>): Promise<readonly Claimed[]> {
+export async function findLeft({ db, folder, log, end }: LeftOptions): Promise<readonly Claimed[]> {
   const { events, after } = await claimedBefore(db, log);
   if (events.length === 0) return [];
   const wanted = new Set(events.map(({ event }) => event.id));
   const appended = new Set<string>();
-  const files = (await listLogs(folder)).get(log) ?? [];
-  const first = files.findLastIndex((file) => file.first <= after + 1);
-  for await (const { lines } of readFiles(files.slice(Math.max(first, 0)))) {
-    for (const line of lines) {
-      const event = line === null ? null : readLine(line)?.value;
-      if (isStoredEvent(event) && wanted.has(event.id)) appended.add(event.id);
+  const all = (await listLogs(folder)).get(log) ?? [];
+  const files = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex((file) => file.first <= after + 1),
+    ),
+  );
+  // Faults are for those who verify the log.
+  const before = { seq: (files[0]?.first ?? 1) - 1, hash: '' };
+  const check = checkChain(log, { report: () => undefined, after: before });
+  for (const [index, file] of files.entries()) {
+    check.begin(files[index + 1]?.first ?? (end === null ? null : end + 1));
+    for await (const { lines } of readFiles([file])) {
+      for (const line of lines) {
+        const event = check.isLate(line) ? null : check.line(line)?.value;
+        if (isStoredEvent(event) && wanted.has(event.id)) appended.add(event.id);
+      }
     }
   }
   const done = events.filter(({ event }) => appended.has(event.id)).map(({ position }) => position);

@@ -11,6 +11,7 @@ import { AuditError } from './audit-error.js';
 import { BEGINNING, type Head, readLine } from './chain.js';
 import { makeFolder, removeDrafts, syncFolder, writeWholeFile } from '../lib/whole-file.js';
 import { listLogs, type LogFile } from './log-files.js';
+import { isBlank } from './read-log.js';
 
 export interface OwnedLog {
   readonly folder: string;
@@ -127,7 +128,8 @@ async function findEnd(files: readonly LogFile[], mayLive: boolean): Promise<End
   for (const { path, log, first } of [...files].reverse()) {
     const bytes = await readFile(path);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end < bytes.length) torn = await keepTorn(path, { line: bytes.subarray(end), at: end });
+    const rest = bytes.subarray(end);
+    if (!isBlank(rest)) torn = await keepTorn(path, { line: rest, at: end });
     if (end === 0) {
       // The file was begun, but no event in it was finished.
       await rm(path);

@@ -9,7 +9,7 @@ export interface LineGroup {
   readonly file: LogFile;
   /** The lines without line ends. Null stands for a line that is longer than any event. */
   readonly lines: readonly (string | null)[];
-  /** The number of bytes after the last line end, if the file does not end with one. */
+  /** The number of bytes after the last line end, if the file does not end with one. Blanks are none. */
   readonly torn: number;
 }
 
@@ -43,10 +43,17 @@ async function* readFile(file: LogFile, from: number): AsyncGenerator<LineGroup>
       }
       yield { file, lines, torn: 0 };
     }
-    if (rest.length > 0 || skipping) yield { file, lines: [], torn: Math.max(rest.length, 1) };
+    if (skipping || !isBlank(rest)) yield { file, lines: [], torn: Math.max(rest.length, 1) };
   } finally {
     await handle.close();
   }
+}
+
+const BLANK = 0x20;
+
+/** What a writer writes to find out whether the disk takes events again, and a crash may leave of that (writer.ts). */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === BLANK);
 }
 
 /** Lines that are not UTF-8 become null: decoding would turn them into other characters. */

@@ -28,7 +28,7 @@ export async function releaseFolder(
   try {
     if (locks.includes(null)) return null;
     for (const log of logs) {
-      const left = await findLeft({ db, folder, log });
+      const left = await findLeft({ db, folder, log, end: null });
       await release(db, { log, positions: left.map(({ position }) => position) }, record);
       released.push({ log, events: left.length });
     }

@@ -183,7 +183,7 @@ export function makeWriter(options: WriterOptions): Writer {
     await open.file.close();
   };
 
-  /** Without events to write, tells whether the disk takes some again. Without a line end it is none if a crash leaves it. */
+  /** Without events to write, tells whether the disk takes some again. Blanks count as nothing, also if a crash leaves them. */
   const probe = async (): Promise<void> => {
     const { file, bytes } = await write(PROBE);
     await file.truncate(bytes);

@@ -9,6 +9,8 @@ export interface FileAccess {
   /** Only root can give a file away. For others the new file is their own. */
   readonly uid?: number;
   readonly gid?: number;
+  /** Called last. If it rejects, nothing is replaced. */
+  readonly check?: () => Promise<void>;
 }
 
 /** Replaces what is at `path`, which is no link, with these bytes or parts. It is on the disk when this resolves. */
@@ -17,7 +19,7 @@ export async function writeWholeFile(
   bytes: Uint8Array | readonly Uint8Array[],
   access: number | FileAccess,
 ): Promise<void> {
-  const { mode, uid, gid } = typeof access === 'number' ? { mode: access } : access;
+  const { mode, uid, gid, check }: FileAccess = typeof access === 'number' ? { mode: access } : access;
   const draft = draftOf(path);
   try {
     const handle = await open(draft, 'wx', mode);
@@ -30,6 +32,7 @@ export async function writeWholeFile(
     } finally {
       await handle.close();
     }
+    await check?.();
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
@@ -47,15 +50,24 @@ const DRAFT = /^\.(.+)\.[0-9a-f]{12}\.tmp$/;
 
 /** Removes what crashes have left of `writeWholeFile`: of this file, or in a folder of ours of all files. */
 export async function removeDrafts(folder: string, name: string | null = null): Promise<void> {
-  const drafts = (await readdir(folder)).filter((found) => {
-    const whose = DRAFT.exec(found)?.[1];
-    return whose !== undefined && (name === null || whose === name);
-  });
+  const drafts = await draftsIn(folder, name);
   const now = drafts.length === 0 ? null : await timeIn(folder);
-  for (const draft of drafts.map((found) => join(folder, found))) {
+  for (const draft of drafts) {
     // It may be another user's, and nothing depends on it.
     if (now !== null && (await isAbandoned(draft, now))) await rm(draft, { force: true }).catch(() => undefined);
   }
+}
+
+/** Removes those of a file even if somebody is writing one, who then replaces nothing. */
+export async function takeDrafts(path: string): Promise<void> {
+  for (const draft of await draftsIn(dirname(path), basename(path))) await rm(draft, { force: true });
+}
+
+async function draftsIn(folder: string, name: string | null): Promise<readonly string[]> {
+  return (await readdir(folder)).flatMap((found) => {
+    const whose = DRAFT.exec(found)?.[1];
+    return whose !== undefined && (name === null || whose === name) ? [join(folder, found)] : [];
+  });
 }
 
 /** By the clock of the file system, which dates the drafts and may differ from ours. Null if it dates nothing for us. */

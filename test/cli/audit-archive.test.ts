@@ -14,9 +14,10 @@ import {
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../engine/index.js';
-import { archiveFiles } from '../../server/audit/archive.js';
+import { ArchiveBusy, archiveFiles } from '../../server/audit/archive.js';
 import { lockLog, ownLog } from '../../server/audit/own-log.js';
 import { LOG, logFiles, readLines, writeLog } from '../support/audit-log.js';
+import { pauseRenaming } from '../support/hung-files.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -134,6 +135,24 @@ describe('audit archive', () => {
     const owned = await ownLog(folder);
     await owned.release();
     expect(owned.log).toBe(LOG);
+  });
+
+  it('puts no older list in the place of that of a later run, however long it was paused', async () => {
+    const { folder } = await writeLog(18);
+    const [before, to, list] = [namesIn(folder), await makeFolder(), join(folder, 'archived.sha256')];
+    const paused = pauseRenaming(list);
+    const first = archiveFiles(folder, { to, before: instantOf(Date.now()), onMoved: () => undefined });
+    const ended = first.catch((error: unknown) => error);
+    await paused.reached;
+    // The paused run was silent for so long that others had the list.
+    writeFileSync(join(`${list}.lock`, '2'), 'released\n');
+    expect((await archive(folder, to)).status).toBe(0);
+    const text = readFileSync(list, 'utf8');
+    paused.goOn();
+    expect(await ended).toBeInstanceOf(ArchiveBusy);
+    expect(readFileSync(list, 'utf8')).toBe(text);
+    expect((await runCli(['audit', 'verify', folder, '--archive', to])).status).toBe(0);
+    expect([namesIn(to), namesIn(folder)]).toEqual([before.slice(0, -1), before.slice(-1)]);
   });
 
   it('says what the system says of a folder that cannot be used, and moves nothing', async () => {

@@ -1,4 +1,4 @@
-// A file whose disk hangs on reading. No file of a test's own does that, so opening it is held where Node is asked for it.
+// Files whose disk hangs, or whose process does. No file of a test's own does that, so it is held where Node is asked.
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -19,4 +19,26 @@ export function hangOnOpening(path: string): () => void {
     set(open);
     free();
   };
+}
+
+/** In this thread the next renaming to this path waits from `reached` on until it may go on. Others are not held. */
+export function pauseRenaming(to: string): { readonly reached: Promise<void>; readonly goOn: () => void } {
+  const { rename } = files;
+  let tell: () => void = () => undefined;
+  let goOn: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => (tell = resolve));
+  const released = new Promise<void>((resolve) => (goOn = resolve));
+  const set = (next: typeof rename): void => {
+    files.rename = next;
+    syncBuiltinESMExports();
+  };
+  set(async (...asked) => {
+    if (asked[1] === to) {
+      set(rename);
+      tell();
+      await released;
+    }
+    return rename(...asked);
+  });
+  return { reached, goOn };
 }

@@ -1,10 +1,11 @@
 // A writer that cannot write: what it gives back, and what it does not touch once the log is another one's.
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { ownLog } from '../../../server/audit/own-log.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
-import { eventOf, failure, faultyFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { eventOf, failure, faultyFiles, logFiles, readLines, writerOf } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
 
@@ -51,6 +52,41 @@ describe('a writer that cannot write', () => {
     await writer.close();
     expect(readLines(folder)).toHaveLength(1);
     expect(await verifyLogs(folder, { heads: [writer.head()] })).toMatchObject({ ok: true, events: 1 });
+  });
+
+  it('leaves the log intact while it finds out whether the disk takes events again, and if it crashes then', async () => {
+    const folder = await makeFolder();
+    let full = false;
+    let free: () => void = () => undefined;
+    let disk = Promise.resolve();
+    const layer = faultyFiles((operation) => (full && operation === 'append' ? failure('ENOSPC') : null));
+    const create: typeof layer.create = async (path) => {
+      const file = await layer.create(path);
+      return { ...file, sync: () => disk.then(file.sync) };
+    };
+    const writer = writerOf(folder, { files: { ...layer, create } });
+    writer.add(eventOf(1));
+    await writer.sync();
+    const size = (): number => logFiles(folder).reduce((sum, file) => sum + statSync(file).size, 0);
+    const before = size();
+    full = true;
+    const two = eventOf(2);
+    writer.add(two);
+    await expect(writer.sync()).rejects.toMatchObject({ code: 'ENOSPC' });
+    writer.takeBack(new Set([two]));
+    disk = new Promise<void>((resolve) => (free = resolve));
+    full = false;
+    await until(() => size() > before);
+    expect((await verifyLogs(folder)).faults).toEqual([]);
+    const copy = await makeFolder();
+    cpSync(folder, copy, { recursive: true });
+    free();
+    await until(() => writer.failingSince() === null);
+    expect(size()).toBe(before);
+    await writer.close();
+    const owned = await ownLog(copy);
+    expect(owned.torn).toBeNull();
+    await owned.release();
   });
 
   it('touches no file of the next owner, whenever it lost the log', async () => {
