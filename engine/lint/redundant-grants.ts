@@ -261,8 +261,7 @@ function coverAt(search: Search, wanted: Wanted, { holder, place, preferred, amo
     if (among?.has(other) === false || !haveCommon(given, wanted.value)) return true;
     const [from, until] = [world.from[other] ?? 0, world.until[other] ?? 0];
     if (from >= wanted.until || until <= wanted.from) return true;
-    const isWhole =
-      scopesWithout(wanted.value, given) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
+    const isWhole = scopesWithout(wanted.value, given) === NO_SCOPES && from <= wanted.from && until >= wanted.until;
     if (isWhole) {
       if (single < 0 || rank(other) > rank(single)) single = other;
     } else if (single < 0) {
