@@ -55,7 +55,10 @@ export const GOALS = {
     'point-read': ['a record by id over HTTP / a bare Express handler, prepared', '>= 1'],
     'embedded-rate': ['queries a second on the embedded store / PGlite alone', '>= 0.9'],
     'page-10m': ['a page of 10,000,000 records / of 1,000,000', '<= 1.3'],
-    'follow-folder': ['s until a gateway takes a line changed in a folder of 100,000 grants (`node bench/policies/again.mjs`)', '<= 0.5'],
+    'follow-folder': [
+      's until a gateway takes a line changed in a folder of 100,000 grants (`node bench/policies/again.mjs`)',
+      '<= 0.5',
+    ],
     'check-editor': ['ms of a check in an editor, 100,000 grants (`node bench/policies/again.mjs`)', '<= 100'],
   }),
 };
