@@ -321,16 +321,22 @@ export type DraftResult =
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
+/** What is known already. */
+interface DraftGround {
+  /** The sizes of an earlier version. */
+  readonly before?: KnownSizes | null;
+  /** What `draftPolicy` has given for the same set. */
+  readonly policy?: Policy | null;
+}
+
 /**
  * Like `draftPolicy`, for callers who report what is wrong: refuses exactly what `compilePolicy` refuses, with the same diagnostics. Takes
- * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits. `policy` is what
- * `draftPolicy` has given for the same set.
+ * a fraction of the time, because it makes neither the file nor the digests, except for sizes near the limits.
  */
 export function checkedDraft(
   set: PolicySet,
   limits: EngineLimits = ENGINE_LIMITS,
-  before: KnownSizes | null = null,
-  policy: Policy | null = draftPolicy(set, limits),
+  { before = null, policy = draftPolicy(set, limits) }: DraftGround = {},
 ): DraftResult {
   if (policy !== null) {
     const drafted = loadedOf(policy);

@@ -1,11 +1,25 @@
 // What one changed line costs where a policy is compiled again and again: node bench/policies/again.mjs <folder> [changes], where the
 // folder was made by generate.mjs. It is copied. Prints the CPU time of each change, in milliseconds: of the thread of a gateway that
-// follows the folder, and of each step of the language server.
+// follows the folder, of each phase of its work by itself, and of each step of the language server.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileTables } from '../../dist/engine/compile/compile-tables.js';
+import {
+  checkGuardrails,
+  ENGINE_LIMITS,
+  lintPolicy,
+  openUnread,
+  readPolicy,
+  rememberingReader,
+  runPolicyTests,
+} from '../../dist/engine/compiler.js';
 import { instantOf } from '../../dist/engine/index.js';
+import { digestChecks } from '../../dist/engine/snapshot/checks.js';
+import { digestCells } from '../../dist/engine/snapshot/digest-cells.js';
+import { sealSnapshot } from '../../dist/engine/snapshot/encode.js';
 import { makeFolderChecker } from '../../dist/server/lsp/policy-folder.js';
+import { readFolder } from '../../dist/server/policy/open/read-folder.js';
 import { makeFolderThread } from '../../dist/server/policy/open/snapshot-thread.js';
 
 const FILE = 'grants/site-0003/000.yaml';
@@ -30,6 +44,29 @@ async function cpuOf(work) {
   return Math.round((user + system) / 1000);
 }
 
+/** Does what the gateway does, and lint, phase by phase. */
+async function eachPhase(before) {
+  const phase = async (name, work) => {
+    let result;
+    note(`phase: ${name}`, await cpuOf(async () => (result = await work())));
+    return result;
+  };
+  const { files } = await phase('files', () => readFolder(folder));
+  const read = await phase('read and link', () => readPolicy(files, ENGINE_LIMITS, reader));
+  const set = read.policy;
+  const tables = await phase('tables', () => compileTables(set, before.set));
+  const holders = await phase('holders', () => tables.holders(ENGINE_LIMITS.expandedRows));
+  const how = { limits: ENGINE_LIMITS, before: before.digests };
+  const digests = await phase('digest', () => digestCells(tables.tables, holders, how));
+  const stated = { checks: digestChecks(set), decisions: digests.decisions };
+  const snapshot = await phase('seal', () => sealSnapshot(tables.tables, stated));
+  const policy = await phase('decision table', () => openUnread(set, snapshot));
+  await phase('tests', () => runPolicyTests(set, policy, { tests: set.tests }));
+  await phase('guardrails', () => checkGuardrails(set, policy));
+  await phase('lint', () => lintPolicy(read, { at: instantOf(0), soonMilliseconds: 0, levels: new Map() }));
+  return { set, digests: digests.known };
+}
+
 const rows = new Map();
 const note = (name, figure) => rows.set(name, [...(rows.get(name) ?? []), figure]);
 const { signal } = new AbortController();
@@ -40,6 +77,12 @@ for (let number = 0; number <= Number(changes); number += 1) {
   note('gateway', await cpuOf(() => thread.compile(folder, signal)));
 }
 thread.close();
+const reader = rememberingReader();
+let known = { set: null, digests: null };
+for (let number = 0; number <= Number(changes); number += 1) {
+  writeFileSync(join(folder, FILE), version(number));
+  known = await eachPhase(known);
+}
 for (let number = 0; number <= Number(changes); number += 1) {
   // The disk is looked at each time.
   const steps = checker.check(new Map([[FILE, version(number)]]), instantOf(number * 10_000));

@@ -118,7 +118,7 @@ export function makeFolderChecker(folder: string): FolderChecker {
       yield known({ ...(policy === null || tooLong !== null ? UNTESTED : tested(set, policy)), unsettled });
       yield known({ violations: policy === null || tooLong !== null ? [] : violated(set, policy) });
       yield known({ linted: lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: SOON, levels: new Map() }) });
-      const draft = checkedDraft(set, ENGINE_LIMITS, sizes, policy);
+      const draft = checkedDraft(set, ENGINE_LIMITS, { before: sizes, policy });
       sizes = draft.ok ? draft.sizes : null;
       yield known({ past: draft.ok ? [] : draft.diagnostics });
     },

@@ -63,7 +63,7 @@ describe('a checked draft', () => {
         const limits = { ...ENGINE_LIMITS, ...some };
         let sizes: KnownSizes | null = null;
         for (const set of versions) {
-          const draft = checkedDraft(set, limits, sizes);
+          const draft = checkedDraft(set, limits, { before: sizes });
           const compiled = compilePolicy(set, limits);
           expect(draft.ok).toBe(compiled.ok);
           if (!draft.ok && !compiled.ok) expect(draft.diagnostics).toEqual(compiled.diagnostics);

@@ -141,7 +141,7 @@ function makeTeller(): (files: Files) => { readonly said: unknown; readonly isVa
     if (draft === null) throw new Error('a small policy is within the limits');
     const at = instantOf(5);
     const linted = lintPolicy({ ...read, policy: set }, { at, soonMilliseconds: 10, levels: new Map() });
-    const checked = checkedDraft(set, ENGINE_LIMITS, sizes, draft);
+    const checked = checkedDraft(set, ENGINE_LIMITS, { before: sizes, policy: draft });
     const compiled = compilePolicy(set, ENGINE_LIMITS, known);
     if (!checked.ok || !compiled.ok) throw new Error('a small policy is within the limits');
     ({ sizes } = checked);

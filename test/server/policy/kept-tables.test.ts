@@ -124,7 +124,7 @@ describeOnStores('kept tables', (store) => {
 
   it('are not waited for long where the disk hangs, of which the end of the gateway is told', async () => {
     expect(await open(A)).toBe(FULL);
-    const hung = tables({ read: () => new Promise(() => undefined), readingTime: 100, patience: 100 });
+    const hung = tables({ read: () => new Promise(() => undefined), readingTime: 100, patience: 100, isReader: true });
     const late = 'the file was not read in time: its disk does not answer';
     expect([await open(A, hung), await open(A, hung)]).toEqual([late, late]);
     expect(await hung.close()).toBe(false);
