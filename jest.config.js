@@ -10,8 +10,9 @@ export default {
   transform: {},
   // Long enough for a busy machine and for `make test-deep`. Only what hangs takes it.
   testTimeout: 600_000,
-  // Twice as many as the cores of a small machine: half of the time a test file waits, for processes, stores and intervals.
-  maxWorkers: 4,
+  // More than the cores of a small machine: half of its time a test file waits, for processes, stores and intervals. With more than this,
+  // tests of time fail beside other programs.
+  maxWorkers: 3,
   // A worker that took more is replaced before its next file: what a file loaded anew is never given back.
   workerIdleMemoryLimit: '1GB',
 };

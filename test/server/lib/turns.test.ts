@@ -38,12 +38,12 @@ it('brief work has a second place, and long work none', async () => {
 });
 
 it('brief work between long work gives that no second place', async () => {
-  const turns = makeBriefTurns(10);
+  const turns = makeBriefTurns(150);
   expect(await mostAtOnce(turns, 'a', [0])).toBe(1);
   // Nothing tells long work from brief work before it is done.
-  expect(await mostAtOnce(turns, 'a', [60, 60])).toBe(2);
+  expect(await mostAtOnce(turns, 'a', [300, 300])).toBe(2);
   for (let time = 0; time < 3; time += 1) {
     expect(await mostAtOnce(turns, 'a', [0])).toBe(1);
-    expect(await mostAtOnce(turns, 'a', [60, 60])).toBe(1);
+    expect(await mostAtOnce(turns, 'a', [300, 300])).toBe(1);
   }
 });
