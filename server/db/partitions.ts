@@ -39,7 +39,9 @@ const REST = 'DEFAULT';
 
 async function rebuild(trx: Knex, ranges: readonly string[]): Promise<void> {
   await trx.raw('LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
-  const made = [...(await textsOf(trx, INDEXES)), ...(await textsOf(trx, TRIGGERS)), ...(await textsOf(trx, RIGHTS))];
+  await run(trx, await textsOf(trx, AS_OWNER));
+  const made: string[] = [];
+  for (const query of [INDEXES, TRIGGERS, RIGHTS, ROW_SECURITY]) made.push(...(await textsOf(trx, query)));
   await run(trx, await textsOf(trx, SET_ASIDE));
   await run(trx, [
     `CREATE TABLE records (LIKE ${OLD} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE) PARTITION BY RANGE (path)`,
@@ -84,23 +86,34 @@ const TRIGGERS = `
   WHERE tgrelid = ${RECORDS} AND NOT tgisinternal AND tgname <> 'records_ids_once' ORDER BY oid`;
 
 const RIGHTS = `
-  SELECT format('GRANT %s ON records TO %s%s', a.privilege_type,
+  SELECT format('GRANT %s%s ON records TO %s%s', a.privilege_type, r.columns,
       CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
       CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS text
-  FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a
+  FROM pg_class AS c CROSS JOIN LATERAL (SELECT '' AS columns, c.relacl AS acl
+      UNION ALL SELECT format(' (%I)', attname), attacl FROM pg_attribute WHERE attrelid = c.oid) AS r
+    CROSS JOIN LATERAL aclexplode(r.acl) AS a
   WHERE c.oid = ${RECORDS} AND a.grantee <> c.relowner`;
+
+/** Without its policies, which are not made again, it lets nobody see more than before. */
+const ROW_SECURITY = `
+  SELECT format('ALTER TABLE records %s ROW LEVEL SECURITY', s.how) AS text
+  FROM pg_class AS c CROSS JOIN LATERAL (VALUES ('ENABLE', c.relrowsecurity), ('FORCE', c.relforcerowsecurity)) AS s (how, is_so)
+  WHERE c.oid = ${RECORDS} AND s.is_so`;
+
+/** Another may run this, such as a superuser, and what is made belongs to whoever makes it. */
+const AS_OWNER = `SELECT format('SET LOCAL ROLE %s', relowner::regrole) AS text FROM pg_class WHERE oid = ${RECORDS}`;
 
 const SET_ASIDE = `
   SELECT format('ALTER TABLE %I RENAME TO %I', relname, '${OLD}' || substr(relname, length('records') + 1)) AS text
   FROM pg_class WHERE oid = ${RECORDS} OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = ${RECORDS})`;
 
-/** An error names the index of a partition. Its name begins with that of the index that we know (`violates`). */
+/** An error names the index of a partition. Its name begins with that of the index that we know (`violates`), if there is room. */
 const NAMES = `
   SELECT format('ALTER INDEX %I RENAME TO %I', part.relname, whole.relname || substr(t.relname, length('records') + 1)) AS text
   FROM pg_index AS w JOIN pg_class AS whole ON whole.oid = w.indexrelid
     JOIN pg_inherits AS i ON i.inhparent = w.indexrelid JOIN pg_class AS part ON part.oid = i.inhrelid
     JOIN pg_index AS p ON p.indexrelid = part.oid JOIN pg_class AS t ON t.oid = p.indrelid
-  WHERE w.indrelid = ${RECORDS}`;
+  WHERE w.indrelid = ${RECORDS} AND octet_length(whole.relname || substr(t.relname, length('records') + 1)) < 64`;
 
 /**
  * The key of a partitioned table must contain what it is partitioned by. So the store looks up each new id in the other

@@ -28,6 +28,8 @@ export function exportDataset(
 ): Promise<ExportReport> {
   return db.transaction(async (trx) => {
     await trx.raw('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // Before anything is read: a table that is made meanwhile (server/db/partitions.ts) would look empty.
+    await trx.raw('LOCK TABLE records IN ACCESS SHARE MODE');
     const tooLong: string[] = [];
     let records = 0;
     for await (const page of deletedPages(trx)) {

@@ -20,6 +20,8 @@ const DELETED_LOCK = Object.freeze({ ...NEWEST_LOCK, one: 2 });
  */
 export async function holdDeleted({ trx, rows, options: { effect } }: Batch): Promise<void> {
   if (effect === 'tried') return;
+  // Whether records are partitioned must not change after the look.
+  await trx.raw('LOCK TABLE records IN ROW EXCLUSIVE MODE');
   const { group, one } = DELETED_LOCK;
   const deletes = rows.some(({ deletedAt }) => deletedAt !== null);
   const lock = sql`(${group}::integer, ${one}::integer) FROM (SELECT ${deletes}::boolean

@@ -4,15 +4,26 @@ import { canonicalize, type NamespacePath } from '../../../engine/index.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { partition } from '../../../server/db/partitions.js';
+import { exportDataset } from '../../../server/load/export-dataset.js';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { loadLines, replaceLines } from '../../support/loaded-records.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 
 const postgres = testStores().find(({ name }) => name === 'postgres');
 const describePostgres = postgres === undefined ? describe.skip : describe;
 
 const idOf = (n: number): string => `0190c0de-0000-7000-8000-${String(n).padStart(12, '0')}`;
 const ASKING = idOf(900);
+const OWNED = [
+  'TABLE records',
+  'TABLE records_1',
+  'TABLE records_2',
+  'TABLE records_rest',
+  'FUNCTION records_ids_once',
+];
+/** As long as a name can be. */
+const LONG = 'added_by_hand_'.padEnd(63, 'x');
 
 function path(text: string): NamespacePath {
   const result = canonicalize(text);
@@ -84,7 +95,13 @@ describePostgres('a store with partitions', () => {
   }
 
   it('keeps indexes, triggers and rights, also what others have added', async () => {
-    const added = ['CREATE ROLE partition_reader', 'GRANT SELECT ON records TO partition_reader WITH GRANT OPTION'];
+    const added = [
+      'CREATE ROLE partition_reader',
+      'GRANT SELECT ON records TO partition_reader WITH GRANT OPTION',
+      'GRANT UPDATE (name, path) ON records TO partition_reader',
+      'ALTER TABLE records ENABLE ROW LEVEL SECURITY',
+      `CREATE INDEX ${LONG} ON records (version)`,
+    ];
     try {
       for (const statement of [...added, "CREATE INDEX added_by_hand ON records ((properties ->> 'rank'))"])
         await db.knex.raw(statement.replaceAll('?', String.raw`\?`));
@@ -95,7 +112,12 @@ describePostgres('a store with partitions', () => {
         triggers: await rowsOf(
           "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'records'::regclass AND NOT tgisinternal ORDER BY tgname",
         ),
-        rights: await rowsOf("SELECT relacl FROM pg_class WHERE oid = 'records'::regclass"),
+        rights: await rowsOf(
+          "SELECT relacl, relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = 'records'::regclass",
+        ),
+        ofColumns: await rowsOf(
+          "SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'records'::regclass AND attacl IS NOT NULL ORDER BY 1",
+        ),
       });
       const before = await told();
       expect(JSON.stringify(before)).toMatch(/partition_reader=r\*.*|added_by_hand/);
@@ -103,7 +125,8 @@ describePostgres('a store with partitions', () => {
       expect(await told()).toEqual(before);
       expect(await split('/a', '/b')).toBe(true);
     } finally {
-      await db.knex.raw('DROP INDEX IF EXISTS added_by_hand');
+      await db.knex.raw(`DROP INDEX IF EXISTS added_by_hand, ${LONG}`);
+      await db.knex.raw('ALTER TABLE records DISABLE ROW LEVEL SECURITY');
       await db.knex.raw('DROP OWNED BY partition_reader');
       await db.knex.raw('DROP ROLE partition_reader');
     }
@@ -112,6 +135,26 @@ describePostgres('a store with partitions', () => {
       'records_level0_id_2',
       'records_level0_name_2',
     ]);
+  });
+
+  it('leaves everything with the owner of the table, whoever splits it', async () => {
+    const owners = (): Promise<readonly unknown[]> =>
+      rowsOf(`SELECT DISTINCT relowner::regrole FROM pg_class WHERE relname ~ '^records' AND relkind IN ('r', 'p', 'i', 'I')
+        UNION SELECT proowner::regrole FROM pg_proc WHERE proname = 'records_ids_once'`);
+    const [me] = await rowsOf('SELECT current_user');
+    await db.knex.raw('CREATE ROLE partition_owner');
+    try {
+      await db.knex.raw('GRANT ALL ON SCHEMA bailiwick TO partition_owner');
+      for (const what of OWNED) await db.knex.raw(`ALTER ${what} OWNER TO partition_owner`);
+      expect(await split('/a', '/b', '/d')).toBe(true);
+      expect(await owners()).toEqual(['partition_owner']);
+      expect(await rowsOf('SELECT current_user')).toEqual([me]);
+    } finally {
+      await db.knex.raw('REASSIGN OWNED BY partition_owner TO CURRENT_USER');
+      await db.knex.raw('DROP OWNED BY partition_owner');
+      await db.knex.raw('DROP ROLE partition_owner');
+    }
+    expect(await split('/a', '/b')).toBe(true);
   });
 
   it('has every id once, whoever brings it', async () => {
@@ -144,6 +187,64 @@ describePostgres('a store with partitions', () => {
     expect(await rowsOf("SELECT count(*), count(DISTINCT id) AS ids FROM records WHERE id::text LIKE '%01__'")).toEqual(
       ['40 40'],
     );
+  });
+
+  /** Begins `work` while a split has its place in the queue for the table, and lets both go on. */
+  async function meanwhile<T>(
+    config: OpenedStore['config'],
+    namespaces: readonly string[],
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const operator = await openDatabase(config);
+    const waiting = (sessions: number): Promise<unknown> =>
+      until(async () => {
+        const { rows } = await operator.knex.raw<{ rows: readonly unknown[] }>(WAITING);
+        return rows.length >= sessions;
+      });
+    try {
+      const before = await operator.knex.transaction();
+      await before.raw('LOCK TABLE records IN ACCESS SHARE MODE');
+      const splitting = partition(operator, namespaces.map(path));
+      await waiting(1);
+      const working = work();
+      await waiting(2);
+      await before.commit();
+      expect(await splitting).toBe(true);
+      return await working;
+    } finally {
+      await operator.close();
+    }
+  }
+
+  const WAITING = `SELECT FROM pg_locks
+    WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+  it('stores each id once though loads begin while the table is split for the first time', async () => {
+    const young = await postgres?.open();
+    if (young === undefined) throw new Error('there is no PostgreSQL');
+    const { database, config } = young;
+    const linesIn = (namespace: string): string[] => Array.from({ length: 300 }, (_, n) => resource(n, namespace));
+    try {
+      const reports = await meanwhile(config, ['/a', '/b'], () =>
+        Promise.all(['/a', '/b'].map((namespace) => loadLines(database, linesIn(namespace)))),
+      );
+      expect(reports.map(({ loaded }) => loaded).sort()).toEqual([0, 300]);
+    } finally {
+      await young.dispose();
+    }
+  });
+
+  it('exports every record though the table is split meanwhile', async () => {
+    const ids = await rowsOf('SELECT id FROM records WHERE family = 2 ORDER BY id');
+    const texts: string[] = [];
+    const take = (text: string): Promise<void> => Promise.resolve(void texts.push(text));
+    await meanwhile(opened.config, ['/a', '/c'], () => exportDataset(db, take, () => undefined));
+    const lines = texts
+      .join('')
+      .split('\n')
+      .filter((line) => line.includes('"family":"resource"'));
+    expect(lines.map((line) => (JSON.parse(line) as { readonly id: string }).id).sort()).toEqual(ids);
+    expect(await split('/a', '/b')).toBe(true);
   });
 
   it('keeps unique names, and says so as always', async () => {
