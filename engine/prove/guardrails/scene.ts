@@ -6,12 +6,13 @@ import { addTo, groupBy, remember, rememberLast } from '../../model/group.js';
 import type { Identity } from '../../model/identity.js';
 import { invariant } from '../../model/invariant.js';
 import { type NamespacePath, sortPaths } from '../../model/namespace.js';
+import { compareLists } from '../../model/order.js';
 import type { GuardrailRule, PolicyPerson } from '../../model/policy-set.js';
 import { unionOfRows } from '../../model/row-lists.js';
 import { makeRights, namedPaths, type NodeRights } from '../cells/holdings.js';
 import { identityRow, makeReach } from '../cells/identities.js';
 import { makeMembership, type Membership } from '../cells/membership.js';
-import { makeNodes } from '../cells/nodes.js';
+import { makeNodes, type Nodes } from '../cells/nodes.js';
 import { type CellPatch, patchKey } from '../cells/regions.js';
 import { type Actors, type Human, makeActors, providerOfGroup } from './actors.js';
 import type { Counted } from './counted.js';
@@ -77,7 +78,7 @@ export function makeWorld({ policy, people, exclusive, more, limits, budget }: W
   const stated = statedTables(policy.tables);
   const membership = makeMembership(policy.tables);
   return {
-    ...makeRights(policy, nodesWith(namedPaths(policy), more.join(' '))),
+    ...makeRights(policy, nodesOf(namedPaths(policy))(more)),
     limits,
     membership,
     everMembership: stated === policy.tables ? membership : makeMembership(stated),
@@ -89,10 +90,14 @@ export function makeWorld({ policy, people, exclusive, more, limits, budget }: W
   };
 }
 
-/** `more` are paths with spaces between them: two lists with the same paths are other objects, and their texts are the same. */
-const nodesWith = rememberLast((named: readonly NamespacePath[], more: string) =>
-  makeNodes(named, sortPaths(more === '' ? [] : (more.split(' ') as NamespacePath[]))),
-);
+/** The nodes of these paths and of more. Those for the last list of more are kept. */
+const nodesOf = rememberLast((named: readonly NamespacePath[]) => {
+  let last: { readonly more: readonly NamespacePath[]; readonly nodes: Nodes } | null = null;
+  return (more: readonly NamespacePath[]): Nodes => {
+    if (last === null || compareLists(last.more, more) !== 0) last = { more, nodes: makeNodes(named, sortPaths(more)) };
+    return last.nodes;
+  };
+});
 
 /** Returns one shared object for all lists with the same rows, so that each distinct list is processed once. */
 export function makeInterning(): (rows: RowNumbers) => RowNumbers {
