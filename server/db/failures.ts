@@ -26,7 +26,7 @@ const ADVICE = {
   'store.silent':
     'see what the log of the system says about this disk; once it answers, start again: what was stored is not lost',
   'store.start': 'see the reason; free memory or disk space, then start again',
-  'store.foreign': 'rename or move it, or use a database of its own',
+  'store.foreign': 'rename, move or drop it, or use a database of its own',
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
   'store.connections':

@@ -4,7 +4,7 @@
 import type { Knex } from 'knex';
 import { type NamespacePath, parentOf, ROOT } from '../../engine/index.js';
 import type { Database } from './database.js';
-import { StoreError } from './failures.js';
+import { reasonOf, sqlStateOf, StoreError } from './failures.js';
 import { holdSchema } from './migrate.js';
 import { SCHEMA } from './session-settings.js';
 import { storedPath } from './tables.js';
@@ -13,7 +13,7 @@ import { storedPath } from './tables.js';
  * Gives each of these top-level namespaces a partition, and others none. Copies all records if that is not so yet, in
  * one transaction that everybody else waits for. Returns whether it did. A gateway takes notice when it starts.
  *
- * Throws `store.unsupported` for an embedded store.
+ * Throws `store.unsupported` for an embedded store, and `store.foreign` if something in the database is in the way.
  */
 export async function partition(db: Database, namespaces: readonly NamespacePath[]): Promise<boolean> {
   if (db.kind === 'embedded')
@@ -25,7 +25,7 @@ export async function partition(db: Database, namespaces: readonly NamespacePath
     const wanted = [...ranges, REST].sort();
     const there = [...(await textsOf(trx, PARTITIONS))].sort();
     if (there.join('\n') === wanted.join('\n')) return false;
-    await rebuild(trx, ranges);
+    await rebuild(trx, ranges).catch(inTheWay);
     return true;
   });
 }
@@ -68,6 +68,19 @@ async function run(trx: Knex, statements: readonly string[]): Promise<void> {
 async function textsOf(trx: Knex, query: string): Promise<readonly string[]> {
   const { rows } = await trx.raw<{ rows: readonly { text: string }[] }>(query);
   return rows.map(({ text }) => text);
+}
+
+/** Such as a view of the table, or a unique index that partitions cannot have. PostgreSQL names it, and no value of a record. */
+function inTheWay(error: unknown): never {
+  if (!/^(?:2BP01|0A000|42[0-9A-Z]{3})$/.test(sqlStateOf(error) ?? '') || sqlStateOf(error) === '42501') throw error;
+  const { detail = '' } = error as { readonly detail?: string };
+  const told = [reasonOf(error), detail]
+    .filter((text) => text !== '')
+    .join(': ')
+    .replaceAll('\n', '; ');
+  throw new StoreError('store.foreign', `something in the database is in the way of partitions: ${told}`, {
+    cause: error,
+  });
 }
 
 const RECORDS = `'${SCHEMA}.records'::regclass`;

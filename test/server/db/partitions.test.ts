@@ -295,13 +295,16 @@ describePostgres('a store with partitions', () => {
     expect(await rowsOf(`SELECT count(*) FROM records WHERE id = '${idOf(3)}'`)).toEqual(['1']);
   });
 
-  it('leaves everything as it was if it fails on the way', async () => {
-    await db.knex.raw('CREATE TABLE records_3 (n int)');
+  it.each([
+    ['CREATE TABLE records_3 (n int)', 'DROP TABLE records_3', 'relation "records_3" already exists'],
+    ['CREATE VIEW seen AS SELECT id FROM records', 'DROP VIEW seen', 'view seen depends on table records_before'],
+  ])('says what is in the way after %s, and leaves everything as it was', async (before, after, told) => {
+    await db.knex.raw(before);
     try {
-      await expect(split('/a', '/b', '/c')).rejects.toThrow();
+      await expect(split('/a', '/b', '/c')).rejects.toThrow(new RegExp(`in the way of partitions: .*${told}`));
       expect((await whereRecordsAre())[0]).toBe('records_1 /a/');
     } finally {
-      await db.knex.raw('DROP TABLE records_3');
+      await db.knex.raw(after);
     }
   });
 
