@@ -14,6 +14,7 @@ import {
   ownPage,
 } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
+import { HTTP_LIMITS } from './limits/http.js';
 import { type ListenAt, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
@@ -146,12 +147,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const admins = await listenToAdmins(services, doors);
     const listener = await listen(services, { routes, manner, origins: options.origins ?? null, at: bound });
     let closing: Promise<void> | null = null;
-    const close = async ({ notice, deadline }: Partial<Ending> = {}): Promise<void> => {
+    const close = async ({ notice, deadline = HTTP_LIMITS.drainTimeout }: Partial<Ending> = {}): Promise<void> => {
       bound.leave();
       if (typeof notice === 'number') await sleep(notice);
-      // Closed before the admin listeners, so that watchers see the gateway end.
+      // One deadline for all. Closed before the admin listeners, so that watchers see the gateway end.
+      const end = performance.now() + deadline;
       await listener.close(deadline);
-      await Promise.all(admins.map((one) => one.close(deadline)));
+      await Promise.all(admins.map((one) => one.close(Math.max(0, end - performance.now()))));
       await services.close();
     };
     const { policies, activator, activations, revocations } = services;

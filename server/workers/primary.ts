@@ -102,9 +102,11 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       deadline = HTTP_LIMITS.drainTimeout,
     }: Partial<Ending> = {}): Promise<void> => {
       isLeaving = true;
+      // One deadline for all.
+      const end = performance.now() + (notice ?? 0) + deadline;
       await closeTeam({ notice, deadline });
       stopNews();
-      await Promise.all(admins.map((one) => one.close(deadline)));
+      await Promise.all(admins.map((one) => one.close(Math.max(0, end - performance.now()))));
       await services.close();
     };
     const { policies, activator, activations, revocations } = services;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { call, callAdmin, openGateway, openSocket, readToEnd } from '../../support/gateway.js';
@@ -63,6 +64,22 @@ describe('closing a gateway', () => {
     await closed;
     await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     agent.destroy();
+    await open.dispose();
+  });
+
+  it('cuts what is not over at the deadline wherever it was asked, so that its end comes in time', async () => {
+    const open = await openGateway({ admin: true });
+    const { text: key } = await open.key();
+    const [asking, rollingBack] = [await openSocket(open.port), connect(open.admin?.socket ?? '')];
+    const ends = [asking, rollingBack].map((socket) => readToEnd(socket));
+    asking.write(head(key) + BODY.slice(0, 5));
+    rollingBack.write('POST /admin/v1/rollback HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+    rollingBack.write('Content-Length: 10\r\n\r\n{');
+    await moment();
+    const [begun, deadline] = [performance.now(), 5_000];
+    await open.gateway.close({ notice: null, deadline });
+    expect(performance.now() - begun).toBeLessThan(2 * deadline);
+    await Promise.all(ends);
     await open.dispose();
   });
 
