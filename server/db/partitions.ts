@@ -73,11 +73,9 @@ async function textsOf(trx: Knex, query: string): Promise<readonly string[]> {
 /** Such as a view of the table, or a unique index that partitions cannot have. PostgreSQL names it, and no value of a record. */
 function inTheWay(error: unknown): never {
   if (!/^(?:2BP01|0A000|42[0-9A-Z]{3})$/.test(sqlStateOf(error) ?? '') || sqlStateOf(error) === '42501') throw error;
-  const { detail = '' } = error as { readonly detail?: string };
-  const told = [reasonOf(error), detail]
-    .filter((text) => text !== '')
-    .join(': ')
-    .replaceAll('\n', '; ');
+  const detail = typeof error === 'object' && error !== null && 'detail' in error ? error.detail : undefined;
+  const reasons = typeof detail === 'string' ? [reasonOf(error), detail] : [reasonOf(error)];
+  const told = reasons.join(': ').replaceAll('\n', '; ');
   throw new StoreError('store.foreign', `something in the database is in the way of partitions: ${told}`, {
     cause: error,
   });
