@@ -198,6 +198,6 @@ export function endsConnection(error: unknown): boolean {
   return severity === 'FATAL' || severity === 'PANIC';
 }
 
-function propertyOf(error: unknown, name: string): unknown {
+export function propertyOf(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }

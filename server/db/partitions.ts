@@ -4,7 +4,7 @@
 import type { Knex } from 'knex';
 import { type NamespacePath, parentOf, ROOT } from '../../engine/index.js';
 import type { Database } from './database.js';
-import { reasonOf, sqlStateOf, StoreError } from './failures.js';
+import { propertyOf, reasonOf, sqlStateOf, StoreError } from './failures.js';
 import { holdSchema } from './migrate.js';
 import { SCHEMA } from './session-settings.js';
 import { storedPath } from './tables.js';
@@ -72,15 +72,16 @@ async function textsOf(trx: Knex, query: string): Promise<readonly string[]> {
 
 /** Such as a view of the table, or a unique index that partitions cannot have. PostgreSQL names it, and no value of a record. */
 function inTheWay(error: unknown): never {
-  if (!/^(?:2BP01|0A000|42[0-9A-Z]{3})$/.test(sqlStateOf(error) ?? '') || sqlStateOf(error) === '42501') throw error;
-  const { detail = '' } = error as { readonly detail?: string };
-  const told = [reasonOf(error), detail]
-    .filter((text) => text !== '')
-    .join(': ')
-    .replaceAll('\n', '; ');
-  throw new StoreError('store.foreign', `something in the database is in the way of partitions: ${told}`, {
-    cause: error,
-  });
+  const state = sqlStateOf(error) ?? '';
+  if (!/^(?:2BP01|0A000|42)/.test(state) || state === '42501') throw error;
+  const told = [reasonOf(error), propertyOf(error, 'detail')].filter((text) => typeof text === 'string' && text !== '');
+  throw new StoreError(
+    'store.foreign',
+    `something in the database is in the way of partitions: ${told.join(': ').replaceAll('\n', '; ')}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 const RECORDS = `'${SCHEMA}.records'::regclass`;
