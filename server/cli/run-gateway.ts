@@ -25,6 +25,7 @@ import { endsWithin } from '../lib/ends-within.js';
 import { systemClock as clock } from '../lib/ports.js';
 import { noteStuckDisk } from '../lib/stuck-disk.js';
 import { HTTP_LIMITS } from '../limits/http.js';
+import { SIGNING_LIMITS } from '../limits/policy.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
 import { keyringReads } from '../policy/open/verify-offer.js';
@@ -170,7 +171,12 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
-      const ends = await Promise.all([tables?.close(), keeper?.close(), trail?.close(), keyringReads.end(0)]);
+      const ends = await Promise.all([
+        tables?.close(),
+        keeper?.close(),
+        trail?.close(),
+        keyringReads.end(SIGNING_LIMITS.keyringReading),
+      ]);
       const isClosed = await db.close();
       if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
       if (ends.includes(false)) noteStuckDisk();

@@ -63,7 +63,7 @@ export const HTTP_LIMITS = Object.freeze({
   drainTimeout: 20_000,
   drainSilence: 1_000,
   /** How long a shutdown may take after that. Each thing that it waits for has its time, but not one after the other. */
-  closeTimeout: 18_000,
+  closeTimeout: 26_000,
 });
 
 /** Of questions about others. */

@@ -93,7 +93,7 @@ export const EMBEDDED_LIMITS = Object.freeze({
   /** Lines of the engine's standard error that are quoted when it fails. */
   lastWords: 8,
   /** How long opening the store may take, making it and recovering it included. */
-  openTimeout: 180_000,
+  openTimeout: 600_000,
   /** How long clients may take to finish when the store closes, and how long all of closing may take. */
   drainTimeout: 3_000,
   closeTimeout: 15_000,

@@ -35,7 +35,7 @@ it('ends in time where the engine of its store does not answer', async () => {
   gateway.child.kill('SIGTERM');
   await gateway.ended;
   expect(gateway.child.signalCode).toBe('SIGKILL');
-  expect(gateway.stderr()).toContain('"milliseconds":19000,"msg":"the gateway could not be closed in time');
+  expect(gateway.stderr()).toContain('"milliseconds":27000,"msg":"the gateway could not be closed in time');
   await asked;
   await other.close();
 });

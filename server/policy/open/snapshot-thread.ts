@@ -221,7 +221,10 @@ function perform<Answer>(
 }
 
 function newWorker(): Worker {
-  return new Worker(new URL('./snapshot-worker.js', import.meta.url));
+  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
+  // Whoever waits for its answer hears of it. After that nobody does, and without a listener it would end the process.
+  worker.on('error', () => undefined);
+  return worker;
 }
 
 interface Asked {

@@ -134,7 +134,7 @@ export function keptTables({ db, folder, log, isReader = false, ...options }: Ke
     },
     close: async () => {
       closed.abort();
-      return (await Promise.all([endsWithin(last, patience), reads.end(patience)])).every(Boolean);
+      return (await Promise.all([endsWithin(last, patience), reads.end(readingTime)])).every(Boolean);
     },
   };
 }
