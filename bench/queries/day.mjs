@@ -1,5 +1,6 @@
 // A day of writes, as requests to a gateway in this process: of four, two change a record, one makes one, and one archives a record and
 // deletes it. The records are drawn evenly from all of the store.
+import { nextName } from '../commands/world.mjs';
 import { ask } from './grow-stores.mjs';
 import { makeRandom } from './world.mjs';
 
@@ -15,7 +16,7 @@ export async function writeForADay({ send, url, size }, { share, seed }) {
   const begun = performance.now();
   const writer = async () => {
     for (let body = requests.pop(); body !== undefined; body = requests.pop()) {
-      await send({ method: 'POST', path: '/api/v1/batch', key: nextKey(), body, status: 200 });
+      await send({ method: 'POST', path: '/api/v1/batch', key: nextName(), body, status: 200 });
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, writer));
@@ -59,11 +60,8 @@ function groupOf([first, second, old]) {
   return [
     change(first),
     change(second),
-    { method: 'POST', path: '/api/v1/resources', body: { namespace: first.namespace, name: 'made', properties: { rank: 7, label: 'l12345', ok: true } } }, // prettier-ignore
+    { method: 'POST', path: '/api/v1/resources', body: { namespace: first.namespace, name: nextName(), properties: { rank: 7, label: 'l12345', ok: true } } }, // prettier-ignore
     { method: 'POST', path: `${path(old)}/archive`, body: {}, ifMatch: tag(old) },
     { method: 'DELETE', path: path(old), ifMatch: tag(old, 1) },
   ];
 }
-
-let sent = 0;
-const nextKey = () => `day-${(sent += 1)}`;

@@ -2,7 +2,7 @@
 // long pages, counts and single records take in each, in turn, before and after a day of writes. A line over the logarithm of the size
 // goes through what was measured, and says what a hundred million records would take.
 import { interleave, loadNow, median, readOptions, report, say, short } from '../rows.mjs';
-import { makeWriter } from '../commands/world.mjs';
+import { makeWriter, nextName } from '../commands/world.mjs';
 import { drawRecords, writeForADay } from './day.mjs';
 import { ask, growStores } from './grow-stores.mjs';
 import { askEveryKind, readIndexes, readSizes, readUpdates } from './indexes.mjs';
@@ -106,7 +106,7 @@ async function measureOpened({ settings, stores, sets }) {
 async function measureCases(opened, { settings, sets, seed }) {
   const writers = await eachOf(opened, async ({ url, size }) => {
     const drawn = await drawRecords(url, { count: DRAWN, size, seed });
-    return drawn.map((own) => ({ id: own.id, ...makeWriter({ namespace: own.namespace, own }) }));
+    return drawn.map(writerOf);
   });
   const cases = [
     ...sets.flatMap(casesOf),
@@ -134,6 +134,16 @@ function casesOf({ roots }) {
     isPage: query.kind === 'query',
     call: (store) => store.query(query, visible),
   }));
+}
+
+/** Names differ, as those of the load do: a page by name reads all records that tie with its last. */
+function writerOf(own) {
+  const { create, change } = makeWriter({ namespace: own.namespace, own });
+  const createNamed = () => {
+    const sent = create();
+    return { ...sent, body: { ...sent.body, name: nextName() } };
+  };
+  return { id: own.id, create: createNamed, change };
 }
 
 /** Each time another of the records that were drawn. */
