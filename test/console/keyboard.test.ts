@@ -130,7 +130,7 @@ const MOST_TABS = 80;
     await type(/Kind/, 'refusal');
     await use(/Search/, shown(/^1 event of \d+ events found/));
     const detail = page.locator('.detail');
-    await use(/Show event/, () => detail.waitFor());
+    await use(/Show event/, () => page.locator('.detail:focus').waitFor());
     expect(await focused()).toBe('section The chosen event');
     await use(/Explain it on its own snapshot/, () => detail.getByRole('heading', { name: 'Allowed' }).waitFor());
     const whole = detail.locator('details[open]');
