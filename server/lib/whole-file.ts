@@ -51,7 +51,7 @@ const DRAFT = /^\.(.+)\.[0-9a-f]{12}\.tmp$/;
 /** Removes what crashes have left of `writeWholeFile`: of this file, or in a folder of ours of all files. */
 export async function removeDrafts(folder: string, name: string | null = null): Promise<void> {
   const drafts = await draftsIn(folder, name);
-  const now = drafts.length === 0 ? null : await timeIn(folder);
+  const now = drafts.length === 0 ? null : await timeIn(folder, name ?? 'clock');
   for (const draft of drafts) {
     // It may be another user's, and nothing depends on it.
     if (now !== null && (await isAbandoned(draft, now))) await rm(draft, { force: true }).catch(() => undefined);
@@ -71,8 +71,9 @@ async function draftsIn(folder: string, name: string | null): Promise<readonly s
 }
 
 /** By the clock of the file system, which dates the drafts and may differ from ours. Null if it dates nothing for us. */
-async function timeIn(folder: string): Promise<number | null> {
-  const path = draftOf(join(folder, 'clock'));
+async function timeIn(folder: string, name: string): Promise<number | null> {
+  // If a crash leaves it, it is a draft like those that are removed here.
+  const path = draftOf(join(folder, name));
   try {
     const handle = await open(path, 'wx', 0o600);
     const { mtimeMs } = await handle.stat().finally(() => handle.close());
