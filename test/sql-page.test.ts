@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NamespacePath, Visibility } from '../engine/index.js';
 import { pathCheck, pathRanges } from '../server/sql/index.js';
 import { visibleWhere } from '../server/sql/pg.js';
-import { takeDatabase, type TakenDatabase } from './support/one-postgres.js';
+import { dropDatabase, takeDatabase, type TakenDatabase } from './support/one-postgres.js';
 import { runSql } from './support/postgres.js';
 import { fromRoot } from './support/root.js';
 import { runCli } from './support/run-cli.js';
@@ -87,7 +87,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`);
+  await dropDatabase(taken.url, own);
   await taken.drop();
 });
 

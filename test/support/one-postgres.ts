@@ -78,7 +78,19 @@ export async function takeDatabase(template: Template): Promise<TakenDatabase> {
   await runSql(server, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATES[template]}`);
   const url = new URL(server);
   url.pathname = name;
-  return { url: url.href, drop: () => runSql(server, `DROP DATABASE ${name} WITH (FORCE)`) };
+  return { url: url.href, drop: () => dropDatabase(server, name) };
+}
+
+/** Pools say that they have ended before the server has: a connection that it ends by force then would be an error of nobody's. */
+export function dropDatabase(server: string, name: string): Promise<void> {
+  const wait = `DO $$ BEGIN
+      FOR i IN 1..25 LOOP
+        EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '${name}');
+        PERFORM pg_sleep(0.02);
+        PERFORM pg_stat_clear_snapshot();
+      END LOOP;
+    END $$`;
+  return runSql(server, wait, `DROP DATABASE ${name} WITH (FORCE)`);
 }
 
 async function askForServer(): Promise<string> {

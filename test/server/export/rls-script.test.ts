@@ -19,7 +19,7 @@ import { policyRows } from '../../../engine/compiler.js';
 import { rlsScript, type RlsOptions } from '../../../server/export/rls-script.js';
 import { mayIn } from '../../support/exported-decisions.js';
 import { generousWorld, question } from '../../support/generous-worlds.js';
-import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
+import { dropDatabase, takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { runSql } from '../../support/postgres.js';
 import { fromRoot } from '../../support/root.js';
 import { runCli } from '../../support/run-cli.js';
@@ -44,7 +44,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`, `DROP ROLE IF EXISTS ${own}`);
+  await dropDatabase(taken.url, own);
+  await runSql(taken.url, `DROP ROLE IF EXISTS ${own}`);
   await taken.drop();
 });
 

@@ -7,7 +7,7 @@ import { placeholders } from '../../../server/db/sql.js';
 import { foldCase, foldedSearch } from '../../../server/query/case-folding.js';
 import { compileCondition } from '../../../server/query/compile-condition.js';
 import { parseField } from '../../../server/query/fields.js';
-import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
+import { dropDatabase, takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { findPostgres, runSql } from '../../support/postgres.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
@@ -158,7 +158,7 @@ describePostgres.each([
   });
   afterAll(async () => {
     await client.end();
-    await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`);
+    await dropDatabase(taken.url, own);
     await taken.drop();
   });
 

@@ -2,7 +2,7 @@
 // kind of locale.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDoors, type OpenDoors } from '../../support/sql-doors.js';
-import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
+import { dropDatabase, takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { runSql } from '../../support/postgres.js';
 
 const REPAIR = 'Run: ALTER TABLE "invoice" ALTER COLUMN "path" TYPE text COLLATE "C"';
@@ -30,7 +30,7 @@ describe.each([
 
   afterAll(async () => {
     await open.close();
-    await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`);
+    await dropDatabase(taken.url, own);
     await taken.drop();
   });
 

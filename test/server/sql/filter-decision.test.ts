@@ -19,7 +19,7 @@ import {
 } from '../../../engine/index.js';
 import { pathRanges } from '../../../server/sql/index.js';
 import { openDoors, type OpenDoors } from '../../support/sql-doors.js';
-import { takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
+import { dropDatabase, takeDatabase, type TakenDatabase } from '../../support/one-postgres.js';
 import { runSql } from '../../support/postgres.js';
 import { compiled, PLACES } from '../../support/query-worlds.js';
 import { generousWorld, question } from '../../support/generous-worlds.js';
@@ -107,7 +107,7 @@ describe.each(Object.entries(KINDS))('in a database of %s', (name, { database, c
 
   afterAll(async () => {
     await open.close();
-    await runSql(taken.url, `DROP DATABASE ${own} WITH (FORCE)`);
+    await dropDatabase(taken.url, own);
     await taken.drop();
   });
 
