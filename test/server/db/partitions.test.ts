@@ -1,11 +1,11 @@
 // Partitions of a PostgreSQL store: what holds for records in one table holds for records in several.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonicalize, type NamespacePath } from '../../../engine/index.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { partition } from '../../../server/db/partitions.js';
 import { exportDataset } from '../../../server/load/export-dataset.js';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
+import { pathOf } from '../../support/gateway.js';
 import { loadLines, replaceLines } from '../../support/loaded-records.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
 import { until } from '../../support/until.js';
@@ -24,12 +24,6 @@ const OWNED = [
 ];
 /** As long as a name can be. */
 const LONG = 'added_by_hand_'.padEnd(63, 'x');
-
-function path(text: string): NamespacePath {
-  const result = canonicalize(text);
-  if (!result.ok) throw new Error(`not a path: ${text}`);
-  return result.path;
-}
 
 const resource = (n: number, namespace: string, more: object = {}): string =>
   JSON.stringify({ family: 'resource', id: idOf(n), namespace, name: `r${String(n)}`, ...more });
@@ -65,7 +59,7 @@ describePostgres('a store with partitions', () => {
     await opened.dispose();
   });
 
-  const split = (...namespaces: readonly string[]): Promise<boolean> => partition(db, namespaces.map(path));
+  const split = (...namespaces: readonly string[]): Promise<boolean> => partition(db, namespaces.map(pathOf));
 
   async function rowsOf(query: string): Promise<readonly unknown[]> {
     const { rows } = await db.knex.raw<{ rows: readonly Record<string, unknown>[] }>(query);
@@ -204,7 +198,7 @@ describePostgres('a store with partitions', () => {
     try {
       const before = await operator.knex.transaction();
       await before.raw('LOCK TABLE records IN ACCESS SHARE MODE');
-      const splitting = partition(operator, namespaces.map(path));
+      const splitting = partition(operator, namespaces.map(pathOf));
       await waiting(1);
       const working = work();
       await waiting(2);

@@ -1,10 +1,10 @@
 // The same statements on a store with partitions: the same answers, and which partitions are asked for them.
 import { afterAll, beforeAll, expect, describe, it } from '@jest/globals';
-import { canonicalize, type NamespacePath } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { partition } from '../../../server/db/partitions.js';
 import { rowsOf } from '../../../server/db/sql.js';
+import { pathOf } from '../../support/gateway.js';
 import { parseQuery } from '../../support/parse-query.js';
 import { countStatement } from '../../../server/query/records.js';
 import { rowPredicate } from '../../../server/query/row-predicate.js';
@@ -17,11 +17,7 @@ const postgres = testStores().find(({ name }) => name === 'postgres');
 const describePostgres = postgres === undefined ? describe.skip : describe;
 
 const NEWEST = { orderBy: [{ createdAt: 'desc' }] };
-const PARTITIONS = ['/a', '/b'].map((text): NamespacePath => {
-  const path = canonicalize(text);
-  if (!path.ok) throw new Error(`not a path: ${text}`);
-  return path.path;
-});
+const PARTITIONS = ['/a', '/b'].map(pathOf);
 const ORDERS = [[], NEWEST.orderBy, [{ name: 'desc' }], [{ 'properties.rank': 'asc' }]];
 
 describePostgres('a table that is split by top-level namespace', () => {
