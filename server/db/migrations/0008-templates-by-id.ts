@@ -1,5 +1,6 @@
-// A record is marked by its template, which is looked up by its id whatever the planner knows about the store. In a young
-// store an index that begins with the family looks as cheap to it, and would be read as far as that family has records.
+// A record is marked by its template, which is looked up by its id whatever the planner knows about the store: no index
+// can be used for IS NOT DISTINCT FROM. With `=`, one that begins with the family may look as cheap in a young store, and
+// would be read as far as that family has records.
 import type { Knex } from 'knex';
 
 export async function templatesById(knex: Knex): Promise<void> {
