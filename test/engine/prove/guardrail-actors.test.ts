@@ -111,15 +111,28 @@ function subsets<T>(of: readonly T[]): readonly (readonly T[])[] {
   return of.reduce<readonly (readonly T[])[]>((sets, one) => [...sets, ...sets.map((those) => [...those, one])], [[]]);
 }
 
-/** Everything that actors of a human carry: some identities of theirs, and any groups of the providers of these. */
-function carriedBy({ exclusive }: PolicySet, { own }: Human): readonly (readonly Identity[])[] {
+/** A group that neither the policy nor the rule names does not exist for a proof. */
+function groupsNamed({ grants, roles, exclusive }: PolicySet, { to, except }: Parties): readonly Identity[] {
+  const principals = grants.flatMap(({ principal }) => (principal.kind === 'identity' ? [principal.identity] : []));
+  const members = roles.flatMap((one) => one.members.flatMap((m) => (m.kind === 'identity' ? [m.identity] : [])));
+  const parties = [...(to?.identities ?? []), ...except.identities];
+  const named = [...principals, ...members, ...exclusive.flatMap(({ identities }) => identities), ...parties].map(text);
+  return GROUPS.filter((group) => named.includes(text(group)));
+}
+
+/** Everything that actors of a human carry: some identities of theirs, and any of these groups of their providers. */
+function carriedBy(
+  { exclusive }: PolicySet,
+  { own }: Human,
+  groupsOfAll: readonly Identity[],
+): readonly (readonly Identity[])[] {
   const isAllowed = (carried: readonly Identity[]): boolean =>
     !exclusive.some(({ identities }) => {
       const listed = new Set(identities.map(text));
       return carried.filter((one) => listed.has(text(one))).length > 1;
     });
   return (exclusive.length === 0 ? [own] : subsets(own)).flatMap((some) => {
-    const groups = GROUPS.filter(({ provider }) => some.some((one) => provider === `${one.provider}-group`));
+    const groups = groupsOfAll.filter(({ provider }) => some.some((one) => provider === `${one.provider}-group`));
     return subsets(groups)
       .map((those) => [...some, ...those])
       .filter(isAllowed);
@@ -140,9 +153,10 @@ function isNamed(set: PolicySet, named: Exemption & Partial<Audience>, one: Iden
 /** What each actor that the rule speaks of carries, without what `except` leaves out. */
 function actorsOf(set: PolicySet, { to, except }: Parties): readonly { human: Human; carried: readonly Identity[] }[] {
   const isLeft = (one: Identity): boolean => isNamed(set, except, one);
+  const groups = groupsNamed(set, { to, except });
   return humansOf(set).flatMap((human) => {
     const isSpokenOf = to === null || human.own.some((one) => !isLeft(one) && isNamed(set, to, one));
-    return carriedBy(set, human)
+    return carriedBy(set, human, groups)
       .map((carried) => carried.filter((one) => !isLeft(one)))
       .filter((carried) => isSpokenOf || carried.some((one) => isNamed(set, to, one)))
       .map((carried) => ({ human, carried }));
