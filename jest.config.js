@@ -8,8 +8,8 @@ export default {
   testEnvironment: '<rootDir>/support/environment.js',
   runtime: '<rootDir>/support/runtime.js',
   transform: {},
-  // Long enough for a busy machine and for `make test-deep`. Only what hangs takes it.
-  testTimeout: 600_000,
+  // Long enough for a busy machine, and for a property at full count. Only what hangs takes it.
+  testTimeout: process.env.BAILIWICK_TEST_DEPTH === 'deep' ? 7_200_000 : 600_000,
   // More than the cores of a small machine: half of its time a test file waits, for processes, stores and intervals. With more than this,
   // tests of time fail beside other programs.
   maxWorkers: 3,

@@ -1,5 +1,8 @@
-// The thread of a store: a gateway with an audit log, one without, and the bare statements on connections of their own.
+// The thread of a store: a gateway with an audit log, one without, and the bare statements on connections of their own, alone
+// and behind an Express handler that does nothing else.
+import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
+import express from 'express';
 import pg from 'pg';
 import { instantOf, SCOPES } from '../../dist/engine/index.js';
 import { openTrail } from '../../dist/server/audit/trail.js';
@@ -104,12 +107,37 @@ const ways = new Map([
   ['unrecorded', { writers, run: inProcess(unrecorded, key) }],
 ]);
 
+/** What a create costs over HTTP if nobody checks it. */
+function handler(insert) {
+  return async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { namespace } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    await insert(namespace);
+    response.status(201).json({ namespace });
+  };
+}
+
+const handlers = express();
+handlers.post(
+  '/bare/api/v1/resources',
+  handler((namespace) => bare(makeBareWriter({ namespace, own: { revision: 0 } }).create())),
+);
+handlers.post(
+  '/rows/api/v1/resources',
+  handler((namespace) => writeInOneStatement(db, namespace)),
+);
+const plain = handlers.listen(0, '127.0.0.1');
+await once(plain, 'listening');
+const plainUrl = `http://127.0.0.1:${plain.address().port}`;
+
 parentPort.on('message', async (message) => {
   if (message.kind === 'rate') {
     const { writers: all, run } = ways.get(message.way);
     parentPort.postMessage(await measureRate(all.slice(0, message.writers), message, run));
     return;
   }
+  await new Promise((resolve) => plain.close(resolve));
   await gateway.close();
   await recording.close();
   await unrecorded.close();
@@ -118,4 +146,8 @@ parentPort.on('message', async (message) => {
   await db.close();
   parentPort.close();
 });
-parentPort.postMessage({ url: gateway.url, key, places: theirs });
+parentPort.postMessage({
+  urls: { http: gateway.url, 'express, bare': `${plainUrl}/bare`, 'express, rows': `${plainUrl}/rows` },
+  key,
+  places: theirs,
+});

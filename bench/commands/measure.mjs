@@ -12,8 +12,14 @@ import { loadRecords } from './world.mjs';
 
 const OPERATIONS = ['create', 'change', 'copy'];
 const WRITERS = [1, 32];
-/** What each adds to the one before it. */
-const PARTS = ['with the key and the event, in one statement', 'gateway in process', 'gateway over HTTP'];
+/** The statements alone, behind an Express handler that does nothing else, and as the gateway runs them. */
+const PARTS = {
+  rows: 'with the key and the event, in one statement',
+  'express, bare': 'the bare statement behind a bare Express handler',
+  'express, rows': 'the one with the key and the event behind it',
+  handle: 'gateway in process',
+  http: 'gateway over HTTP',
+};
 
 async function main(settings) {
   const rows = [];
@@ -53,15 +59,14 @@ async function measureStore({ settings, rows }, name, config, folder) {
       }
     }
     for (const writers of WRITERS) {
-      const ways = ['bare', 'rows', 'handle', 'http'];
       const [bare, ...parts] = await takeTurns(
         thread,
         settings,
-        ways.map((way) => ({ way, operation: 'create', writers })),
+        ['bare', ...Object.keys(PARTS)].map((way) => ({ way, operation: 'create', writers })),
       );
       const what = `${name}, parts of a create, ${writers} ${writers === 1 ? 'writer' : 'writers'}`;
-      parts.forEach((rate, place) => {
-        rows.push(row(`${what}: ${PARTS[place]}, beside the bare statement`, rate, { limit: bare, unit: '/s', n: settings.rounds })); // prettier-ignore
+      Object.values(PARTS).forEach((part, place) => {
+        rows.push(row(`${what}: ${part}, beside the bare statement`, parts[place], { limit: bare, unit: '/s', n: settings.rounds })); // prettier-ignore
       });
     }
     const [off, on] = await takeTurns(thread, settings, [

@@ -7,7 +7,7 @@ export async function startThread({ config, folder, settings }) {
   const worker = new Worker(new URL('./gateways.mjs', import.meta.url), { workerData: { config, folder, settings } });
   const failed = new Promise((_, reject) => worker.once('error', reject));
   const next = () => Promise.race([failed, new Promise((resolve) => worker.once('message', resolve))]);
-  const { url, key, places } = await next();
+  const { urls, key, places } = await next();
   const agent = new Agent({ keepAlive: true, maxSockets: places.length });
   const writers = places.map(makeWriter);
   const ask = (message) => {
@@ -17,7 +17,8 @@ export async function startThread({ config, folder, settings }) {
   };
   return {
     rate: async (asked) => {
-      if (asked.way !== 'http') return (await ask({ kind: 'rate', ...asked })).rate;
+      const url = urls[asked.way];
+      if (url === undefined) return (await ask({ kind: 'rate', ...asked })).rate;
       const { rate } = await measureRate(writers.slice(0, asked.writers), asked, (sent) =>
         send(url, { key, agent, sent }),
       );
