@@ -117,7 +117,7 @@ export {
   type VerifySignature,
 } from './statement/judge.js';
 export { decodeKeyring, formatPublicKey, type Keyring } from './statement/keyring.js';
-export { STATEMENT_LIMITS } from './limits.js';
+export { ENGINE_LIMITS, STATEMENT_LIMITS } from './limits.js';
 export { keyIdOf } from './statement/public-key.js';
 export {
   decodeStatement,

@@ -208,7 +208,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const actors = makeRegistry(
     mode.kind === 'local'
       ? [makeLocalAuthenticator(fingerprint)]
-      : makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
+      : await makeAuthenticators(authentication, keys.actors, { fingerprint, clock, log }),
     isRevoked,
   );
   let anonymous: RequestActor | null = null;

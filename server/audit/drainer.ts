@@ -141,7 +141,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const tidy = async (): Promise<void> => {
     if (db.kind !== 'embedded' || removed < AUDIT_LIMITS.removedBeforeTidying) return;
     removed = 0;
-    await db.knex.raw('VACUUM audit_outbox');
+    await db.vacuum('audit_outbox');
   };
 
   const note = async (): Promise<void> => {

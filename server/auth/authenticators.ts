@@ -4,9 +4,9 @@ import { FAMILIES, formatIdentity, type Instant, type Policy, ROOT, visibility }
 import type { Logger } from '../lib/ports.js';
 import type { AnonymousSettings } from './anonymous.js';
 import type { Authenticator, CredentialIssuer, SetupFault } from './authenticator.js';
-import { type CertificateSettings, makeCertificateAuthenticator } from './certificate-authenticator.js';
-import { type IntrospectionSettings, makeIntrospectionAuthenticator } from './introspection-authenticator.js';
-import { type AuthenticatorTools, type IssuerSettings, makeOidcAuthenticator } from './oidc-authenticator.js';
+import type { CertificateSettings } from './certificate-authenticator.js';
+import type { IntrospectionSettings } from './introspection-authenticator.js';
+import type { AuthenticatorTools, IssuerSettings } from './oidc-authenticator.js';
 import { actorWithoutCredential, type RequestActor } from './request-actor.js';
 import { type Revocations, RevocationsError, watchRevocations } from './revocations.js';
 
@@ -23,22 +23,34 @@ export interface AuthenticationSettings {
   readonly revocationsFile: string | null;
 }
 
-/** The authenticators outside local mode. `keys` is made elsewhere, because it also opens the admin listener. */
-export function makeAuthenticators(
+/**
+ * The authenticators outside local mode. `keys` is made elsewhere, because it also opens the admin listener. The others
+ * are loaded only if they are used.
+ */
+export async function makeAuthenticators(
   settings: AuthenticationSettings,
   keys: Authenticator<RequestActor>,
   tools: AuthenticatorTools,
-): readonly Authenticator<RequestActor>[] {
-  return [
-    ...(settings.keys.enabled ? [keys] : []),
-    ...(settings.oidc.length === 0 ? [] : [makeOidcAuthenticator(settings.oidc, tools)]),
-    ...settings.introspection.map((one, index) => {
+): Promise<readonly Authenticator<RequestActor>[]> {
+  const { oidc, introspection, mtls } = settings;
+  const made = settings.keys.enabled ? [keys] : [];
+  if (oidc.length > 0) {
+    const { makeOidcAuthenticator } = await import('./oidc-authenticator.js');
+    made.push(makeOidcAuthenticator(oidc, tools));
+  }
+  if (introspection.length > 0) {
+    const { makeIntrospectionAuthenticator } = await import('./introspection-authenticator.js');
+    const leavesSigned = oidc.length === 0 ? 'takes all' : 'leaves signed tokens';
+    for (const [index, one] of introspection.entries()) {
       const setting = `authentication.introspection.${String(index)}`;
-      const leavesSigned = settings.oidc.length === 0 ? 'takes all' : 'leaves signed tokens';
-      return makeIntrospectionAuthenticator(one, { ...tools, setting, leavesSigned });
-    }),
-    ...(settings.mtls === null ? [] : [makeCertificateAuthenticator(settings.mtls, tools)]),
-  ];
+      made.push(makeIntrospectionAuthenticator(one, { ...tools, setting, leavesSigned }));
+    }
+  }
+  if (mtls !== null) {
+    const { makeCertificateAuthenticator } = await import('./certificate-authenticator.js');
+    made.push(makeCertificateAuthenticator(mtls, tools));
+  }
+  return made;
 }
 
 /** Null if no file revokes credentials. Throws `AuthenticationError`. */

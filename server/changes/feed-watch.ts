@@ -64,7 +64,7 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     // The embedded engine has no autovacuum, and would step over every row that there ever was.
     if (db.kind !== 'embedded' || stale < CHANGES_LIMITS.removedBeforeTidying || signal.aborted) return;
     stale = 0;
-    await db.knex.raw('VACUUM changes_pending, changes');
+    await db.vacuum('changes_pending', 'changes');
   };
 
   const look = async (isNews: boolean, signal: AbortSignal): Promise<void> => {

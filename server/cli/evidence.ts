@@ -20,7 +20,6 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
 import { verifyPublication } from '../policy/open/verify-publication.js';
 import { programVersion } from '../lib/version.js';
-import { statusOfFaults } from './commands/verify.js';
 import { compareOpened } from './compare-policies.js';
 import {
   type Bundle,
@@ -40,7 +39,7 @@ import { escapeText } from './render/escape.js';
 import { type EvidenceFacts, evidenceReadme } from './render/evidence-readme.js';
 import { plain } from './render/terminal.js';
 import { count } from './render/text.js';
-import { asFailure } from './statement-flags.js';
+import { asFailure, statusOfFaults } from './statement-flags.js';
 
 /** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
 export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceFlags): Promise<void> {

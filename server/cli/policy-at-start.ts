@@ -13,21 +13,16 @@ import { hasTables, tableFile } from '../policy/open/table-file.js';
 import { type PublicationRule, releaseOffer, verifyOffer } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
-import { makeDirectorySource } from '../policy/sources/directory-source.js';
-import { makeGitSource } from '../policy/sources/git-source.js';
-import { makePathSource } from '../policy/sources/path-source.js';
 import type { Content, Offer, Source } from '../policy/sources/source.js';
-import { makeUrlSource } from '../policy/sources/url-source.js';
 import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { makeLogger } from '../telemetry/log.js';
-import { statusOfFaults } from './commands/verify.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import type { CliIo } from './io.js';
 import { type OpenedPolicy, openPolicy } from './open-policy.js';
 import { storeFailure } from './open-store.js';
 import { escapeText } from './render/escape.js';
-import { asFailure } from './statement-flags.js';
+import { asFailure, statusOfFaults } from './statement-flags.js';
 
 export interface PolicyAtStart {
   /** Hands over what is offered and keeps nothing of it. Throws `CliFailure`, and rejects if the store fails. */
@@ -68,7 +63,7 @@ export async function policyAtStart(io: CliIo, config: Config, typed: string | u
 async function find(io: CliIo, config: Config, typed: string | undefined): Promise<Found> {
   // The path as it was typed, so that a refusal names what the user knows.
   if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
-  const source = sourceOf(io, config);
+  const source = await sourceOf(io, config);
   if (source !== null) return offeredAtStart(io, source, config);
   const store = storeOf(config);
   // No store is created only to find that it has no policy.
@@ -163,11 +158,15 @@ function noPolicy(): CliFailure {
 
 const MAIN = 'refs/heads/main';
 
-/** The source that is followed instead of a path; null if none is set. */
-function sourceOf(io: CliIo, { snapshot }: Config): Source | null {
+/** The source that is followed instead of a path; null if none is set. One that is not used is not loaded. */
+async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null> {
   const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
-  if (directory !== null) return makeDirectorySource(directory);
-  if (git !== null)
+  if (directory !== null) {
+    const { makeDirectorySource } = await import('../policy/sources/directory-source.js');
+    return makeDirectorySource(directory);
+  }
+  if (git !== null) {
+    const { makeGitSource } = await import('../policy/sources/git-source.js');
     return makeGitSource({
       repository: git,
       ref: ref ?? MAIN,
@@ -175,7 +174,9 @@ function sourceOf(io: CliIo, { snapshot }: Config): Source | null {
       signersFile,
       programs: io.env['PATH'] ?? '',
     });
+  }
   if (url === null) return null;
+  const { makeUrlSource } = await import('../policy/sources/url-source.js');
   const statements = snapshot.requireSignature ? 'required' : 'ignored';
   return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
 }
@@ -194,6 +195,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
     );
   }
   // Made before the policy is read, so that any change from here on is noticed.
+  const { makePathSource } = await import('../policy/sources/path-source.js');
   const followed = shown === '-' ? null : await makePathSource(path);
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {

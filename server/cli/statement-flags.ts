@@ -11,6 +11,7 @@ import {
 } from '../../engine/index.js';
 import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { escapeText } from './render/escape.js';
+import type { PublicationFault } from '../policy/open/verify-publication.js';
 import { SigningError, type SigningErrorCode } from '../signing/signing-error.js';
 
 export interface StatementFlags {
@@ -100,4 +101,20 @@ export function statementJson({ issued, expires, ...statement }: PublicationStat
 /** Where a snapshot comes from, for people. */
 export function sourceText({ commit, repository }: StatementSource): string {
   return repository === null ? commit : `${commit} of ${repository}`;
+}
+
+const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
+  'statement.environment',
+  'statement.generation',
+  'statement.not_yet_issued',
+]);
+
+/**
+ * 8 before 6 before 9: a snapshot that is not genuine is worse than one that was not meant, and that is worse than one
+ * that is late.
+ */
+export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
+  if (faults.length === 0) return EXIT.ok;
+  if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
+  return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
 }

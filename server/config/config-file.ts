@@ -3,13 +3,11 @@
 // no effect is a security hole.
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { Ajv, type ErrorObject } from 'ajv';
-import { type Range, readYaml } from '../../engine/compiler.js';
+import type { ErrorObject } from 'ajv';
 import { nearest } from '../../engine/index.js';
+import type { Range } from '../../engine/yaml.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import type { ConfigFault } from './config-error.js';
-import { CONFIG_SCHEMA } from './config-schema.js';
-import { compileOnce, OURS } from '../json/compile-once.js';
 import { memberOf, type SettingRow, rowsOf } from './setting.js';
 import { SETTINGS } from './settings.js';
 import { PATH, type ValueType, type WrittenSetting } from './value-types.js';
@@ -37,7 +35,6 @@ export interface ConfigFile {
 }
 
 const { fileBytes: MAX_BYTES } = CONFIG_LIMITS;
-const isConfig = compileOnce(new Ajv({ ...OURS, allErrors: true, verbose: true }), CONFIG_SCHEMA);
 
 /** Reads the file at `path`. An `optional` file may be missing. Relative paths in it start at its folder. */
 export async function readConfigFile(path: string, need: 'optional' | 'required'): Promise<ConfigFile> {
@@ -46,6 +43,7 @@ export async function readConfigFile(path: string, need: 'optional' | 'required'
   if (bytes === 'missing' && need === 'optional') return NO_FILE;
   if (typeof bytes === 'string') return { ...NO_FILE, path, faults: [{ place: name, message: `is ${bytes}` }] };
 
+  const [{ readYaml }, { isConfig }] = await Promise.all([import('../../engine/yaml.js'), import('./config-check.js')]);
   const document = readYaml({ path: name, bytes });
   const unreadable = document.diagnostics.map(({ range, message, help }) => ({
     place: placeText(name, range),
@@ -73,12 +71,6 @@ export const NO_FILE: ConfigFile = { path: null, document: {}, rows: rowsOf(SETT
 /** The type of the value that a row itself holds. */
 export function typeOf(row: SettingRow): ValueType<unknown> {
   return row.holds === 'value' ? row.setting.type : PATH;
-}
-
-/** Whether the file could hold this as the value of the row. */
-export function isAccepted(row: SettingRow, written: WrittenSetting): boolean {
-  const value = row.key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), written);
-  return isConfig(value);
 }
 
 async function readBytes(path: string): Promise<Uint8Array | 'missing' | 'unreadable' | 'too large'> {

@@ -4,13 +4,13 @@
 import { resolve } from 'node:path';
 import { nearest } from '../../engine/index.js';
 import { ConfigError, type ConfigFault } from './config-error.js';
-import { type ConfigFile, type Given, isAccepted, NO_FILE, readConfigFile, typeOf } from './config-file.js';
+import { type ConfigFile, type Given, NO_FILE, readConfigFile, typeOf } from './config-file.js';
 import { type Contradiction, contradictionsOf } from './relations.js';
 import { CONFIG_LIMITS } from '../limits/command-line.js';
 import { readSmallFile, SmallFileError } from '../lib/small-file.js';
 import { type FileKind, nest, type SettingRow } from './setting.js';
 import { type Config, CONFIG_FILE_ROWS, ROWS, type SettingFlags, SETTINGS } from './settings.js';
-import { type Parsed, type WrittenSetting, writtenText } from './value-types.js';
+import { ANY_TEXT, type Parsed, type ValueType, type WrittenSetting, writtenText } from './value-types.js';
 
 export const DEFAULT_CONFIG_FILE = 'bailiwick.yaml';
 const PREFIX = 'BAILIWICK_';
@@ -76,7 +76,7 @@ export async function readConfig(sources: ConfigSources): Promise<ConfigReading>
   const settings = file.rows.map((row) => tellChosen(row, chosen.get(row.key) ?? null));
   // Everything is checked, even values that a nearer source overrides: what is wrong is wrong. The exception is
   // `DATABASE_URL`, which other programs may use for something else.
-  for (const one of given.filter(isOurs)) if (chosen.get(one.row.key) !== one) parseGiven(one, faults);
+  for (const one of given.filter(isOurs)) if (chosen.get(one.row.key) !== one) await parseGiven(one, faults);
   const assembled = faults.length > 0 ? null : assemble(values, file, chosen);
   const contradictions = assembled === null ? [] : contradictionsOf(assembled);
   faults.push(...contradictions.map((one) => contradictionFault(one, chosen)));
@@ -88,7 +88,7 @@ async function openFile(sources: ConfigSources, faults: ConfigFault[]): Promise<
   const given = [...givenByFlags(CONFIG_FILE_ROWS, sources), ...givenByVariables(CONFIG_FILE_ROWS, sources)];
   const [named] = choose(given, faults).values();
   if (named === undefined) return readConfigFile(resolve(sources.cwd, DEFAULT_CONFIG_FILE), 'optional');
-  const path = parseGiven(named, faults);
+  const path = await parseGiven(named, faults);
   return typeof path === 'string' ? readConfigFile(path, 'required') : NO_FILE;
 }
 
@@ -191,7 +191,7 @@ async function valueOf(row: SettingRow, chosen: Chosen, { cwd, faults }: Reading
 }
 
 async function readSecret(given: Given, faults: ConfigFault[]): Promise<unknown> {
-  const path = parseGiven(given, faults);
+  const path = await parseGiven(given, faults);
   if (typeof path !== 'string') return null;
   try {
     const text = (await readSmallFile(path, CONFIG_LIMITS.fileBytes)).bytes.toString('utf8').replace(/\r?\n$/, '');
@@ -222,13 +222,18 @@ function filesOf(
 }
 
 /** The value, or null and a fault. */
-function parseGiven(given: Given, faults: ConfigFault[]): unknown {
+async function parseGiven(given: Given, faults: ConfigFault[]): Promise<unknown> {
   const { row, level, written, base } = given;
   const type = typeOf(row);
   // Values in the settings file were already checked against the schema.
-  if (level !== 'file' && row.key !== 'config' && !isAccepted(row, written))
+  if (level !== 'file' && !(await isOfType(type, written)))
     return accept(given, { ok: false, message: `must be ${type.words}` }, faults);
   return accept(given, type.parse(written, base), faults);
+}
+
+async function isOfType(type: ValueType<unknown>, written: WrittenSetting): Promise<boolean> {
+  if (type.schema === ANY_TEXT) return typeof written === 'string';
+  return (await import('./config-check.js')).isOfType(type, written);
 }
 
 function accept(given: Given, parsed: Parsed<unknown>, faults: ConfigFault[]): unknown {

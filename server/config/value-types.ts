@@ -39,9 +39,12 @@ export interface Address {
   readonly port: number;
 }
 
+/** The schema of most types, which parse the text themselves. */
+export const ANY_TEXT = Object.freeze({ type: 'string' });
+
 function textType<T>(words: string, parse: (text: string, base: string) => Parsed<T>): ValueType<T> {
   return {
-    schema: { type: 'string' },
+    schema: ANY_TEXT,
     words,
     fromText: (text) => text,
     parse: (written, base) => parse(textOf(written), base),

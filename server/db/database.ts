@@ -4,7 +4,9 @@
 // There are three pools, so that none can take the connections of another: `read` for the statements of requests, one
 // for everything that writes or needs a transaction, and `vital` for keys and health, which must answer even while
 // queries take all they can.
-import knex, { type Knex } from 'knex';
+import { createRequire } from 'node:module';
+import type * as KnexPackage from 'knex';
+import type { Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
@@ -60,6 +62,9 @@ interface Limits {
   readonly isGuest?: true;
 }
 
+/** Tables whose rows soon go again. */
+type OftenEmptied = 'audit_outbox' | 'changes' | 'changes_pending';
+
 /** One pool of connections. */
 export interface PoolFacts {
   readonly name: 'read' | 'write' | 'vital';
@@ -75,7 +80,7 @@ export interface Database {
   readonly kind: 'embedded' | 'external';
   /** Whether records were in several partitions when the store was opened (server/db/partitions.ts). */
   readonly isPartitioned: boolean;
-  /** For migrations and `load`. */
+  /** For migrations and `load`. Loaded when it is first used: a gateway does without. */
   readonly knex: Knex;
   /** Reads rows for requests. Statements that are used again are prepared, and a signal stops a statement. */
   readonly read: StoreReader;
@@ -94,6 +99,8 @@ export interface Database {
   readonly vital: StoreReader;
   /** Runs one statement by itself, on the connections of transactions. */
   readonly rows: Rows;
+  /** Forgets what was removed from these tables, which nothing else does on the embedded store. */
+  readonly vacuum: (...tables: readonly OftenEmptied[]) => Promise<void>;
   /** Transactions. */
   readonly write: StoreWriter;
   /** Transactions of one statement. */
@@ -177,13 +184,8 @@ function database(kind: Database['kind'], parts: Parts): Database {
   const readers = new StorePool(source, { max: maxConnections });
   const writers = new StorePool(source, { max: maxWriters });
   const vitals = new StorePool(source, { max: maxVital, name: VITAL });
-  const db = knex({
-    client: 'pg',
-    version: '15', // of the SQL to write, so that knex asks no server
-    connectionPool: writers,
-    compileSqlOnError: false, // an error's message must not hold values
-    log: { warn: ignoreNoise, error: warn, deprecate: warn },
-  });
+  let builder: Knex | null = null;
+  const knexOf = (): Knex => (builder ??= makeKnex(writers));
   const listener = makeListener(source);
   const read = makeReader(readers, kind === 'embedded' ? makeBriefTurns(EMBEDDED_LIMITS.briefQuery) : null);
   const vital = makeReader(vitals);
@@ -196,7 +198,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
   const close = async (): Promise<boolean> => {
     await listener.close();
     await Promise.race([replicas?.close(), patience()]);
-    await db.destroy();
+    await builder?.destroy();
     await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
     return closeStore();
   };
@@ -204,20 +206,23 @@ function database(kind: Database['kind'], parts: Parts): Database {
     kind,
     isPartitioned: parts.isPartitioned,
     longestQuery,
-    knex: db,
+    get knex() {
+      return knexOf();
+    },
     read,
     readReplica: replicas?.read ?? read,
     replicas: replicas?.states ?? (() => []),
     replicaLag: replicas === null ? null : (parts.replicas?.lag ?? null),
     vital,
     rows: makeReader(writers, null, names),
+    vacuum: (...tables) => writers.run(`VACUUM ${tables.join(', ')}`),
     ...makeWriters(writers, {
       time: longestTransaction,
       perAsker: kind === 'embedded' ? 1 : Math.max(1, maxWriters - 1),
       isSerial: kind === 'embedded',
       names,
     }),
-    transaction: (work, options) => inTransaction(db, work, options),
+    transaction: (work, options) => inTransaction(knexOf(), work, options),
     listen: (channel, handler) => listener.listen(channel, handler),
     pools: () => [
       { name: 'read', max: maxConnections, ...readers.facts() },
@@ -229,6 +234,18 @@ function database(kind: Database['kind'], parts: Parts): Database {
     },
     close: () => (closing ??= close()),
   };
+}
+
+const load: (name: 'knex') => typeof KnexPackage = createRequire(import.meta.url);
+
+function makeKnex(pool: StorePool): Knex {
+  return load('knex').knex({
+    client: 'pg',
+    version: '15', // of the SQL to write, so that knex asks no server
+    connectionPool: pool,
+    compileSqlOnError: false, // an error's message must not hold values
+    log: { warn: ignoreNoise, error: warn, deprecate: warn },
+  });
 }
 
 /**

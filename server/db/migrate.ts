@@ -13,7 +13,8 @@ import { derivedTables } from './migrations/0006-derived-tables.js';
 import { confirmations } from './migrations/0007-confirmations.js';
 import { templatesById } from './migrations/0008-templates-by-id.js';
 import { SCHEMA } from './session-settings.js';
-import { type Fragment, rowsOf, sql } from './sql.js';
+import { rowsOf, sql } from './sql.js';
+import type { Rows } from './writing.js';
 
 interface StoreMigration {
   readonly name: string;
@@ -45,7 +46,7 @@ export async function migrate(db: Database): Promise<readonly string[]> {
   // Most starts find nothing to do and take no lock.
   if ((await pendingMigrations(db)).length === 0) return [];
   return holdSchema(db, async (transaction) => {
-    const pending = pendingOf(await findApplied(transaction));
+    const pending = pendingOf(await findApplied((statement) => rowsOf(transaction, statement)));
     if (pending.length === 0) return [];
     await createSchema(transaction);
     await run(transaction);
@@ -65,22 +66,18 @@ export function holdSchema<T>(db: Database, work: (transaction: Knex.Transaction
 
 /** The names of the migrations that this store lacks, in order. Throws `store.version` as `migrate` does. */
 export async function pendingMigrations(db: Database): Promise<readonly string[]> {
-  return pendingOf(await db.transaction(findApplied));
+  return pendingOf(await findApplied(db.rows));
 }
 
 /** The names of the migrations that this store has, in order. */
-async function findApplied(transaction: Knex.Transaction): Promise<readonly string[]> {
+async function findApplied(read: Rows): Promise<readonly string[]> {
   // Uses a query, not to_regclass. Only queries see what another process committed while this one waited for the lock;
   // a name that was looked up before stays unknown for the rest of the transaction.
-  const isMigrated = await isThere(
-    transaction,
-    sql`SELECT 1 FROM pg_tables WHERE schemaname = ${SCHEMA} AND tablename = ${TABLE}`,
+  const tables = await read(sql`SELECT 1 FROM pg_tables WHERE schemaname = ${SCHEMA} AND tablename = ${TABLE}`);
+  if (tables.length === 0) return [];
+  const rows = await read<{ readonly name: string }>(
+    sql`SELECT name FROM bailiwick.schema_migrations WHERE id > ${0}::integer ORDER BY id`,
   );
-  if (!isMigrated) return [];
-  const { rows } = await transaction.raw<{ rows: readonly { name: string }[] }>('SELECT name FROM ??.?? ORDER BY id', [
-    SCHEMA,
-    TABLE,
-  ]);
   return rows.map(({ name }) => name);
 }
 
@@ -89,12 +86,8 @@ async function findApplied(transaction: Knex.Transaction): Promise<readonly stri
  * exists already.
  */
 async function createSchema(transaction: Knex.Transaction): Promise<void> {
-  if (await isThere(transaction, sql`SELECT 1 FROM pg_namespace WHERE nspname = ${SCHEMA}`)) return;
+  if ((await rowsOf(transaction, sql`SELECT 1 FROM pg_namespace WHERE nspname = ${SCHEMA}`)).length > 0) return;
   await transaction.raw('CREATE SCHEMA ??', [SCHEMA]);
-}
-
-async function isThere(transaction: Knex.Transaction, query: Fragment): Promise<boolean> {
-  return (await rowsOf(transaction, query)).length > 0;
 }
 
 async function run(transaction: Knex.Transaction): Promise<void> {

@@ -1,5 +1,4 @@
 // A store that nobody opened, for describing the routes without a database. It rejects every use.
-import knex from 'knex';
 import type { Database } from './database.js';
 
 export function noStore(): Database {
@@ -7,8 +6,9 @@ export function noStore(): Database {
   return Object.freeze({
     kind: 'embedded',
     isPartitioned: false,
-    // Never connects.
-    knex: knex({ client: 'pg', version: '15' }),
+    get knex(): never {
+      throw new Error('there is no store here');
+    },
     read: refuse,
     readReplica: refuse,
     replicas: () => [],
@@ -16,6 +16,7 @@ export function noStore(): Database {
     longestQuery: null,
     vital: refuse,
     rows: refuse,
+    vacuum: refuse,
     write: refuse,
     writeOne: refuse,
     transaction: refuse,

@@ -29,6 +29,8 @@ export const POLICY_LIMITS = Object.freeze({
   quietBytes: 2 * 1024 * 1024,
   /** Bytes of a snapshot that is opened within 10 milliseconds, which is faster than starting a thread. */
   smallBytes: 16 * 1024,
+  /** Bytes of a snapshot whose labels are checked within about 10 milliseconds, too. */
+  smallLabelledBytes: 8 * 1024,
   /** Activations that are remembered. */
   history: 100,
   /**

@@ -2,7 +2,7 @@
 import { canonicalize, lineageOf, type NamespacePath, nearest } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { LOAD_LIMITS } from '../limits/records.js';
-import { rowsOf, sql } from '../db/sql.js';
+import { sql } from '../db/sql.js';
 import { familyCode, storedPath } from '../db/tables.js';
 
 /** Which of these namespaces the store has. Archived ones count. */
@@ -14,8 +14,7 @@ export async function storedNamespaces(
   const wanted = [...byStored.keys()];
   const found = new Set<NamespacePath>();
   for (let start = 0; start < wanted.length; start += LOAD_LIMITS.askedNamespaces) {
-    const rows = await rowsOf<{ readonly path: string }>(
-      db.knex,
+    const rows = await db.rows<{ readonly path: string }>(
       sql`SELECT path FROM records WHERE family = ${familyCode('namespace')}::smallint
         AND path = ANY(${wanted.slice(start, start + LOAD_LIMITS.askedNamespaces)}::text[])`,
     );
@@ -59,8 +58,7 @@ function lastSegment(path: string): string {
 /** The first few children, in the order of their paths. */
 async function childrenOf(db: Database, parent: NamespacePath): Promise<readonly string[]> {
   const start = storedPath(parent);
-  const rows = await rowsOf<{ readonly path: string }>(
-    db.knex,
+  const rows = await db.rows<{ readonly path: string }>(
     sql`SELECT path FROM records WHERE family = ${familyCode('namespace')}::smallint
       AND path > ${start}::text AND path < ${`${start.slice(0, -1)}0`}::text
       AND strpos(substr(path, ${start.length + 1}::int), '/') = length(path) - ${start.length}::int

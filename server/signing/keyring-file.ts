@@ -1,5 +1,4 @@
 // A keyring file: YAML or JSON, read as strictly as policy files, every fault with its place.
-import { readYaml } from '../../engine/compiler.js';
 import { decodeKeyring, type Keyring, STATEMENT_LIMITS } from '../../engine/index.js';
 import { SigningError } from './signing-error.js';
 import { type NamedFile, readNamedFile } from './named-file.js';
@@ -7,6 +6,7 @@ import { type NamedFile, readNamedFile } from './named-file.js';
 /** Throws `SigningError`. */
 export async function readKeyring(file: NamedFile): Promise<Keyring> {
   const { bytes } = await readNamedFile(file, STATEMENT_LIMITS.keyringBytes);
+  const { readYaml } = await import('../../engine/yaml.js');
   const document = readYaml({ path: file.shown, bytes });
   const faults = document.diagnostics.map(({ range, message }) => ({ at: range.start, message }));
   if (faults.length === 0) {

@@ -1,6 +1,7 @@
 // A pattern of a schema. RE2 takes time linear in the text, but also in the pattern: ten thousand parts and a megabyte
 // of text are minutes. So the longest that a look can take is known before it begins.
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+import type * as Re2 from 're2js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 
 export interface Pattern {
@@ -49,7 +50,11 @@ export function patternFault(pattern: string): string | null {
   }
 }
 
-function compile(pattern: string): RE2JS {
+/** Loaded with the first pattern: making its tables of Unicode takes longer. */
+const load: (name: 're2js') => typeof Re2 = createRequire(import.meta.url);
+
+function compile(pattern: string): Re2.RE2JS {
+  const { RE2JS } = load('re2js');
   try {
     return RE2JS.compile(RE2JS.translateRegExp(pattern));
   } catch (error) {

@@ -22,11 +22,10 @@ import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
 import { exactJson } from '../../json/exact-json.js';
 import { diffJson } from '../render/diff.js';
-import { asFailure } from '../statement-flags.js';
+import { asFailure, statusOfFaults } from '../statement-flags.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement } from '../../signing/statement-file.js';
 import { verifyPublication } from '../../policy/open/verify-publication.js';
-import { statusOfFaults } from './verify.js';
 
 interface AttestOptions {
   readonly key: string;

@@ -2,20 +2,16 @@
 // keyring nothing in a statement can be trusted, so the statement is not read.
 import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
-import { addReport, CliFailure, EXIT, type ExitStatus, usage } from '../exit.js';
+import { addReport, CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { formatOption, withExamples, withJson, type Format } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
-import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
+import { asFailure, readStatementFlags, statementJson, sourceText, statusOfFaults } from '../statement-flags.js';
 import { systemClock } from '../../lib/ports.js';
-import {
-  type PublicationFault,
-  type PublicationReport,
-  verifyPublication,
-} from '../../policy/open/verify-publication.js';
+import { type PublicationReport, verifyPublication } from '../../policy/open/verify-publication.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
@@ -129,22 +125,6 @@ async function openWhole(io: CliIo, path: string, statement: string | undefined)
     });
   }
   return policy;
-}
-
-const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
-  'statement.environment',
-  'statement.generation',
-  'statement.not_yet_issued',
-]);
-
-/**
- * 8 before 6 before 9: a snapshot that is not genuine is worse than one that was not meant, and that is worse than one
- * that is late.
- */
-export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
-  if (faults.length === 0) return EXIT.ok;
-  if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
-  return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
 }
 
 async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {

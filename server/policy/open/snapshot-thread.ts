@@ -7,6 +7,7 @@ import {
   adopt,
   type LoadResult,
   type PackedPolicy,
+  packSnapshot,
   type PackResult,
   type Policy,
   type SnapshotFault,
@@ -16,7 +17,7 @@ import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
-import { digestMeant, packBytes } from './snapshot-bytes.js';
+import { digestMeant, packBytes, verifyBytes } from './snapshot-bytes.js';
 import type { Content } from '../sources/source.js';
 import type { FoundTable, TableToFind, TableUse, WrittenTable } from './table-file.js';
 
@@ -61,9 +62,10 @@ type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFa
 /** What the thread sends. It may first want the table of the snapshot with this digest. */
 export type Said<Answer> = Answered<Answer> | { readonly wanted: string };
 
-/** Like `loadSnapshot`, but this thread only takes over the finished table. */
+/** Like `loadSnapshot`, but of a snapshot that is not small this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
-  const result = await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
+  const isSmall = bytes.length <= POLICY_LIMITS.smallBytes;
+  const result = isSmall ? packSnapshot(bytes) : await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
@@ -186,10 +188,11 @@ function isSmall(content: Content): content is Extract<Content, { kind: 'parts' 
 }
 
 /**
- * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are in shared memory. Rejects
- * once `signal` is aborted. Does not keep the process alive.
+ * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are few or in shared memory.
+ * Rejects once `signal` is aborted. Does not keep the process alive.
  */
-export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
+export async function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
+  if (bytes.length <= POLICY_LIMITS.smallLabelledBytes) return verifyBytes(bytes);
   return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 

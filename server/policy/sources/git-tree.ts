@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ENGINE_LIMITS } from '../../../engine/compiler.js';
+import { ENGINE_LIMITS } from '../../../engine/index.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
 import { GitError } from './git-command.js';

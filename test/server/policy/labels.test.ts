@@ -11,6 +11,7 @@ import { type Active, makeActivePolicy } from '../../../server/policy/active/act
 import { makeLabelChecks } from '../../../server/policy/active/check-labels.js';
 import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/open/snapshot-thread.js';
 import type { Logger } from '../../../server/lib/ports.js';
+import { POLICY_LIMITS } from '../../../server/limits/policy.js';
 import { compile, FULL } from '../../engine/full-policy.js';
 import { pathOf } from '../../engine/oracle/worlds.js';
 import { mislabelled } from '../../support/mislabelled.js';
@@ -18,6 +19,23 @@ import { makeFolder } from '../../support/temp-folder.js';
 
 const NOW = instantOf(0);
 const { bytes } = compile(FULL);
+const MANY = {
+  ...FULL,
+  grants: [
+    ...FULL.grants,
+    ...FULL.grants
+      .slice(0, 1)
+      .flatMap((grant) =>
+        Array.from({ length: 400 }, (_, i) => ({
+          ...grant,
+          id: `more-${String(i)}`,
+          namespace: pathOf(`/m${String(i)}`),
+        })),
+      ),
+  ],
+};
+/** What is opened on a thread. */
+const { bytes: large } = compile(MANY);
 const ignore = (): void => undefined;
 const ACTIVE = makeActivePolicy(
   { policy: open(loadSnapshot(bytes)), labels: 'unverified' },
@@ -51,13 +69,18 @@ async function check(
   return { labels: policies.current().labels, lines };
 }
 
+it('is of sizes that are opened here, and on a thread', () => {
+  expect(bytes.length).toBeLessThan(POLICY_LIMITS.smallLabelledBytes);
+  expect(large.length).toBeGreaterThan(POLICY_LIMITS.smallBytes);
+});
+
 describe('the labels of a snapshot that is served', () => {
-  it('are verified after it has begun to serve', async () => {
-    expect(await check(bytes)).toEqual({ labels: 'verified', lines: [] });
+  it.each([bytes, large])('are verified after it has begun to serve', async (file) => {
+    expect(await check(file)).toEqual({ labels: 'verified', lines: [] });
   });
 
-  it('are an alarm where they are false, and the policy goes on deciding', async () => {
-    const { labels, lines } = await check(mislabelled(bytes));
+  it.each([bytes, large])('are an alarm where they are false, and the policy goes on deciding', async (file) => {
+    const { labels, lines } = await check(mislabelled(file));
     expect(labels).toBe('false');
     expect(lines).toEqual([expect.stringContaining('false label')]);
   });
@@ -140,7 +163,7 @@ describe('while the labels of one snapshot are checked', () => {
     const thread = JSON.stringify(new URL('../../../server/policy/open/snapshot-thread.js', import.meta.url).href);
     const script = `import(${thread}).then(({ verifyInThread }) => {
       process.on('exit', (status) => console.log('ended', status));
-      return verifyInThread(new Uint8Array(0)).then(() => console.log('known'));
+      return verifyInThread(new Uint8Array(${String(large.length)})).then(() => console.log('known'));
     })`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
     expect(stdout).toBe('ended 0\n');
@@ -150,17 +173,17 @@ describe('while the labels of one snapshot are checked', () => {
 describe('loading in a thread', () => {
   it('gives the bytes in memory that threads share: copying them would stop whoever answers requests', async () => {
     const path = join(await makeFolder(), 'snapshot.json');
-    await writeFile(path, bytes);
+    await writeFile(path, large);
     const content = { kind: 'file', path } as const;
     const opened = await openBeside(content, { signed: null, tables: null, signal: AbortSignal.timeout(60_000) });
     expect(types.isSharedArrayBuffer(opened.bytes.buffer)).toBe(true);
-    expect(Buffer.from(opened.bytes).equals(bytes)).toBe(true);
+    expect(Buffer.from(opened.bytes).equals(large)).toBe(true);
     expect(await verifyInThread(opened.bytes)).toBe(null);
   });
 
-  it('gives the policy that loading here gives', async () => {
-    const here = open(loadSnapshot(bytes));
-    const there = open(await loadInThread(bytes));
+  it.each([bytes, large])('gives the policy that loading here gives', async (file) => {
+    const here = open(loadSnapshot(file));
+    const there = open(await loadInThread(file));
     expect({ ...there }).toEqual({ ...here });
     for (const { principal, namespace, notBefore } of FULL.grants) {
       const identities =
@@ -180,8 +203,8 @@ describe('loading in a thread', () => {
     }
   });
 
-  it('says what is wrong with a file as loading here does', async () => {
-    const damaged = bytes.slice(0, -9);
+  it.each([bytes, large])('says what is wrong with a file as loading here does', async (file) => {
+    const damaged = file.slice(0, -9);
     expect(await loadInThread(damaged)).toEqual(loadSnapshot(damaged));
   });
 });
