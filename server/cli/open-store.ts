@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
 import type { Logger } from '../lib/ports.js';
+import { LOAD_LIMITS } from '../limits/records.js';
 import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
 
 export interface OpenStoreOptions {
-  /** Milliseconds that a statement may take; 0 is no limit. Defaults to the store's own limit. */
-  readonly statementTimeout?: number;
+  /** If set, a statement may take very long: no client waits for it. An external server has limits of its own. */
+  readonly isBulk?: true;
   /** If set, no store is created or brought up to date. */
   readonly asItIs?: true;
 }
@@ -25,7 +26,7 @@ export interface OpenStoreOptions {
 export async function openStore(
   io: CliIo,
   config: Config,
-  { asItIs, ...options }: OpenStoreOptions = {},
+  { asItIs, isBulk }: OpenStoreOptions = {},
 ): Promise<Database> {
   const store = storeOf(config);
   if (asItIs === true && store.kind === 'embedded' && !hasStore(store)) throw noStore(store);
@@ -33,7 +34,9 @@ export async function openStore(
     import('../db/database.js'),
     import('../db/migrate.js'),
   ]);
-  const db = await told(openDatabase({ ...store, ...config.database, ...options, onWait: sayWait(io) }));
+  const limit = { statementTimeout: store.kind === 'embedded' ? LOAD_LIMITS.statementTime : 0 };
+  const limits = { ...config.database, ...(isBulk === true && limit) };
+  const db = await told(openDatabase({ ...store, ...limits, onWait: sayWait(io) }));
   try {
     const pending = await told(pendingMigrations(db));
     if (pending.length > 0 && (db.kind === 'external' || asItIs === true)) throw migrationsPending(pending);

@@ -41,7 +41,7 @@ async function rebuild(trx: Knex, ranges: readonly string[]): Promise<void> {
   await trx.raw('LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
   await run(trx, await textsOf(trx, AS_OWNER));
   const made: string[] = [];
-  for (const query of [INDEXES, TRIGGERS, RIGHTS, ROW_SECURITY]) made.push(...(await textsOf(trx, query)));
+  for (const query of [INDEXES, TRIGGERS, TRIGGER_STATES, RIGHTS, ROW_SECURITY]) made.push(...(await textsOf(trx, query)));
   await run(trx, await textsOf(trx, SET_ASIDE));
   await run(trx, [
     `CREATE TABLE records (LIKE ${OLD} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE) PARTITION BY RANGE (path)`,
@@ -92,9 +92,15 @@ const INDEXES = `
   SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') AS text FROM pg_index
   WHERE indrelid = ${RECORDS} AND NOT indisprimary ORDER BY indexrelid`;
 
-const TRIGGERS = `
-  SELECT pg_get_triggerdef(oid) AS text FROM pg_trigger
-  WHERE tgrelid = ${RECORDS} AND NOT tgisinternal AND tgname <> 'records_ids_once' ORDER BY oid`;
+const KEPT_TRIGGERS = `FROM pg_trigger WHERE tgrelid = ${RECORDS} AND NOT tgisinternal AND tgname <> 'records_ids_once'`;
+
+const TRIGGERS = `SELECT pg_get_triggerdef(oid) AS text ${KEPT_TRIGGERS} ORDER BY oid`;
+
+/** Of those that do not fire as new ones do. */
+const TRIGGER_STATES = `
+  SELECT format('ALTER TABLE records %s TRIGGER %I',
+      CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) AS text
+  ${KEPT_TRIGGERS} AND tgenabled <> 'O'`;
 
 const RIGHTS = `
   SELECT format('GRANT %s%s ON records TO %s%s', a.privilege_type, r.columns,

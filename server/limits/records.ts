@@ -17,8 +17,8 @@ export const LOAD_LIMITS = Object.freeze({
     external: Object.freeze({ lines: 20_000, bytes: 32 * 1024 * 1024 }),
   }),
   /**
-   * Milliseconds after which one statement of a load has failed on an embedded store, whose disk may not answer. Batches
-   * take less than a second there.
+   * Milliseconds after which one statement of a load or an export has failed on an embedded store, whose disk may not
+   * answer. They take less than a second there.
    */
   statementTime: 600_000,
   /** How often a batch is repeated if the store aborted it in favour of somebody else's write. */

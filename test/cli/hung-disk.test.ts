@@ -3,6 +3,8 @@ import { expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { openDatabase } from '../../server/db/database.js';
+import { LOAD_LIMITS } from '../../server/limits/records.js';
 import { CLI, runCli } from '../support/run-cli.js';
 import { newDataDir } from '../support/stores.js';
 import { stickFile } from '../support/stuck-file.js';
@@ -59,4 +61,26 @@ it('end where it does not let go of the store, with what they have done', async 
   expect(said()).toContain('a disk does not answer');
   expect([disk.isStuck(), child.signalCode]).toEqual([true, 'SIGKILL']);
   disk.free();
+});
+
+/** A `setTimeout` for which the time of a statement is over at once. */
+function hastily(own: typeof setTimeout): typeof setTimeout {
+  const hasty = (work: () => void, time?: number): NodeJS.Timeout =>
+    own(work, time === LOAD_LIMITS.statementTime ? 0 : time);
+  return Object.assign(hasty, { __promisify__: own.__promisify__ });
+}
+
+it('end where it does not answer a statement of an export', async () => {
+  const dataDir = await newDataDir();
+  // It would otherwise be opened within the same time.
+  const owner = await openDatabase({ kind: 'embedded', dataDir });
+  const { setTimeout: own } = globalThis;
+  globalThis.setTimeout = hastily(own);
+  try {
+    const { status, stderr } = await runCli(['export', '--data-dir', dataDir]);
+    expect([status, stderr]).toEqual([10, expect.stringContaining('the store did not answer within 600000 ms')]);
+  } finally {
+    globalThis.setTimeout = own;
+    await owner.close();
+  }
 });

@@ -31,7 +31,7 @@ export function defineExport(command: Command, io: CliIo): void {
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const { exportDataset } = await import('../../load/export-dataset.js');
-  const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
+  const db = await openNamedStore(io, await configOf(io, options), { isBulk: true, asItIs: true });
   const progress = startProgress(io);
   try {
     const report = await untilReaderGone(

@@ -11,7 +11,7 @@ import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
 import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
-import { type SettingFlags, storeOf } from '../../config/index.js';
+import type { SettingFlags } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -55,9 +55,7 @@ async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<v
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
-  // No client waits for the answer, and a server has limits of its own.
-  const statementTimeout = storeOf(config).kind === 'embedded' ? LOAD_LIMITS.statementTime : 0;
-  const opening: OpenStoreOptions = { statementTimeout, ...(options.dryRun === true && { asItIs: true }) };
+  const opening: OpenStoreOptions = { isBulk: true, ...(options.dryRun === true && { asItIs: true }) };
   const db = await openNamedStore(io, config, opening).catch((error: unknown) => {
     input.destroy();
     throw error;

@@ -95,6 +95,10 @@ describePostgres('a store with partitions', () => {
       'GRANT UPDATE (name, path) ON records TO partition_reader',
       'ALTER TABLE records ENABLE ROW LEVEL SECURITY',
       `CREATE INDEX ${LONG} ON records (version)`,
+      ...['DISABLE', 'ENABLE REPLICA', 'ENABLE ALWAYS'].flatMap((how, n) => [
+        `CREATE TRIGGER "By hand ${String(n)}" BEFORE UPDATE ON records FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()`,
+        `ALTER TABLE records ${how} TRIGGER "By hand ${String(n)}"`,
+      ]),
     ];
     try {
       for (const statement of [...added, "CREATE INDEX added_by_hand ON records ((properties ->> 'rank'))"])
@@ -104,7 +108,7 @@ describePostgres('a store with partitions', () => {
           "SELECT replace(indexdef, ' ONLY ', ' ') FROM pg_indexes WHERE tablename = 'records' ORDER BY indexname",
         ),
         triggers: await rowsOf(
-          "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'records'::regclass AND NOT tgisinternal ORDER BY tgname",
+          "SELECT pg_get_triggerdef(oid), tgenabled FROM pg_trigger WHERE tgrelid = 'records'::regclass AND NOT tgisinternal ORDER BY tgname",
         ),
         rights: await rowsOf(
           "SELECT relacl, relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = 'records'::regclass",
@@ -120,6 +124,7 @@ describePostgres('a store with partitions', () => {
       expect(await split('/a', '/b')).toBe(true);
     } finally {
       await db.knex.raw(`DROP INDEX IF EXISTS added_by_hand, ${LONG}`);
+      for (const n of [0, 1, 2]) await db.knex.raw(`DROP TRIGGER IF EXISTS "By hand ${String(n)}" ON records`);
       await db.knex.raw('ALTER TABLE records DISABLE ROW LEVEL SECURITY');
       await db.knex.raw('DROP OWNED BY partition_reader');
       await db.knex.raw('DROP ROLE partition_reader');
