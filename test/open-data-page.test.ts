@@ -1,11 +1,13 @@
 // docs/open-data.md works as it says: its policy, its settings and its data in a gateway, and each of its commands.
 import { expect, test } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { fromRoot } from './support/root.js';
 import { runCli } from './support/run-cli.js';
-import { startServing } from './support/serve-process.js';
+import { serveHere } from './support/serve-here.js';
+import { newDataDir } from './support/stores.js';
 import { makeFolder } from './support/temp-folder.js';
 
 const PAGE = readFileSync(fromRoot('docs/open-data.md'), 'utf8');
@@ -29,7 +31,7 @@ test('the page runs', async () => {
   });
   const checked = await runCli(['check', '.'], { cwd });
   expect([checked.status, checked.stdout]).toEqual([0, 'no mistakes in 2 files, 1 test passed, 2 guardrails held\n']);
-  const dataDir = join(place, 'data');
+  const dataDir = await newDataDir();
   const loaded = await runCli(['load', 'records.jsonl', '--data-dir', dataDir], { cwd: place });
   expect([loaded.status, loaded.stderr.includes('error')]).toEqual([0, false]);
   const refused = await runCli(
@@ -40,11 +42,10 @@ test('the page runs', async () => {
     2,
     expect.stringContaining('--identity `public:anyone`: is who reads without a credential'),
   ]);
-  const { port, child, ended } = await startServing(dataDir, 'serve', '--config', join(place, 'bailiwick.yaml'));
+  const { port, stop } = await serveHere(dataDir, 'serve', '--config', join(place, 'bailiwick.yaml'));
   const env = { PATH: process.env['PATH'] ?? '', BAILIWICK_URL: `http://127.0.0.1:${String(port)}` };
   expect(COMMANDS).toHaveLength(6);
   for (const { command, printed } of COMMANDS)
-    expect([command, execFileSync('bash', ['-c', command], { env, encoding: 'utf8' })]).toEqual([command, printed]);
-  child.kill('SIGTERM');
-  expect(await ended).toBe(0);
+    expect([command, (await promisify(execFile)('bash', ['-c', command], { env })).stdout]).toEqual([command, printed]);
+  expect(await stop()).toBe(0);
 }, 60_000);

@@ -14,7 +14,7 @@ import { parseNote } from '../../server/signing/signed-note.js';
 import { LOG, logOf, readLines, writeLog } from '../support/audit-log.js';
 import { fromRoot } from '../support/root.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
-import { startServing } from '../support/serve-process.js';
+import { serveHere } from '../support/serve-here.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { times } from '../support/test-runs.js';
@@ -140,9 +140,8 @@ describe('a gateway with a key for checkpoints', () => {
       ].join('\n'),
     });
     const settings = ['--config', join(cwd, 'gateway.yaml'), '--policy', join(cwd, 'policy')];
-    const gateway = await startServing(dataDir, 'serve', ...settings);
-    gateway.child.kill('SIGTERM');
-    expect(await gateway.ended).toBe(0);
+    const gateway = await serveHere(dataDir, 'serve', ...settings);
+    expect(await gateway.stop()).toBe(0);
     await witness.stop();
     const audit = join(dataDir, 'audit');
     const [log = ''] = readLines(audit).map((line) => (JSON.parse(line) as { readonly log: string }).log);

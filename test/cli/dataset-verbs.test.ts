@@ -1,12 +1,13 @@
 // `load --dry-run`, `load --unchecked` and `export` as a user meets them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { runCli } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
 
 const template = {
   family: 'resource-template',
@@ -41,6 +42,7 @@ describe('datasets', () => {
 
   beforeAll(async () => {
     cwd = await mkdtemp(join(tmpdir(), 'bailiwick-datasets-'));
+    await rename(await newDataDir(), join(cwd, 'data'));
     await writeFile(join(cwd, 'fleet.jsonl'), `${JSON.stringify(template)}\n${JSON.stringify(inspection)}\n`);
     expect((await run(['load', '-'])).status).toBe(0);
     // Else each of the commands starts the engine again.

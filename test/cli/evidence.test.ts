@@ -18,7 +18,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { unzipSync } from 'fflate';
 import { fromRoot } from '../support/root.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
-import { startServing } from '../support/serve-process.js';
+import { serveHere } from '../support/serve-here.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { FAILING, PASSING, POLICY } from './policies.js';
@@ -52,9 +52,8 @@ async function ring(name: string): Promise<void> {
 }
 
 async function serveOnce(dataDir: string, snapshot: string): Promise<void> {
-  const gateway = await startServing(dataDir, 'serve', '--policy', file(snapshot));
-  gateway.child.kill('SIGTERM');
-  expect(await gateway.ended).toBe(0);
+  const gateway = await serveHere(dataDir, 'serve', '--policy', file(snapshot));
+  expect(await gateway.stop()).toBe(0);
 }
 
 const sha256 = (name: string): string => hash('sha256', readFileSync(file(name)), 'hex');

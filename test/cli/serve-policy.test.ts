@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../support/gateway.js';
 import { CLI, runCli } from '../support/run-cli.js';
+import { type ServedHere, serveHere, serveThere } from '../support/serve-here.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -115,9 +116,8 @@ it('serves what was published only, where a signature is required', async () => 
   const publicKey = (await readFile(at('release.key.pub'), 'utf8')).split('\n')[1] ?? '';
   await writeFile(at('keyring.yaml'), `threshold: 1\nkeys:\n  - { name: release, publicKey: ${publicKey} }\n`);
   const required = ['--require-signature', '--keyring', at('keyring.yaml'), '--environment'];
-  const served = await start('serve', '--policy', at('s.json'), ...required, 'test');
-  served.child.kill('SIGTERM');
-  expect(await served.ended).toBe(0);
+  const served = await serveHere(dataDir, 'serve', '--policy', at('s.json'), ...required, 'test');
+  expect(await served.stop()).toBe(0);
 
   const wrong = await bailiwick('serve', '--policy', at('s.json'), ...required, 'production');
   expect(wrong).toMatchObject({ status: 6, stderr: expect.stringContaining('is not served') });
@@ -164,15 +164,14 @@ it('follows a directory store: what is published there is served within a look, 
   await compileAs('.one.json', 'namespace:read');
   await compileAs('.two.json', 'resource:read');
   expect((await publish('.one.json')).status).toBe(0);
-  const served = await start('serve', '--policy-directory', at('store'));
+  const served = await serveHere(dataDir, 'serve', '--policy-directory', at('store'));
   const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
   const ask = (): ReturnType<typeof call> => call(served.port, { key, body: { family: 'namespace', namespace: '/' } });
   expect((await ask()).status).toBe(200);
   expect((await publish('.two.json')).status).toBe(0);
   while ((await ask()).status !== 403) await sleep(100);
   expect((await bailiwick('status')).stdout).toContain(`source      directory ${at('store')}`);
-  served.child.kill('SIGTERM');
-  expect(await served.ended).toBe(0);
+  expect(await served.stop()).toBe(0);
 });
 
 it.each([[[]], [['--workers', '2']]])(
@@ -185,23 +184,21 @@ it.each([[[]], [['--workers', '2']]])(
     expect((await runCli(['publish', at('s.json'), '--to', at('store')])).status).toBe(0);
     const flags = ['--policy-directory', at('store'), '--config', at('bailiwick.yaml'), ...workers];
     const key = (await bailiwick('keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada')).stdout.trim();
-    const ask = async ({ port }: Served): Promise<unknown> => {
+    const ask = async ({ port }: Pick<ServedHere, 'port'>): Promise<unknown> => {
       const { status, json } = await call(port, { key, body: { family: 'namespace', namespace: '/' } });
       return status === 200 ? status : json?.['code'];
     };
-    const stop = async ({ child, ended }: Served): Promise<void> => {
-      child.kill('SIGTERM');
-      expect(await ended).toBe(0);
-    };
-    const first = await start('serve', ...flags);
+    const begin = (): Promise<ServedHere> =>
+      (workers.length === 0 ? serveHere : serveThere)(dataDir, 'serve', ...flags);
+    const first = await begin();
     expect(await ask(first)).toBe(200);
     await rename(at('store'), at('away'));
     while ((await ask(first)) !== 'snapshot.expired') await sleep(100);
-    await stop(first);
-    const second = await start('serve', ...flags);
+    expect(await first.stop()).toBe(0);
+    const second = await begin();
     expect(await ask(second)).toBe('snapshot.expired');
     await rename(at('away'), at('store'));
     while ((await ask(second)) !== 200) await sleep(100);
-    await stop(second);
+    expect(await second.stop()).toBe(0);
   },
 );

@@ -9,7 +9,7 @@ import { call, snapshotOf, type TestGrant } from '../support/gateway.js';
 import { makeRepository } from '../support/git-repository.js';
 import { runCli } from '../support/run-cli.js';
 import { startPolicyServer } from '../support/policy-server.js';
-import { startServing } from '../support/serve-process.js';
+import { serveHere, serveThere } from '../support/serve-here.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -34,7 +34,7 @@ it('opens the table that it kept, with workers too, and the snapshot if the file
   const file = tableFile(join(dataDir, 'tables'), LARGE.policy.digest);
   let key: string | null = null;
   const start = async (...flags: readonly string[]): Promise<string> => {
-    const served = await startServing(dataDir, 'serve', '--policy', path, ...flags);
+    const served = await (flags.length === 0 ? serveHere : serveThere)(dataDir, 'serve', '--policy', path, ...flags);
     expect(served.ready['snapshot']).toBe(LARGE.policy.digest);
     key ??= (
       await runCli(['keys', 'create', '--data-dir', dataDir, '--actor', 'p7', '--identity', 'orcid:p7'])
@@ -45,8 +45,7 @@ it('opens the table that it kept, with workers too, and the snapshot if the file
       statuses.push(status);
     }
     expect(statuses).toEqual([200, 403]);
-    served.child.kill('SIGTERM');
-    expect(await served.ended).toBe(0);
+    expect(await served.stop()).toBe(0);
     return served.stderr();
   };
   expect(await start()).not.toContain(OPENED);
@@ -109,9 +108,8 @@ describe('a policy that was published', () => {
 
 /** A gateway that serves the large policy once: what it logged. */
 async function startOnce(dataDir: string, ...flags: readonly string[]): Promise<string> {
-  const served = await startServing(dataDir, 'serve', ...flags);
+  const served = await serveHere(dataDir, 'serve', ...flags);
   expect(served.ready['snapshot']).toBe(LARGE.policy.digest);
-  served.child.kill('SIGTERM');
-  expect(await served.ended).toBe(0);
+  expect(await served.stop()).toBe(0);
   return served.stderr();
 }

@@ -9,6 +9,7 @@ import { makeFolder } from '../support/temp-folder.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
 import { issue, makeAuthority } from '../support/certificates.js';
 import { call, openSocket } from '../support/gateway.js';
+import { serveHere } from '../support/serve-here.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { until } from '../support/until.js';
@@ -101,9 +102,8 @@ describe('serve', () => {
   });
 
   it('warns once that keys travel in clear text where other machines reach it', async () => {
-    const served = await start('serve', '--policy', policy, '--listen', '0.0.0.0:0');
-    served.child.kill('SIGTERM');
-    expect(await served.ended).toBe(0);
+    const served = await serveHere(dataDir, 'serve', '--policy', policy, '--listen', '0.0.0.0:0');
+    expect(await served.stop()).toBe(0);
     expect(served.stderr().match(CLEAR_TEXT)).toHaveLength(1);
     const isOld = Number.parseInt(process.versions.node) < 22;
     expect(/^warning: Node \S+ gets no security fixes any more; .*$/m.test(served.stderr())).toBe(isOld);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { runCli } from './run-cli.js';
 import { fromRoot } from './root.js';
 import { type Served, startServing } from './serve-process.js';
+import { newDataDir } from './stores.js';
 import { makeFolder } from './temp-folder.js';
 
 export interface ServedConsole {
@@ -50,7 +51,7 @@ export async function openConsoleGateway(flags: readonly string[] = CONSOLE): Pr
 
 /** With the policy of a snapshot. */
 export async function serveConsole(snapshot: string, flags: readonly string[] = CONSOLE): Promise<ServedConsole> {
-  const dataDir = join(await makeFolder(), 'data');
+  const dataDir = await newDataDir();
   const served = await startServing(dataDir, 'serve', ...['--policy', snapshot, ...flags]);
   const urls = served.ready['admin'];
   const url = Array.isArray(urls) ? String(urls[0]) : '';

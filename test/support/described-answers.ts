@@ -51,13 +51,10 @@ const ANYWHERE = ['request.malformed', 'request.host', 'request.timeout', 'reque
 
 /** Throws for an exchange that is not as the description has it. */
 export function checkBy(description: Description): CheckExchange {
-  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, validateSchema: false });
-  for (const word of ['example']) ajv.addKeyword(word);
-  const { schemas = {} } = description.components;
-  ajv.addSchema({ $id: 'api', $defs: atHome(schemas) });
+  const validatorOf = validatorsOf(JSON.stringify(description.components['schemas'] ?? {}));
   const compiled = new Map<object, ValidateFunction>();
   const hold = (schema: object, value: unknown, where: string): void => {
-    const validate = compiled.get(schema) ?? ajv.compile(atHome(schema));
+    const validate = compiled.get(schema) ?? validatorOf(JSON.stringify(schema));
     compiled.set(schema, validate);
     if (!validate(value)) throw new Error(`${where} is not as described: ${JSON.stringify(validate.errors)}`);
   };
@@ -136,9 +133,34 @@ export function checkBy(description: Description): CheckExchange {
   }
 }
 
+type ValidatorOf = (schema: string) => ValidateFunction;
+
+declare global {
+  /** By the schemas of a description as text: what this process has compiled, for all of its test files. */
+  var testValidators: Map<string, ValidatorOf> | undefined;
+}
+
+/** Takes schemas as text, because each test file has objects of its own. */
+function validatorsOf(schemas: string): ValidatorOf {
+  const kept = (globalThis.testValidators ??= new Map<string, ValidatorOf>());
+  const known = kept.get(schemas);
+  if (known !== undefined) return known;
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, validateSchema: false });
+  for (const word of ['example']) ajv.addKeyword(word);
+  ajv.addSchema({ $id: 'api', $defs: atHome(schemas) });
+  const compiled = new Map<string, ValidateFunction>();
+  const validatorOf: ValidatorOf = (schema) => {
+    const validate = compiled.get(schema) ?? ajv.compile(atHome(schema));
+    compiled.set(schema, validate);
+    return validate;
+  };
+  kept.set(schemas, validatorOf);
+  return validatorOf;
+}
+
 /** With the schemas of the description in one place that can be referred to from every other. */
-function atHome<Value extends object>(value: Value): Value {
-  return JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"api#/$defs/')) as Value;
+function atHome(schema: string): object {
+  return JSON.parse(schema.replaceAll('"#/components/schemas/', '"api#/$defs/')) as object;
 }
 
 function mediaType(value: string | readonly string[] | undefined): string {

@@ -213,18 +213,32 @@ export interface Call {
   readonly agent?: Agent;
 }
 
-const checkApi = checkBy(descriptionOf(declaredRoutes()));
-const checkAdmin = checkBy(descriptionOf(declaredAdminRoutes()));
+interface Checks {
+  readonly api: CheckExchange;
+  readonly admin: CheckExchange;
+}
+
+declare global {
+  /** Made once by a process, for all of its test files. */
+  var testChecks: Checks | undefined;
+}
+
+function checks(): Checks {
+  return (globalThis.testChecks ??= {
+    api: checkBy(descriptionOf(declaredRoutes())),
+    admin: checkBy(descriptionOf(declaredAdminRoutes())),
+  });
+}
 
 /** POST /api/v1/query unless given. */
 export function call(port: number, { method = 'POST', path = '/api/v1/query', ...rest }: Call): Promise<Reply> {
-  return exchange({ port, host: '127.0.0.1' }, { method, path, ...rest }, checkApi);
+  return exchange({ port, host: '127.0.0.1' }, { method, path, ...rest }, checks().api);
 }
 
 /** GET /admin/v1/status unless given; `at` is a port of this machine or the path of a Unix socket. */
 export function callAdmin(at: number | string, asked: Call = {}): Promise<Reply> {
   const to = typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { socketPath: at };
-  return exchange(to, { method: 'GET', path: '/admin/v1/status', ...asked }, checkAdmin);
+  return exchange(to, { method: 'GET', path: '/admin/v1/status', ...asked }, checks().admin);
 }
 
 async function exchange(

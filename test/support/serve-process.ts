@@ -23,38 +23,34 @@ export interface Served {
 }
 
 /** Starts a gateway as its own process and waits until it says that it listens. Without a folder its arguments name the store. */
-export function startServing(dataDir: string | null, ...args: Args): Promise<Served> {
+export function startServing(dataDir: string | null, ...args: ServeArgs): Promise<Served> {
   return start([], dataDir, args);
 }
 
-type Args = readonly [verb: string, ...rest: string[]];
+export type ServeArgs = readonly [verb: string, ...rest: string[]];
 
 /** As `startServing`, with flags of Node.js, and a channel for what they load. */
-export function startServingWith(flags: readonly string[], dataDir: string, ...args: Args): Promise<Served> {
+export function startServingWith(flags: readonly string[], dataDir: string, ...args: ServeArgs): Promise<Served> {
   return start(flags, dataDir, args);
 }
 
-async function start(flags: readonly string[], dataDir: string | null, [verb, ...rest]: Args): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    [
-      ...BRIEF,
-      ...flags,
-      CLI,
-      verb,
-      ...(dataDir === null ? [] : ['--data-dir', dataDir]),
-      '--listen',
-      '127.0.0.1:0',
-      ...(verb === 'serve' ? ['--admin-listen', 'none'] : []),
-      '--format',
-      'json',
-      ...rest,
-    ],
-    {
-      env: { PATH: process.env['PATH'] ?? '' },
-      stdio: ['ignore', 'pipe', 'pipe', ...(flags.length > 0 ? (['ipc'] as const) : [])],
-    },
-  );
+/** The whole command line: on a free port, and in JSON. */
+export function argumentsOf(dataDir: string | null, [verb, ...rest]: ServeArgs): readonly string[] {
+  return [
+    verb,
+    ...(dataDir === null ? [] : ['--data-dir', dataDir]),
+    ...['--listen', '127.0.0.1:0'],
+    ...(verb === 'serve' ? ['--admin-listen', 'none'] : []),
+    ...['--format', 'json'],
+    ...rest,
+  ];
+}
+
+async function start(flags: readonly string[], dataDir: string | null, args: ServeArgs): Promise<Served> {
+  const child = spawn(process.execPath, [...BRIEF, ...flags, CLI, ...argumentsOf(dataDir, args)], {
+    env: { PATH: process.env['PATH'] ?? '' },
+    stdio: ['ignore', 'pipe', 'pipe', ...(flags.length > 0 ? (['ipc'] as const) : [])],
+  });
   running.push(child);
   const { stdout, stderr } = child;
   if (stdout === null || stderr === null) throw new TypeError('a child without pipes');

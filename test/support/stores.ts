@@ -3,7 +3,19 @@
 //   describeOnStores('records', (store) => { … store.db … });
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -115,8 +127,51 @@ async function opened({ config, remove }: MadeStore): Promise<OpenedStore> {
 /** A data folder with a store in it, copied from a template: creating one takes seconds. */
 export async function newDataDir(template: Template = 'migrated'): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bailiwick-data-'));
-  cpSync(join(await templates(), template, 'store'), join(dataDir, 'store'), { recursive: true });
+  for (const { path, mode, content } of await entriesOf(template)) {
+    const to = join(dataDir, 'store', path);
+    if (content === null) mkdirSync(to, { mode });
+    else {
+      writeFileSync(to, content.bytes, { mode });
+      if (content.bytes.length < content.size) truncateSync(to, content.size);
+    }
+  }
   return dataDir;
+}
+
+/** A file or a folder of a template. */
+interface Entry {
+  readonly path: string;
+  readonly mode: number;
+  /** Null of a folder. A file goes on with zeros to its size. */
+  readonly content: { readonly bytes: Buffer; readonly size: number } | null;
+}
+
+declare global {
+  /** Templates that this process has read, for all of its test files: reading them again takes longer than writing. */
+  var testTemplates: Map<string, readonly Entry[]> | undefined;
+}
+
+/** Folders before what is in them. */
+async function entriesOf(template: Template): Promise<readonly Entry[]> {
+  const folder = join(await templates(), template, 'store');
+  const read = (globalThis.testTemplates ??= new Map<string, readonly Entry[]>());
+  const known = read.get(folder);
+  if (known !== undefined) return known;
+  const paths = ['', ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()];
+  const entries = paths.map((path) => {
+    const from = join(folder, path);
+    const facts = statSync(from);
+    return { path, mode: facts.mode, content: facts.isDirectory() ? null : withoutZeros(readFileSync(from)) };
+  });
+  read.set(folder, entries);
+  return entries;
+}
+
+/** A log of 16 MiB is zeros but for its beginning. */
+function withoutZeros(bytes: Buffer): NonNullable<Entry['content']> {
+  let size = bytes.length;
+  while (size > 0 && bytes[size - 1] === 0) size -= 1;
+  return { bytes: Buffer.from(bytes.subarray(0, size)), size: bytes.length };
 }
 
 /** Made once for a release of the engine and what migrates; `make clean` removes them. */
