@@ -5,16 +5,22 @@ import { join } from 'node:path';
 import type { Policy } from '../../engine/index.js';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { type Logger, systemClock } from '../lib/ports.js';
+import { noteStuckDisk } from '../lib/stuck-disk.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
 import type { Started, StartOffer, StartOptions } from '../policy/active/start-policy.js';
 import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
 import { openBeside, type TableFinder } from '../policy/open/snapshot-thread.js';
 import { hasTables, tableFile } from '../policy/open/table-file.js';
-import { type PublicationRule, releaseOffer, verifyOffer } from '../policy/open/verify-offer.js';
+import {
+  keyringOf,
+  keyringReads,
+  type PublicationRule,
+  releaseOffer,
+  verifyOffer,
+} from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import type { Content, Offer, Source } from '../policy/sources/source.js';
-import { readKeyring } from '../signing/keyring-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
@@ -324,7 +330,11 @@ async function requirePublication(opened: OpenedPublication, config: Config): Pr
       { help: 'serve a snapshot file that was signed: `bailiwick compile`, then `bailiwick sign`' },
     );
   }
-  const keyring = await asFailure(readKeyring(rule.keyring));
+  const { signal } = new AbortController();
+  const keyring = await asFailure(keyringOf(rule, signal)).catch(async (error: unknown) => {
+    if (!(await keyringReads.end(0))) noteStuckDisk();
+    throw error;
+  });
   const { faults, signed } = await asFailure(
     verifyPublication(policy, statementBeside({ path, shown }), {
       keyring,

@@ -13,7 +13,8 @@
 //   6. decided again, if another policy is in force by then
 //   7. recorded: the answer under its key, and the event in the outbox (events.ts)
 //   8. COMMIT, sent together with them. An answer is given only if the store says that it committed
-// A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`.
+// A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`. Where
+// records are partitioned, moves wait for one that is retried (hold-moves.ts).
 // Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
 import { askedOf, type AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
@@ -38,6 +39,7 @@ import {
 import { atOnceStatement, statusOf } from './at-once.js';
 import { deletedOf } from './delete-record.js';
 import { commandEvent, type Deed, replayEvent } from './events.js';
+import { holdMoves } from './hold-moves.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { access, mayRead } from './rules.js';
@@ -138,8 +140,12 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   const isAlone = others.length === 0 && authorized !== null && dependsOn.size === 0;
   const done = isAlone ? await writeAtOnce(before, authorized, { asking, order, tools }) : null;
   if (done !== null) return { shown: [show(before, done)], replayed: false };
+  let times = 0;
   return db.write(
     async (writing) => {
+      times += 1;
+      const hold = holdMoves(db, [first, ...others], times > 1 || dependsOn.size > 0);
+      if (hold !== null) writing.run(hold);
       const session = sessionOf(asking, from, { rows: writing.rows, held });
       const ran =
         authorized === null

@@ -41,7 +41,8 @@ async function rebuild(trx: Knex, ranges: readonly string[]): Promise<void> {
   await trx.raw('LOCK TABLE records IN ACCESS EXCLUSIVE MODE');
   await run(trx, await textsOf(trx, AS_OWNER));
   const made: string[] = [];
-  for (const query of [INDEXES, TRIGGERS, TRIGGER_STATES, RIGHTS, ROW_SECURITY]) made.push(...(await textsOf(trx, query)));
+  for (const query of [INDEXES, TRIGGERS, TRIGGER_STATES, RIGHTS, ROW_SECURITY])
+    made.push(...(await textsOf(trx, query)));
   await run(trx, await textsOf(trx, SET_ASIDE));
   await run(trx, [
     `CREATE TABLE records (LIKE ${OLD} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE) PARTITION BY RANGE (path)`,

@@ -10,11 +10,13 @@ import { policyAtStart, startServing } from '../../server/cli/policy-at-start.js
 import { loadConfig } from '../../server/config/index.js';
 import { openDatabase } from '../../server/db/database.js';
 import { systemClock as clock } from '../../server/lib/ports.js';
+import { isDiskStuck } from '../../server/lib/stuck-disk.js';
 import { startPolicy } from '../../server/policy/active/start-policy.js';
 import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
 import { snapshotOf } from '../support/gateway.js';
+import { hangOnOpening } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { startPolicyServer } from '../support/policy-server.js';
 import { newDataDir } from '../support/stores.js';
@@ -81,6 +83,32 @@ it('says in the log that the copy of a git source could not be removed', async (
   process.env['TMPDIR'] = before;
   expect(made.stderr()).toContain('what an offer occupied could not be removed');
 });
+
+it('does not wait for good where the disk of the keyring hangs, and says what to do', async () => {
+  const cwd = await makeFolder();
+  const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]]);
+  const keyring = join(cwd, 'keyring.yaml');
+  for (const [path, text] of [
+    [join(cwd, 'snapshot.json'), bytes],
+    [keyring, ''],
+  ] as const)
+    writeFileSync(path, text);
+  const snapshot = { requireSignature: true, keyringFile: 'keyring.yaml', environment: 'production' };
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'snapshot.json', snapshot }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const free = hangOnOpening(keyring);
+  try {
+    await expect(policyAtStart(makeIo({ cwd }).io, config, undefined)).rejects.toMatchObject({
+      code: 'file.unreadable',
+      message: `\`${keyring}\` was not read in time: its disk does not answer`,
+      detail: { help: expect.stringContaining('this disk, or name a keyring on another one') },
+    });
+    // Else the thread that waits for it would keep the process.
+    expect(isDiskStuck()).toBe(true);
+  } finally {
+    free();
+  }
+}, 30_000);
 
 it('puts nothing in force that its source has replaced since it was read', async () => {
   const [cwd, server] = [await makeFolder(), await startPolicyServer()];

@@ -19,8 +19,10 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { NamespacePath } from '../../engine/index.js';
 import { type Database, type DatabaseConfig, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { partition } from '../../server/db/partitions.js';
 import { takeDatabase, type Template } from './one-postgres.js';
 import { findPostgres } from './postgres.js';
 import { fromRoot } from './root.js';
@@ -52,6 +54,19 @@ export function testStores(): readonly TestStore[] {
   return [embedded];
 }
 
+/** A PostgreSQL whose records have partitions; none if there is no PostgreSQL. */
+export function partitionedStores(...namespaces: readonly NamespacePath[]): readonly TestStore[] {
+  if (findPostgres() === null) return [];
+  const make = async (template: Template): Promise<MadeStore> => {
+    const made = await makePostgres(template);
+    const database = await openDatabase(made.config);
+    await partition(database, namespaces);
+    await database.close();
+    return made;
+  };
+  return [storeOf('postgres', make)];
+}
+
 /** The store of a suite, open while its tests run. */
 export interface StoreOfSuite extends TestStore {
   readonly db: Database;
@@ -59,8 +74,12 @@ export interface StoreOfSuite extends TestStore {
 }
 
 /** The suite of `what` once for each store, with a migrated store of its own. */
-export function describeOnStores(what: string, declare: (store: StoreOfSuite) => void): void {
-  for (const store of testStores()) {
+export function describeOnStores(
+  what: string,
+  declare: (store: StoreOfSuite) => void,
+  stores: readonly TestStore[] = testStores(),
+): void {
+  for (const store of stores) {
     describe(`${what} on the ${store.name} store`, () => {
       let opened: OpenedStore | null = null;
       const current = (): OpenedStore => {

@@ -1,7 +1,7 @@
 // The trust boundary of policies: `verifyOffer` turns an offer, of which nothing is trusted, into a policy that may be
 // served, or refuses it. The offer is opened on a thread, verified as a whole, and must be published by the required
 // signers.
-import type { Policy, PublicationStatement } from '../../../engine/index.js';
+import type { Keyring, Policy, PublicationStatement } from '../../../engine/index.js';
 import { patientReads } from '../../lib/patient-reads.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import { SIGNING_LIMITS } from '../../limits/policy.js';
@@ -80,8 +80,19 @@ export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {
 /** The keyrings of this process are on one disk, as a rule. */
 export const keyringReads = patientReads(SIGNING_LIMITS.keyringReading);
 
+/** Throws `SigningError`, also if its disk does not answer in time; rejects once `signal` is aborted. */
+export function keyringOf({ keyring: file }: PublicationRule, signal: AbortSignal): Promise<Keyring> {
+  return keyringReads.read(
+    () => readKeyring(file),
+    () => lateKeyring(file),
+    signal,
+  );
+}
+
 function lateKeyring({ shown }: NamedFile): SigningError {
-  return new SigningError('file.unreadable', `\`${shown}\` was not read in time: its disk does not answer`);
+  const help =
+    'see what the log of the system says about this disk, or name a keyring on another one (`snapshot.keyringFile`)';
+  return new SigningError('file.unreadable', `\`${shown}\` was not read in time: its disk does not answer`, { help });
 }
 
 /**
@@ -96,12 +107,7 @@ export async function statementOf(
   if (rule === null) return null;
   if (content.kind === 'folder') throw refusal('signature.missing', 'a folder cannot be signed: serve a snapshot');
   try {
-    const { keyring: file } = rule;
-    const keyring = await keyringReads.read(
-      () => readKeyring(file),
-      () => lateKeyring(file),
-      signal,
-    );
+    const keyring = await keyringOf(rule, signal);
     const expected = { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null };
     const { signed, faults } = await verifyPublication('as stated', text, expected);
     if (signed !== null) return signed;

@@ -1,14 +1,19 @@
 // A template is moved all the time between two namespaces that new records may refer to. Whatever makes a record refer to
-// it waits for its turn, and is never refused because of the moves.
+// it waits for its turn, and is never refused because of the moves, nor where they are from one partition to another.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
-import { describeOnStores } from '../../support/stores.js';
+import { pathOf } from '../../support/gateway.js';
+import { describeOnStores, partitionedStores, type StoreOfSuite } from '../../support/stores.js';
 import { times } from '../../support/test-runs.js';
 
 const CREATES = times({ usual: 12, deep: 30 });
 const TEMPLATES = 12;
 
-describeOnStores('records that refer to a template which is moved all the time', (store) => {
+const WHAT = 'records that refer to a template which is moved all the time';
+describeOnStores(WHAT, declare);
+describeOnStores(`${WHAT} between partitions`, declare, partitionedStores(pathOf('/a')));
+
+function declare(store: StoreOfSuite): void {
   let doors: CommandDoors;
 
   beforeAll(async () => {
@@ -112,4 +117,4 @@ describeOnStores('records that refer to a template which is moved all the time',
       expect(new Set(statuses)).toEqual(new Set(['done']));
     }, 120_000);
   });
-});
+}
