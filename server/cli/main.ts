@@ -44,6 +44,8 @@ async function run(): Promise<void> {
   // The embedded store's engine is WebAssembly. Each thread that helps to compile it takes memory of its own, 30 MB in
   // total, and saves no time on few cores.
   setFlagsFromString('--wasm-num-compilation-tasks=1');
+  // Most of the engine's functions are never called: each is validated when it is compiled, at its first call.
+  setFlagsFromString('--wasm-lazy-validation');
   // A reader that goes away is not a failure: later output goes nowhere, and streaming verbs stop.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;

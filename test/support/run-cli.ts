@@ -19,8 +19,11 @@ export interface CliOptions {
 
 export const CLI = fromRoot('dist/server/cli/main.js');
 
-/** Flags of Node.js for a process that ends soon: optimizing the embedded store's engine would take it longer than what is gained. */
-export const BRIEF = ['--wasm-lazy-validation', '--wasm-tiering-budget=100000000'];
+/**
+ * Flags of Node.js for a process that ends soon: optimizing the embedded store's engine would take it longer than what is
+ * gained, and so would optimizing what is not run often.
+ */
+export const BRIEF = ['--wasm-lazy-validation', '--wasm-tiering-budget=100000000', '--interrupt-budget=1000000'];
 
 /** Settings of the test's own environment do not reach it. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {

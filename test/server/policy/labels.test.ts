@@ -23,15 +23,13 @@ const MANY = {
   ...FULL,
   grants: [
     ...FULL.grants,
-    ...FULL.grants
-      .slice(0, 1)
-      .flatMap((grant) =>
-        Array.from({ length: 400 }, (_, i) => ({
-          ...grant,
-          id: `more-${String(i)}`,
-          namespace: pathOf(`/m${String(i)}`),
-        })),
-      ),
+    ...FULL.grants.slice(0, 1).flatMap((grant) =>
+      Array.from({ length: 400 }, (_, i) => ({
+        ...grant,
+        id: `more-${String(i)}`,
+        namespace: pathOf(`/m${String(i)}`),
+      })),
+    ),
   ],
 };
 /** What is opened on a thread. */
