@@ -19,7 +19,10 @@ import { asFailure } from './statement-flags.js';
 
 export type TableFormat = Format | 'csv';
 
+/** A file of `review start`, and the policy of now. */
 export interface CheckFlags {
+  readonly file: string;
+  readonly policy: string;
   readonly decisions?: readonly string[];
   readonly at?: string;
   readonly newAccess?: boolean;
@@ -32,16 +35,9 @@ export interface CheckedReview extends Decisions {
   readonly policy: Policy;
 }
 
-/** A file of `review start`, and the policy of now. */
-export interface ReviewArguments {
-  readonly file: string;
-  readonly path: string;
-}
-
 /** Exit status 8 if a sheet is not what it should be, 6 if decisions are missing, 7 if revoked access is still held. */
-export async function checkReview(io: CliIo, { file, path }: ReviewArguments, flags: CheckFlags): Promise<void> {
-  const at = await instantOption(flags.at);
-  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+export async function checkReview(io: CliIo, flags: CheckFlags): Promise<void> {
+  const checked = await openReview(io, flags, await instantOption(flags.at));
   const failure = failureOf(checked, { mayAppear: flags.newAccess !== false });
   if (failure !== null) io.setStatus(failure.status);
   const { population, outcome, missing, faults } = checked;
@@ -80,13 +76,12 @@ export function decidedSheet(
   });
 }
 
-export interface ReviewFiles extends ReviewArguments {
-  readonly decisions: readonly string[] | undefined;
-  readonly at: Instant;
-}
-
 /** Throws `CliFailure`: 2 for files that cannot be read, 8 for a population that is not what was frozen. */
-export async function openReview(io: CliIo, { file, path, decisions, at }: ReviewFiles): Promise<CheckedReview> {
+export async function openReview(
+  io: CliIo,
+  { file, policy: path, decisions }: Pick<CheckFlags, 'file' | 'policy' | 'decisions'>,
+  at: Instant,
+): Promise<CheckedReview> {
   const population = readPopulation(await bytesOf(io, file));
   if (typeof population === 'string') {
     const message = `\`${file}\` is not an intact access review: ${population}`;

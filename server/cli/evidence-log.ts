@@ -10,6 +10,7 @@ import { malformedLines } from './audit-log.js';
 import { readKey, readNote, trusted } from './read-checkpoint.js';
 
 export type EvidenceFlags = SettingFlags & {
+  readonly snapshot: string;
   readonly output: string;
   readonly format: Format;
   readonly log?: string;

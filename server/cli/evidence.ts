@@ -43,7 +43,8 @@ import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
 /** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
-export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceFlags): Promise<void> {
+export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<void> {
+  const { snapshot: named } = flags;
   const files = new Map<string, Uint8Array>();
   const missing: string[] = [];
   const bundle: Bundle = {

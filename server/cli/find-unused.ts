@@ -26,6 +26,7 @@ import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
 import { renderUnused, unusedJson, type UnusedReport } from './render/unused.js';
 
 export type UnusedFlags = SettingFlags & {
+  readonly policy: string;
   readonly log?: string;
   readonly since: string;
   readonly until?: string;
@@ -36,7 +37,7 @@ export type UnusedFlags = SettingFlags & {
 };
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
-export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {
+export async function unusedCommand(io: CliIo, { policy: path, ...flags }: UnusedFlags): Promise<void> {
   const period = await periodOf(flags);
   if (flags.output !== undefined && existsSync(pathOf(io, flags.output)))
     throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
@@ -58,7 +59,7 @@ export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags)
   if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
 }
 
-async function periodOf({ since, until }: UnusedFlags): Promise<UnusedReport['period']> {
+async function periodOf({ since, until }: Pick<UnusedFlags, 'since' | 'until'>): Promise<UnusedReport['period']> {
   const now = await instantOption(undefined, '--until');
   const end = until === undefined ? now : await instantOption(until, '--until');
   const long = parseDuration(since);

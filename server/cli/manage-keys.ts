@@ -205,7 +205,10 @@ export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<
     );
 }
 
-export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptions): Promise<void> {
+export async function revokeKeyCommand(
+  io: CliIo,
+  { 'key-id': id, ...options }: KeysOptions & { readonly 'key-id': string },
+): Promise<void> {
   const help = 'see `bailiwick keys list`';
   // A string that is not an id may be a whole key, so it is not repeated.
   if (!isKeyId(id))

@@ -4,7 +4,7 @@ import { EXIT_MEANINGS, usage } from './exit.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../lib/version.js';
-import { RuledOption } from './options.js';
+import { required, RuledOption, verb } from './verb.js';
 import { VERB_GROUPS } from './verbs.js';
 
 const SEE_HELP = 'see `bailiwick help`';
@@ -94,11 +94,11 @@ function refuseMisuse(verb: Command): void {
 
 type IsGiven = (name: string) => boolean;
 
-function isNeeded({ needed }: RuledOption, isGiven: IsGiven): boolean {
-  return needed === 'always' || (needed !== 'never' && !needed.unless.some(isGiven));
+function isNeeded({ rule: { needed } }: RuledOption, isGiven: IsGiven): boolean {
+  return needed !== undefined && (needed === 'always' || !needed.unless.some(isGiven));
 }
 
-function clashes(verb: Command, { flags, excludes }: RuledOption, isGiven: IsGiven): readonly string[] {
+function clashes(verb: Command, { flags, rule: { excludes = [] } }: RuledOption, isGiven: IsGiven): readonly string[] {
   const others = verb.options.filter((option) => {
     const name = option.attributeName();
     return excludes.includes(name) && isGiven(name);

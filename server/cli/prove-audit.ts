@@ -20,22 +20,24 @@ import { asFailure } from './statement-flags.js';
 
 export type CheckpointFlags = SettingFlags & {
   readonly format: Format;
+  readonly folder?: string;
   readonly key?: string;
   readonly log?: string;
   readonly archive?: string;
   readonly output?: string;
 };
 
-export type ProveFlags = CheckpointFlags & { readonly checkpoint?: string };
+export type ProveFlags = CheckpointFlags & { readonly seq: string; readonly checkpoint?: string };
 
 export interface CheckProofFlags {
+  readonly file: string;
   readonly format: Format;
   readonly publicKey: string;
 }
 
 /** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
-export async function checkpointCommand(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<void> {
-  const { folder, log, archive } = await logOf(io, given, flags);
+export async function checkpointCommand(io: CliIo, flags: CheckpointFlags): Promise<void> {
+  const { folder, log, archive } = await logOf(io, flags);
   const key = await keyOf(io, flags);
   const { size, root } = await measure(folder, log, { archive });
   const note = signNote(checkpointText({ log, size, root }), originOf(log), key);
@@ -45,13 +47,10 @@ export async function checkpointCommand(io: CliIo, given: string | undefined, fl
 }
 
 /** Throws `CliFailure`: 2 if there is no such event, 8 if the log has a fault or is not that of the checkpoint. */
-export async function proveCommand(
-  io: CliIo,
-  { seq, given }: { readonly seq: string; readonly given: string | undefined },
-  flags: ProveFlags,
-): Promise<void> {
+export async function proveCommand(io: CliIo, flags: ProveFlags): Promise<void> {
+  const { seq } = flags;
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
-  const chosen = await logOf(io, given, flags);
+  const chosen = await logOf(io, flags);
   const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)], kept }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
@@ -106,10 +105,10 @@ export async function proofsOf(
 }
 
 /** Throws `CliFailure` 8 if the file proves nothing. */
-export async function checkProofCommand(io: CliIo, file: string, flags: CheckProofFlags): Promise<void> {
+export async function checkProofCommand(io: CliIo, { file, publicKey, format }: CheckProofFlags): Promise<void> {
   const proof = parseProof(await readText(io, file));
   if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
-  const checkpoint = trusted(proof.checkpoint, await readKey(io, flags.publicKey));
+  const checkpoint = trusted(proof.checkpoint, await readKey(io, publicKey));
   const { index, line, path } = proof;
   const { log, size, root } = checkpoint;
   const found = rootOfPath(leafHash(line), { index, size }, path);
@@ -117,7 +116,7 @@ export async function checkProofCommand(io: CliIo, file: string, flags: CheckPro
   if (found?.equals(root) !== true || event?.seq !== index + 1 || event.log !== log || event.digest !== event.hash) {
     throw integrity('audit.proof', 'the event is not in the log of the checkpoint');
   }
-  if (flags.format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
+  if (format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
   else {
     await write(io.stdout, `${escapeText(line)}\n`);
     await write(io.stderr, `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`);
@@ -130,8 +129,8 @@ export interface Chosen {
   readonly archive: string | null;
 }
 
-async function logOf(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<Chosen> {
-  const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
+async function logOf(io: CliIo, flags: CheckpointFlags): Promise<Chosen> {
+  const folder = await folderOf(io, flags.folder, { flags, absent: EXIT.integrity });
   const logs = [...(await listLogs(folder)).keys()];
   const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
   const [only, ...others] = flags.log === undefined ? logs : [flags.log];
@@ -173,7 +172,7 @@ export async function signingKeyPath(
 
 async function give(
   io: CliIo,
-  flags: ProveFlags,
+  flags: CheckpointFlags & { readonly checkpoint?: string },
   { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
 ): Promise<void> {
   const { output, format, archive, checkpoint } = flags;

@@ -21,14 +21,7 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { signOnce } from '../signing/sign-statement.js';
 import { parseEnvelope } from '../signing/statement-file.js';
-import {
-  type CheckFlags,
-  decidedSheet,
-  failureOf,
-  openReview,
-  type ReviewArguments,
-  type TableFormat,
-} from './check-review.js';
+import { type CheckFlags, decidedSheet, failureOf, openReview, type TableFormat } from './check-review.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson, writeLargeJson } from './io.js';
@@ -40,7 +33,7 @@ import { count } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-export interface ReportFlags extends Pick<CheckFlags, 'decisions' | 'at'> {
+export interface ReportFlags extends Pick<CheckFlags, 'file' | 'policy' | 'decisions' | 'at'> {
   readonly key: string;
   readonly output?: string;
   readonly add?: string;
@@ -48,8 +41,8 @@ export interface ReportFlags extends Pick<CheckFlags, 'decisions' | 'at'> {
 }
 
 /** Throws `CliFailure`: 6 if decisions are missing, 8 if a sheet is not what it should be. Nothing is signed then. */
-export async function reportReview(io: CliIo, { file, path }: ReviewArguments, flags: ReportFlags): Promise<void> {
-  const { output = flags.add, format, add } = flags;
+export async function reportReview(io: CliIo, flags: ReportFlags): Promise<void> {
+  const { file, policy: path, output = flags.add, format, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
   if (add !== undefined && flags.at !== undefined)
@@ -58,7 +51,7 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
   const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
-  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+  const checked = await openReview(io, flags, at);
   const failure = failureOf(checked, { mayAppear: true });
   if (failure !== null && failure.status !== EXIT.differences)
     throw new CliFailure(failure.status, failure.code, `the review cannot be reported: ${failure.message}`, {
@@ -137,13 +130,15 @@ function instantOf({ outcome }: Report): Instant {
 }
 
 export interface VerifyFlags {
+  readonly report: string;
   readonly keyring: string;
   readonly policy?: string;
   readonly format: TableFormat;
 }
 
 /** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
-export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags): Promise<void> {
+export async function verifyReport(io: CliIo, flags: VerifyFlags): Promise<void> {
+  const { report: file } = flags;
   const keyring = await asFailure(readKeyring(namedFile(io, flags.keyring)));
   const envelope = await openEnvelope(io, file);
   const { signatures, fault } = judgeEnvelope(envelope, { keyring, verify: verifyEd25519 });

@@ -27,6 +27,7 @@ import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 
 export interface StartFlags {
+  readonly policy: string;
   readonly under?: string;
   readonly person?: readonly string[];
   readonly identity?: readonly string[];
@@ -39,8 +40,8 @@ export interface StartFlags {
 }
 
 /** Throws `CliFailure`: 3 or 8 for the policy, 6 if there is a review already, 8 if the log is damaged. Nothing is written then. */
-export async function startReview(io: CliIo, path: string, flags: StartFlags): Promise<void> {
-  const { output, format } = flags;
+export async function startReview(io: CliIo, flags: StartFlags): Promise<void> {
+  const { policy: path, output, format } = flags;
   const sheet = sheetOf(output);
   const at = await instantOption(flags.at);
   const under = flags.under === undefined ? ROOT : readNamespace(flags.under);

@@ -1,7 +1,6 @@
 // `bailiwick attest <policy>`: checks a policy folder once more and signs what was found, so that somebody who trusts the key
 // need not repeat it (docs/evidence.md).
 import { createHash } from 'node:crypto';
-import type { Command } from 'commander';
 import { encodeEnvelope, type Instant, keyIdOf, type Policy } from '../../../engine/index.js';
 import {
   type Attestation,
@@ -19,7 +18,7 @@ import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
-import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
+import { formats, instantOption } from '../options.js';
 import { exactJson } from '../../json/exact-json.js';
 import { diffJson } from '../render/diff.js';
 import { asFailure } from '../statement-flags.js';
@@ -27,45 +26,32 @@ import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement } from '../../signing/statement-file.js';
 import { verifyPublication } from '../../policy/open/verify-publication.js';
 import { statusOfFaults } from './verify.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface AttestOptions {
-  readonly key: string;
-  readonly base?: string;
-  readonly statement?: string;
-  readonly keyring?: string;
-  readonly at?: string;
-  readonly output?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<policy>': 'policy folder, or `<revision>:<path>` in git',
+  '--key <file>': required('private key of the attester, from `bailiwick keygen`'),
+  '--base <policy>': 'earlier policy: the statement then says what differs from it',
+  '--statement <file>': 'publication statement of the snapshot: says who signed it; needs --keyring',
+  '--keyring <file>': 'trusted public keys for --statement',
+  '--at <instant>': 'time that the statement names, and at which --statement must be in force (default: now)',
+  '-o, --output <file>': 'file for the attestation (default: stdout)',
+  ...formats(),
+});
 
-export function defineAttest(command: Command, io: CliIo): void {
-  command
-    .argument('<policy>', 'policy folder, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--key <file>', 'private key of the attester, from `bailiwick keygen`'))
-    .option('--base <policy>', 'earlier policy: the statement then says what differs from it')
-    .option('--statement <file>', 'publication statement of the snapshot: says who signed it; needs --keyring')
-    .option('--keyring <file>', 'trusted public keys for --statement')
-    .option('--at <instant>', 'time that the statement names, and at which --statement must be in force (default: now)')
-    .option('-o, --output <file>', 'file for the attestation (default: stdout)')
-    .addOption(formatOption())
-    .action((policy: string, options: AttestOptions) => attest(io, policy, options));
-  withExamples(command, [
-    [
-      'that this commit passed its checks, and what it changes',
+export const defineAttest = verb(TAKES, attest, {
+  examples: {
+    'that this commit passed its checks, and what it changes':
       'bailiwick attest policies --base main:policies --key ci.key -o policy.svr.json',
-    ],
-    [
-      'that it is signed, too',
+    'that it is signed, too':
       'bailiwick attest policies --key ci.key --statement snapshot.json.dsse.json --keyring keyring.yaml -o policy.svr.json',
-    ],
-    ['to check it', 'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json'],
-  ]);
-  withJson(command, ['{"snapshot","decisions","keyId","properties":[text],"attestation":{DSSE}}']);
-}
+    'to check it': 'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json',
+  },
+  json: ['{"snapshot","decisions","keyId","properties":[text],"attestation":{DSSE}}'],
+});
 
 /** Throws `CliFailure`: 3, 4, 5 as `check`; 8 or 9 if the statement does not count. Nothing is signed then. */
-async function attest(io: CliIo, path: string, options: AttestOptions): Promise<void> {
-  const { output, format } = options;
+async function attest(io: CliIo, { policy: path, output, format, ...options }: Given<typeof TAKES>): Promise<void> {
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
   const at = await instantOption(options.at);
@@ -148,7 +134,7 @@ async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promi
 async function signersOf(
   io: CliIo,
   policy: Policy,
-  { statement, keyring, at }: Pick<AttestOptions, 'statement' | 'keyring'> & { readonly at: Instant },
+  { statement, keyring, at }: Pick<Given<typeof TAKES>, 'statement' | 'keyring'> & { readonly at: Instant },
 ): Promise<readonly Signer[] | null> {
   if (statement === undefined || keyring === undefined) return null;
   const ring = await asFailure(readKeyring(namedFile(io, keyring)));

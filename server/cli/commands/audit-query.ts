@@ -1,5 +1,4 @@
 // `bailiwick audit query`: the events of the log that match, one a line.
-import type { Command } from 'commander';
 import { groupDigits } from '../../../engine/index.js';
 import { SET_ODDS } from '../../audit/listed.js';
 import type { FoundLine, LineFault, Unrecorded } from '../../audit/search.js';
@@ -9,47 +8,39 @@ import {
   LOG_SETTINGS,
   malformedLines,
   placesOf,
-  type SearchFlags,
+  SEARCH,
   searchOf,
   silenceText,
   unverifiedLines,
-  withSearch,
 } from '../audit-log.js';
 import { type CliIo, untilReaderGone, write, writeToReader } from '../io.js';
-import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formats } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type QueryFlags = SettingFlags & SearchFlags & { readonly format: Format };
+const TAKES = takes({ ...SEARCH, ...formats() });
 
-export function defineQuery(audit: Command, io: CliIo): void {
-  const command = audit.command('query').description('print the events that match all given options, one per line');
-  withSearch(command)
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: QueryFlags) => query(io, folder, options));
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    [
-      'who read /labs/x in September, and by which grant',
+export const auditQuery = verb(TAKES, query, {
+  description: 'print the events that match all given options, one per line',
+  settings: LOG_SETTINGS,
+  examples: {
+    'who read /labs/x in September, and by which grant':
       'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
-    ],
-    ['who read or wrote one record', 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080'],
-    ['requests of one actor that were denied', 'bailiwick audit query --actor ci --outcome denied'],
-    [
-      'how often each actor asked',
-      `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
-    ],
-  ]);
-  withJson(command, [
+    'who read or wrote one record': 'bailiwick audit query --record 0197bc63-6539-7ccb-b217-d1b0f3fab080',
+    'requests of one actor that were denied': 'bailiwick audit query --actor ci --outcome denied',
+    'how often each actor asked': `bailiwick audit query --kind query --format json | jq -r .actor.id | sort | uniq -c`,
+  },
+  json: [
     'one event per line, as in the log. With `--record`, an event that does not name the record ends with',
     '"shown": "yes" | "maybe", which is not in the log; `maybe` is wrong once in 10,000,000.',
-  ]);
-}
+  ],
+});
 
-async function query(io: CliIo, given: string | undefined, flags: QueryFlags): Promise<void> {
+async function query(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const { searchLogs } = await import('../../audit/search.js');
   const search = await searchOf(flags);
-  const folder = await folderOf(io, given, { flags });
+  const folder = await folderOf(io, flags.folder, { flags });
   const show = flags.format === 'json' ? jsonLine : eventText;
   const report = await untilReaderGone(
     searchLogs(folder, search, async (found) => {

@@ -1,54 +1,45 @@
 // `bailiwick can-i <scope> <namespace>`: asks a running gateway, with the caller's own credential, what it would
 // decide. The credential is never printed, and goes only to the gateway.
-import { type Command, Option } from 'commander';
 import { parseStrictJson } from '../../json/strict-json.js';
 import { notAScope } from '../actor.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-interface CanIOptions {
-  readonly url: string;
-  readonly keyFile: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<scope>': 'scope to ask about, such as `resource:write`',
+  '<namespace>': 'namespace to ask about, such as `/labs/optics`',
+  '--key-file <file>': required('file that holds your API key or token, and nothing else; `-` is stdin'),
+  '--url <url>': { about: 'address of the gateway', usual: DEFAULT_URL },
+  ...formats(),
+});
 
-export function defineCanI(command: Command, io: CliIo): void {
-  command
-    .argument('<scope>', 'scope to ask about, such as `resource:write`')
-    .argument('<namespace>', 'namespace to ask about, such as `/labs/optics`')
-    .addOption(
-      requiredOption('--key-file <file>', 'file that holds your API key or token, and nothing else; `-` is stdin'),
-    )
-    .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
-    .addOption(formatOption())
-    .action((scope: string, namespace: string, options: CanIOptions) => canI(io, { scope, namespace }, options));
-  withExamples(command, [
-    ['may this key write there?', 'bailiwick can-i resource:write /labs/optics --key-file key.txt'],
-    [
-      'in a script: the exit status is 0 for yes and 7 for no',
+export const defineCanI = verb(TAKES, canI, {
+  examples: {
+    'may this key write there?': 'bailiwick can-i resource:write /labs/optics --key-file key.txt',
+    'in a script: the exit status is 0 for yes and 7 for no':
       'bailiwick can-i process-run:write /beamlines/amx --url https://bailiwick.example.org --key-file /var/run/bailiwick/token',
-    ],
-  ]);
-  withJson(command, ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}']);
-}
+  },
+  json: ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}'],
+});
 
 interface ScopeQuestion {
   readonly scope: string;
   readonly namespace: string;
 }
 
-async function canI(io: CliIo, { scope, namespace }: ScopeQuestion, options: CanIOptions): Promise<void> {
-  const credential = await readCredential(io, options.keyFile);
-  const held = await askGateway(options.url, { scope, namespace }, credential);
+async function canI(io: CliIo, { scope, namespace, keyFile, url, format }: Given<typeof TAKES>): Promise<void> {
+  const credential = await readCredential(io, keyFile);
+  const held = await askGateway(url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
-  if (options.format === 'json') {
+  if (format === 'json') {
     await writeJson(io, { decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot });
     return;
   }

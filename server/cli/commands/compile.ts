@@ -1,50 +1,35 @@
 // `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
-import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
-import {
-  type LintFlags,
-  lintRequest,
-  type ReportFormat,
-  reportFormatOption,
-  requiredOption,
-  withExamples,
-  withLint,
-} from '../options.js';
+import { LINT, lintRequest, REPORT_FORMATS, type ReportFormat, SOON } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderCounts } from '../render/text.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface CompileOptions extends LintFlags {
-  readonly output: string;
-  readonly format: ReportFormat;
-}
+const TAKES = takes({
+  '<dir>': 'policy folder, or `<revision>:<path>` in git',
+  '-o, --output <file>': required('file for the snapshot; `-` is stdout, and messages then go to stderr'),
+  ...REPORT_FORMATS,
+  ...LINT,
+  '--at <instant>': 'warn about grants that have expired by then, as RFC 3339 (default: no such warnings)',
+  '--soon <duration>': `also warn about grants that expire within this time from --at (default: ${SOON})`,
+});
 
-export function defineCompile(command: Command, io: CliIo): void {
-  withLint(
-    command
-      .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
-      .addOption(
-        requiredOption('-o, --output <file>', 'file for the snapshot; `-` is stdout, and messages then go to stderr'),
-      )
-      .addOption(reportFormatOption()),
-    'none',
-  ).action((dir: string, options: CompileOptions) => compile(io, dir, options));
-  withExamples(command, [
-    ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
-    ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
-    [
-      'the decision digest: two policies with the same one decide every request the same way',
+export const defineCompile = verb(TAKES, compile, {
+  examples: {
+    'a snapshot that `serve`, `decide` and `inspect` take': 'bailiwick compile policies -o snapshot.json',
+    'the snapshot digest is the SHA-256 of the file': 'sha256sum snapshot.json',
+    'the decision digest: two policies with the same one decide every request the same way':
       'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions',
-    ],
-  ]);
-}
+  },
+});
 
-async function compile(io: CliIo, dir: string, options: CompileOptions): Promise<void> {
-  const { output, format } = options;
+async function compile(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+  const { dir, output, format } = options;
   if (output === '-' && format !== 'text') {
     throw usage(`with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`);
   }

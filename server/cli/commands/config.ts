@@ -2,7 +2,6 @@
 // settings name are checked as `serve` would: what keeps one from being used, and what `serve` warns about.
 import type { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { ClientSecretError, readClientSecret } from '../../auth/client-secret.js';
 import { readRevocations, RevocationsError } from '../../auth/revocations.js';
 import {
@@ -20,53 +19,45 @@ import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { addReport } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import {
-  configFailure,
-  type Format,
-  formatOption,
-  lineOfFault,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { configFailure, formats, lineOfFault } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderTable } from '../render/text.js';
+import { type Given, group, verb } from '../verb.js';
 
-type ConfigOptions = SettingFlags & { readonly format: Format };
+const CHECK = formats();
 
-export function defineConfig(command: Command, io: CliIo): void {
-  defineCheck(command, io);
-  const example = command
-    .command('example')
-    .description('print a `bailiwick.yaml` with every setting, its default and what it does')
-    .action(async () => write(io.stdout, (await import('../../config/example.js')).exampleConfig()));
-  withExamples(example, [['a file to begin with', 'bailiwick config example > bailiwick.yaml']]);
-  withExamples(command, [
-    ['what a gateway would run with, and why', 'bailiwick config check'],
-    ['a file to begin with', 'bailiwick config example > bailiwick.yaml'],
-  ]);
-}
-
-function defineCheck(config: Command, io: CliIo): void {
-  const command = config
-    .command('check')
-    .description(
-      'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
-    )
-    .addOption(formatOption())
-    .action((options: ConfigOptions) => checkConfig(io, options));
-  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket']);
-  withExamples(command, [
-    ['what a gateway would run with, and why', 'bailiwick config check'],
-    ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],
-  ]);
-  withJson(command, [
+const defineCheck = verb(CHECK, checkConfig, {
+  description:
+    'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
+  settings: ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket'],
+  examples: {
+    'what a gateway would run with, and why': 'bailiwick config check',
+    'a file before it is deployed': 'bailiwick config check --config etc/bailiwick.yaml --format json',
+  },
+  json: [
     '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message","fix"?}],"warnings":[{"place","message","fix"}]}',
     '`source` is flag, environment, file or default; `place` is null for a default. A secret has no value, but "secret": true.',
-  ]);
-}
+  ],
+});
 
-async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
+const defineExample = verb(
+  {},
+  async (io) => write(io.stdout, (await import('../../config/example.js')).exampleConfig()),
+  {
+    description: 'print a `bailiwick.yaml` with every setting, its default and what it does',
+    examples: { 'a file to begin with': 'bailiwick config example > bailiwick.yaml' },
+  },
+);
+
+export const defineConfig = group({
+  verbs: { check: defineCheck, example: defineExample },
+  examples: {
+    'what a gateway would run with, and why': 'bailiwick config check',
+    'a file to begin with': 'bailiwick config example > bailiwick.yaml',
+  },
+});
+
+async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlags): Promise<void> {
   const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
   const { file, settings } = read;
   const found = await checkFiles(read.files, Date.now());

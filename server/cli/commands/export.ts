@@ -1,7 +1,6 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts. Its subcommands
 // write a policy in the forms of others: `rego` and `cedar` into a folder, `rls` as a script of PostgreSQL on stdout.
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import type { PolicyRows } from '../../../engine/compiler.js';
 import { groupDigits, nearest, type Policy, vocabularyOf } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
@@ -11,23 +10,10 @@ import { writeInto } from '../files.js';
 import { type CliIo, isClosed, pathsOf, untilReaderGone, write, writeToReader } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openNamedStore, storeFailure } from '../open-store.js';
-import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
+import { configOf, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
-
-export function defineExport(command: Command, io: CliIo): void {
-  defineRls(command, io);
-  for (const [name, exporter] of Object.entries(EXPORTERS)) definePolicy(command.command(name), exporter, io);
-  command.action((options: SettingFlags) => exportStore(io, options));
-  withStore(command);
-  withExamples(command, [
-    ['a copy of the embedded store', 'bailiwick export | gzip > records.jsonl.gz'],
-    [
-      'from the embedded store to a PostgreSQL',
-      'bailiwick export | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
-    ],
-  ]);
-}
+import { type Define, type Given, repeated, required, takes, verb } from '../verb.js';
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const { exportDataset } = await import('../../load/export-dataset.js');
@@ -61,31 +47,27 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   }
 }
 
-interface ExportPolicyOptions {
-  readonly output: string;
-}
-
 interface Exporter {
   readonly description: string;
-  readonly example: readonly [what: string, command: string];
+  readonly examples: Readonly<Record<string, string>>;
   readonly load: () => Promise<(rows: PolicyRows, policy: Policy) => Exported>;
 }
 
 const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
   rego: {
     description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
-    example: [
-      'a decision by Open Policy Agent',
-      'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
-    ],
+    examples: {
+      'a decision by Open Policy Agent':
+        'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
+    },
     load: async () => (await import('../../export/rego-bundle.js')).regoBundle,
   },
   cedar: {
     description: 'write a policy for Cedar: policies, entities and a schema',
-    example: [
-      'the policies are valid under the schema',
-      'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
-    ],
+    examples: {
+      'the policies are valid under the schema':
+        'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
+    },
     load: async () => {
       const { cedarPolicies } = await import('../../export/cedar-policies.js');
       return (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
@@ -93,19 +75,19 @@ const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
   },
 };
 
-function definePolicy(command: Command, { description, example, load }: Exporter, io: CliIo): void {
-  command
-    .description(description)
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('-o, --output <folder>', 'folder for the files; those of an earlier export are replaced'))
-    .action((policy: string, options: ExportPolicyOptions) => exportPolicy(io, { policy, load }, options));
-  withExamples(command, [example]);
+const FOLDER = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '-o, --output <folder>': required('folder for the files; those of an earlier export are replaced'),
+});
+
+function exportPolicy({ load, ...beside }: Exporter): Define {
+  return verb(FOLDER, (io, given) => writePolicy(io, given, load), beside);
 }
 
-async function exportPolicy(
+async function writePolicy(
   io: CliIo,
-  { policy: path, load }: Pick<Exporter, 'load'> & { readonly policy: string },
-  { output }: ExportPolicyOptions,
+  { policy: path, output }: Given<typeof FOLDER>,
+  load: Exporter['load'],
 ): Promise<void> {
   const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
   const { policy } = await openPolicy(io, path);
@@ -119,36 +101,25 @@ async function exportPolicy(
   await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${escapeText(line)}\n`).join('')}`);
 }
 
-interface ExportRlsOptions {
-  readonly table?: readonly string[];
-  readonly schema: string;
-}
+const RLS = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '--table <table=family>': repeated(
+    'table that the policy guards, and the family of its rows, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
+  ),
+  '--schema <name>': { about: 'schema for the tables and functions of the policy', usual: 'bailiwick' },
+});
 
-function defineRls(parent: Command, io: CliIo): void {
-  const command = parent
-    .command('rls')
-    .description('write a policy as row-level security for PostgreSQL, so that the database itself enforces it')
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .option(
-      '--table <table=family>',
-      'table that the policy guards, and the family of its rows, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
-      collect,
-    )
-    .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')
-    .action((policy: string, options: ExportRlsOptions) => exportRls(io, policy, options));
-  withExamples(command, [
-    [
-      'a table of invoices in PostgreSQL',
+const rls = verb(RLS, exportRls, {
+  description: 'write a policy as row-level security for PostgreSQL, so that the database itself enforces it',
+  examples: {
+    'a table of invoices in PostgreSQL':
       'bailiwick export rls shop.json --table invoice=invoice | psql --set ON_ERROR_STOP=1',
-    ],
-    [
-      'the policy alone, for row-level security of your own that calls `bailiwick.may`',
+    'the policy alone, for row-level security of your own that calls `bailiwick.may`':
       'bailiwick export rls policies > policy.sql',
-    ],
-  ]);
-}
+  },
+});
 
-async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
+async function exportRls(io: CliIo, { policy: path, table = [], schema }: Given<typeof RLS>): Promise<void> {
   const [{ rlsScript }, { policyRows }] = await Promise.all([
     import('../../export/rls-script.js'),
     import('../../../engine/compiler.js'),
@@ -185,3 +156,13 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Export
   for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
     if (!isClosed(io.stdout)) await write(io.stdout, text);
 }
+
+export const defineExport = verb({}, exportStore, {
+  settings: STORE_SETTINGS,
+  verbs: { rls, rego: exportPolicy(EXPORTERS.rego), cedar: exportPolicy(EXPORTERS.cedar) },
+  examples: {
+    'a copy of the embedded store': 'bailiwick export | gzip > records.jsonl.gz',
+    'from the embedded store to a PostgreSQL':
+      'bailiwick export | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
+  },
+});

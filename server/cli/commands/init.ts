@@ -4,29 +4,27 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
-import type { Command } from 'commander';
 import { isName } from '../../../engine/index.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { schemaFiles, schemaLine } from './schema.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function defineInit(command: Command, io: CliIo): void {
-  command
-    .argument('[dir]', 'a folder that is empty or does not exist yet; hidden files may be in it', '.')
-    .addOption(formatOption())
-    .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));
-  withExamples(command, [
-    ['a policy to begin with', 'bailiwick init policies'],
-    ['then check it', 'bailiwick check policies'],
-  ]);
-}
+const TAKES = takes({
+  '[dir]': { about: 'a folder that is empty or does not exist yet; hidden files may be in it', usual: '.' },
+  ...formats(),
+});
+
+export const defineInit = verb(TAKES, init, {
+  examples: { 'a policy to begin with': 'bailiwick init policies', 'then check it': 'bailiwick check policies' },
+});
 
 /** Where `schemaFiles` are. */
 const SCHEMAS = '.schema';
 
-async function init(io: CliIo, dir: string, format: Format): Promise<void> {
+async function init(io: CliIo, { dir, format }: Given<typeof TAKES>): Promise<void> {
   const folder = pathOf(io, dir);
   const unusable = (code: string, message: string): CliFailure =>
     new CliFailure(EXIT.usage, code, message, { help: 'name a folder that is empty or does not exist yet' });

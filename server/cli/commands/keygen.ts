@@ -1,34 +1,27 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
-import type { Command } from 'commander';
 import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { asFailure } from '../statement-flags.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface KeygenOptions {
-  readonly output: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '-o, --output <file>': required(
+    'file for the private key, readable by its owner only; the public key goes to `<file>.pub`',
+  ),
+  ...formats(),
+});
 
-export function defineKeygen(command: Command, io: CliIo): void {
-  command
-    .addOption(
-      requiredOption(
-        '-o, --output <file>',
-        'file for the private key, readable by its owner only; the public key goes to `<file>.pub`',
-      ),
-    )
-    .addOption(formatOption())
-    .action((options: KeygenOptions) => keygen(io, options));
-  withExamples(command, [
-    ['a key for releases; what it prints goes into a keyring', 'bailiwick keygen -o release.key'],
-    ['the same key, shown by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
-  ]);
-}
+export const defineKeygen = verb(TAKES, keygen, {
+  examples: {
+    'a key for releases; what it prints goes into a keyring': 'bailiwick keygen -o release.key',
+    'the same key, shown by another tool': 'openssl pkey -pubin -in release.key.pub -text',
+  },
+});
 
-async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<void> {
+async function keygen(io: CliIo, { output, format }: Given<typeof TAKES>): Promise<void> {
   const [{ makeKeyPair }, { writeKeyPair }] = await Promise.all([
     import('../../signing/ed25519.js'),
     import('../../signing/key-file.js'),

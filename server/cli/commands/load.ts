@@ -1,6 +1,5 @@
 // `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are reported and skipped, the
 // others are stored (docs/datasets.md).
-import type { Command } from 'commander';
 import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
 import { sqlStateOf } from '../../db/failures.js';
@@ -10,43 +9,34 @@ import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type LoadOptions = SettingFlags & {
-  readonly replace?: true;
-  readonly dryRun?: true;
-  readonly unchecked?: true;
-  readonly format: Format;
-};
+const TAKES = takes({
+  '<dataset>': 'JSON Lines file with lines of at most 1 MiB; `-` is stdin',
+  '--replace': 'let a line replace a stored record with the same id (default: such a line is an error)',
+  '--dry-run': 'report what would be loaded and every faulty line, and store nothing; the store must exist',
+  '--unchecked':
+    'skip the checks of templates, of records against the schemas of templates, and of where referenced records are',
+  ...formats(),
+});
 
-export function defineLoad(command: Command, io: CliIo): void {
-  command
-    .argument('<dataset>', 'JSON Lines file with lines of at most 1 MiB; `-` is stdin')
-    .option('--replace', 'let a line replace a stored record with the same id (default: such a line is an error)')
-    .option('--dry-run', 'report what would be loaded and every faulty line, and store nothing; the store must exist')
-    .option(
-      '--unchecked',
-      'skip the checks of templates, of records against the schemas of templates, and of where referenced records are',
-    )
-    .addOption(formatOption())
-    .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
-  withStore(command);
-  withExamples(command, [
-    ['a file into the embedded store', 'bailiwick load records.jsonl'],
-    ['what is wrong with a file, before anything is stored', 'bailiwick load --dry-run records.jsonl'],
-    [
-      'from another program, into an external PostgreSQL',
+export const defineLoad = verb(TAKES, load, {
+  settings: STORE_SETTINGS,
+  examples: {
+    'a file into the embedded store': 'bailiwick load records.jsonl',
+    'what is wrong with a file, before anything is stored': 'bailiwick load --dry-run records.jsonl',
+    'from another program, into an external PostgreSQL':
       'zcat records.jsonl.gz | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
-    ],
-    ['one line', `echo '{"family":"resource","namespace":"/labs/optics","name":"lens"}' | bailiwick load -`],
-  ]);
-}
+    'one line': `echo '{"family":"resource","namespace":"/labs/optics","name":"lens"}' | bailiwick load -`,
+  },
+});
 
-async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<void> {
+async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const [{ loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
     import('../../load/load-dataset.js'),
     import('../../limits/records.js'),

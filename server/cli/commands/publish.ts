@@ -1,6 +1,5 @@
 // `bailiwick publish <snapshot>`: makes a snapshot that was verified as a whole, with its statement, the one that
 // gateways serve if they share a store or follow a directory.
-import type { Command } from 'commander';
 import { decodeStatement, formatInstant, PAYLOAD_TYPE, type Policy } from '../../../engine/index.js';
 import { eventPolicy } from '../../audit/provenance.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
@@ -12,47 +11,38 @@ import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { withNamedStore } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type Publication, publishToDirectory } from '../publish-to-directory.js';
 import { accountName, makeOperatorRecorder } from '../record-operator.js';
 import { escapeText } from '../render/escape.js';
 import { asFailure, statementJson } from '../statement-flags.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function definePublish(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file; it is verified first')
-    .option(
-      '--to <folder>',
-      'directory store, which is created if it does not exist (default: the store of the gateways)',
-    )
-    .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: PublishOptions) => publish(io, snapshot, options));
-  withStore(command);
-  withExamples(command, [
-    [
-      'to every gateway on an external PostgreSQL, at once',
+const TAKES = takes({
+  '<snapshot>': 'snapshot file; it is verified first',
+  '--to <folder>': 'directory store, which is created if it does not exist (default: the store of the gateways)',
+  '--statement <file>': 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)',
+  ...formats(),
+});
+
+export const definePublish = verb(TAKES, publish, {
+  settings: STORE_SETTINGS,
+  examples: {
+    'to every gateway on an external PostgreSQL, at once':
       'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick publish snapshot.json',
-    ],
-    ['with the statement beside it', 'bailiwick publish snapshot.json --to /srv/policies'],
-    ['a gateway that takes its policy from this directory', 'bailiwick serve --policy-directory /srv/policies'],
-  ]);
-  withJson(command, [
+    'with the statement beside it': 'bailiwick publish snapshot.json --to /srv/policies',
+    'a gateway that takes its policy from this directory': 'bailiwick serve --policy-directory /srv/policies',
+  },
+  json: [
     '{"policy","snapshot","change":"published"|"unchanged","statement":{…}|null} and "directory" with `--to`, else "generation".',
-  ]);
-}
-
-interface PublishOptions extends SettingFlags {
-  readonly to?: string;
-  readonly statement?: string;
-  readonly format: Format;
-}
+  ],
+});
 
 /**
  * Throws `CliFailure`: 2 for wrong flags or files, 6 if it may not follow what is there, 8 if it is not intact, 9 for
  * an expired statement.
  */
-async function publish(io: CliIo, path: string, options: PublishOptions): Promise<void> {
+async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
   const { place, change, ...facts } = await (to === undefined
@@ -83,7 +73,7 @@ async function publish(io: CliIo, path: string, options: PublishOptions): Promis
 async function readPublication(
   io: CliIo,
   path: string,
-  options: Pick<PublishOptions, 'statement'>,
+  options: { readonly statement?: string },
 ): Promise<Publication> {
   const { policy, bytes, source } = await openStated(io, path);
   if (source === 'folder') {
@@ -127,7 +117,7 @@ async function intoDirectory(io: CliIo, directory: string, publication: Publicat
  * The snapshot once, under its digest, and the activation that all gateways follow. Throws `CliFailure` 6 if the
  * snapshot may not follow what is in force, or if the store cannot be used.
  */
-async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, signed }: Publication): Promise<Done> {
+async function intoStore(io: CliIo, options: SettingFlags, { policy, bytes, signed }: Publication): Promise<Done> {
   const config = await configOf(io, options);
   const named = storeOf(config);
   const store = named.kind === 'embedded' ? `the store in ${named.dataDir}` : 'the external PostgreSQL';

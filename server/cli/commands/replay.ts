@@ -1,6 +1,5 @@
 // `bailiwick replay`: repeats every recorded decision, on its own snapshot and on another policy (docs/audit.md
 // "Replaying").
-import type { Command } from 'commander';
 import { groupDigits, type Policy } from '../../../engine/index.js';
 import {
   isFlip,
@@ -12,60 +11,47 @@ import {
 } from '../../audit/replay.js';
 import type { FoundLine } from '../../audit/search.js';
 import type { SettingFlags } from '../../config/index.js';
-import {
-  folderOf,
-  LOG_SETTINGS,
-  malformedLines,
-  placesOf,
-  type SearchFlags,
-  searchOf,
-  withSearch,
-} from '../audit-log.js';
+import { folderOf, LOG_SETTINGS, malformedLines, placesOf, SEARCH, searchOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
-import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formats } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type ReplayFlags = SettingFlags &
-  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
+const TAKES = takes({
+  ...SEARCH,
+  '--against <policy>': 'also decide by this policy folder or snapshot, and list what it would change',
+  '--exit-code': `end with ${String(EXIT.differences)} if \`--against\` changes anything`,
+  ...formats(),
+});
 
-export function defineReplay(command: Command, io: CliIo): void {
-  withSearch(command)
-    .option('--against <policy>', 'also decide by this policy folder or snapshot, and list what it would change')
-    .option('--exit-code', `end with ${String(EXIT.differences)} if \`--against\` changes anything`)
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: ReplayFlags) => replay(io, folder, options));
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    ['whether each decision is what its snapshot gives', 'bailiwick replay'],
-    [
-      'what a new policy would have changed in September',
+export const defineReplay = verb(TAKES, replay, {
+  settings: LOG_SETTINGS,
+  examples: {
+    'whether each decision is what its snapshot gives': 'bailiwick replay',
+    'what a new policy would have changed in September':
       'bailiwick replay --against policies --since 2026-09-01T00:00:00Z',
-    ],
-    [
-      'the people who would lose something',
-      `bailiwick replay --against policies | awk '/becomes deny/ { print $2 }' | sort -u`,
-    ],
-  ]);
-  withJson(command, [
+    'the people who would lose something': `bailiwick replay --against policies | awk '/becomes deny/ { print $2 }' | sort -u`,
+  },
+  json: [
     'one line for each event: {"log", "seq", "recorded", "own", "against"?, "reason"?}, each of the three null or',
     '{"decision": "allow" | "deny", "step"?, "cause"?, "grants"?, "grantsOmitted"?, "visibility"?}.',
     '`reason` says why a decision was not repeated: authentication, undecided, snapshot_missing, snapshot_damaged, malformed.',
-  ]);
-}
+  ],
+});
 
 /**
  * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
  * snapshot is missing.
  */
-async function replay(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
+async function replay(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
   const { searchLogs } = await import('../../audit/search.js');
   const search = await searchOf(flags);
-  const folder = await folderOf(io, given, { flags });
+  const folder = await folderOf(io, flags.folder, { flags });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
   const tally = makeTally();
   const progress = startProgress(io);

@@ -1,7 +1,6 @@
 // `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): verifies the snapshot as a whole, and signs
 // a statement about it that is kept beside it. An existing statement that says the same gets one more signature. One
 // that states other values has signatures of other people, and is replaced only on request.
-import { type Command, Option } from 'commander';
 import {
   encodeEnvelope,
   encodeStatement,
@@ -18,84 +17,64 @@ import { usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
+import { type Format, formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
 import { asFailure, readStatementFlags, sourceText, statementJson } from '../statement-flags.js';
-import { type SourceFlags, sourceOf } from '../statement-source.js';
+import { sourceOf } from '../statement-source.js';
 import { statementOfFile, statementOfFlags } from '../statement-to-sign.js';
+import { excluding, type Given, group, required, takes, verb } from '../verb.js';
 
-export function defineSign(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified first')
-    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .addOption(unlessAdded('--environment <name>', 'environment that the snapshot is for, such as `production`'))
-    .addOption(unlessAdded('--generation <number>', 'number that rises with each publication'))
-    .addOption(unlessAdded('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z'))
-    .option('--issued <instant>', 'time of issue (default: now, or that of the existing statement)')
-    .addOption(new RuledOption('--at <instant>').hideHelp().excluding('issued'))
-    .addOption(
-      new RuledOption('--add <statement>', 'add a signature to this statement, with all its fields').excluding(
-        'environment',
-        'generation',
-        'expires',
-        'issued',
-        'at',
-        'output',
-        'replace',
-      ),
-    )
-    .addOption(
-      new RuledOption(
-        '--source-commit [commit]',
-        'commit that the snapshot was compiled from; without a value, the current one, if it compiles to this snapshot',
-      ).excluding('add'),
-    )
-    .addOption(
-      new RuledOption(
-        '--source-repository [url]',
-        'repository of that commit; without a value, the remote `origin`',
-      ).excluding('add'),
-    )
-    .option('--replace', 'replace a statement that states other values, and drop its signatures')
-    .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: SignOptions) => sign(io, snapshot, options));
-  withExamples(command, [
-    [
-      'for production, until July',
+const TAKES = takes({
+  '<snapshot>': 'snapshot file (`-` is stdin); it is verified first',
+  '--key <file>': required('private key of `bailiwick keygen`, readable by its owner alone'),
+  '--environment <name>': {
+    about: 'environment that the snapshot is for, such as `production`',
+    group: 'Required without --add:',
+  },
+  '--generation <number>': { about: 'number that rises with each publication', group: 'Required without --add:' },
+  '--expires <instant>': {
+    about: 'end of the statement, as in 2027-06-30T00:00:00Z',
+    group: 'Required without --add:',
+  },
+  '--issued <instant>': 'time of issue (default: now, or that of the existing statement)',
+  '--at <instant>': { about: '', hidden: true, excludes: ['issued'] },
+  '--add <statement>': excluding(
+    'add a signature to this statement, with all its fields',
+    'environment',
+    'generation',
+    'expires',
+    'issued',
+    'at',
+    'output',
+    'replace',
+  ),
+  '--source-commit [commit]': excluding(
+    'commit that the snapshot was compiled from; without a value, the current one, if it compiles to this snapshot',
+    'add',
+  ),
+  '--source-repository [url]': excluding('repository of that commit; without a value, the remote `origin`', 'add'),
+  '--replace': 'replace a statement that states other values, and drop its signatures',
+  '-o, --output <file>': 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)',
+  ...formats(),
+});
+
+export const defineSign = verb(TAKES, sign, {
+  examples: {
+    'for production, until July':
       'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
-    ],
-    [
-      'with the commit and the repository that it comes from, found in git',
+    'with the commit and the repository that it comes from, found in git':
       'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z --source-commit --source-repository',
-    ],
-    [
-      'a second signature: the same statement, another key',
+    'a second signature: the same statement, another key':
       'bailiwick sign snapshot.json --key ana.key --add snapshot.json.dsse.json',
-    ],
-  ]);
-}
-
-interface SignOptions extends SourceFlags {
-  readonly key: string;
-  readonly environment?: string;
-  readonly generation?: string;
-  readonly expires?: string;
-  readonly issued?: string;
-  readonly at?: string;
-  /** A statement to add a signature to, instead of the four fields. */
-  readonly add?: string;
-  readonly replace?: true;
-  readonly output?: string;
-  readonly format: Format;
-}
+  },
+});
 
 /**
  * Throws `CliFailure`: 2 for wrong flags or files, 6 for an exposed key or if there is a different statement, 8 if the
  * snapshot is not intact.
  */
-async function sign(io: CliIo, path: string, options: SignOptions): Promise<void> {
+async function sign(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<void> {
   const values = readStatementFlags(options);
   requireFields(options);
   const output = outputOf(path, options);
@@ -129,11 +108,7 @@ async function sign(io: CliIo, path: string, options: SignOptions): Promise<void
 
 const FIELDS = ['environment', 'generation', 'expires'] as const;
 
-function unlessAdded(flags: string, description: string): Option {
-  return new Option(flags, description).helpGroup('Required without --add:');
-}
-
-function requireFields(options: SignOptions): void {
+function requireFields(options: Omit<Given<typeof TAKES>, 'snapshot'>): void {
   const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
   if (options.add !== undefined || missing.length === 0) return;
   throw usage(
@@ -142,7 +117,7 @@ function requireFields(options: SignOptions): void {
   );
 }
 
-function outputOf(path: string, { output, add, format }: SignOptions): string {
+function outputOf(path: string, { output, add, format }: Omit<Given<typeof TAKES>, 'snapshot'>): string {
   if (add !== undefined) return add;
   if (output === '-' && format === 'json') {
     throw usage('with `-o -` stdout carries the statement, so `--format json` has no place', 'name a file');

@@ -1,44 +1,36 @@
 // `bailiwick test <dir>`: the tests of a policy alone, and which grants they cover.
-import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
-import { withExamples } from '../options.js';
 import type { Requirement } from '../render/junit.js';
 import { paintFor } from '../render/terminal.js';
 import { count, countOf, percentText } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
 const NOT_COVERED = 'policy.coverage';
 
 type TestFormat = 'text' | 'json' | 'junit';
 
-interface TestOptions {
-  readonly run?: string;
-  readonly coverage?: true;
-  readonly threshold?: string;
-  readonly format: TestFormat;
-}
+const TAKES = takes({
+  '<dir>': 'policy folder, or `<revision>:<path>` in git',
+  '--run <regex>': 'run only the tests whose names match',
+  '--coverage': 'list grants that no test exercises',
+  '--threshold <percent>': 'exit with 4 if a smaller percentage of the grants is covered; implies --coverage',
+  '--format <format>': { about: 'how results are printed', choices: ['text', 'json', 'junit'], usual: 'text' },
+});
 
-export function defineTest(command: Command, io: CliIo): void {
-  command
-    .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
-    .option('--run <regex>', 'run only the tests whose names match')
-    .option('--coverage', 'list grants that no test exercises')
-    .option('--threshold <percent>', 'exit with 4 if a smaller percentage of the grants is covered; implies --coverage')
-    .addOption(
-      new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
-    )
-    .action((dir: string, options: TestOptions) => test(io, dir, options));
-  withExamples(command, [
-    ['all tests', 'bailiwick test policies'],
-    ['those about visitors', "bailiwick test policies --run 'visit'"],
-    ['in CI: nine of ten grants have a test', 'bailiwick test policies --threshold 90'],
-  ]);
-}
+export const defineTest = verb(TAKES, test, {
+  examples: {
+    'all tests': 'bailiwick test policies',
+    'those about visitors': "bailiwick test policies --run 'visit'",
+    'in CI: nine of ten grants have a test': 'bailiwick test policies --threshold 90',
+  },
+});
 
-async function test(io: CliIo, dir: string, options: TestOptions): Promise<void> {
+async function test(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+  const { dir } = options;
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
   const [{ coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
@@ -70,7 +62,7 @@ interface Printed {
   readonly coverage: GrantCoverage | null;
   readonly requirements: readonly Requirement[];
   readonly error: { readonly code: string; readonly message: string } | null;
-  readonly options: TestOptions;
+  readonly options: Given<typeof TAKES>;
 }
 
 async function print(

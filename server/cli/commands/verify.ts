@@ -1,11 +1,10 @@
 // `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a
 // keyring nothing in a statement can be trusted, so the statement is not read.
-import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
 import { addReport, CliFailure, EXIT, type ExitStatus, usage } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { formatOption, withExamples, withJson, type Format } from '../options.js';
+import { type Format, formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
@@ -19,43 +18,32 @@ import {
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function defineVerify(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file (`-` is stdin); with --keyring and --statement also a policy folder')
-    .option('--keyring <file>', 'file with the trusted public keys and how many of them are needed')
-    .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`)')
-    .option('--environment <name>', 'refuse a statement for another environment')
-    .option('--minimum-generation <number>', 'refuse a statement of an earlier generation')
-    .option('--at <instant>', 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: VerifyOptions) => verify(io, snapshot, options));
-  withExamples(command, [
-    ['is the file intact?', 'bailiwick verify snapshot.json'],
-    [
-      'may it serve in production?',
+const TAKES = takes({
+  '<snapshot>': 'snapshot file (`-` is stdin); with --keyring and --statement also a policy folder',
+  '--keyring <file>': 'file with the trusted public keys and how many of them are needed',
+  '--statement <file>': 'the signed statement (default: `<snapshot>.dsse.json`)',
+  '--environment <name>': 'refuse a statement for another environment',
+  '--minimum-generation <number>': 'refuse a statement of an earlier generation',
+  '--at <instant>': 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)',
+  ...formats(),
+});
+
+export const defineVerify = verb(TAKES, verify, {
+  examples: {
+    'is the file intact?': 'bailiwick verify snapshot.json',
+    'may it serve in production?':
       'bailiwick verify snapshot.json --keyring keyring.yaml --environment production --minimum-generation 7',
-    ],
-    [
-      'was this folder signed? It must compile to exactly the snapshot that the statement names',
+    'was this folder signed? It must compile to exactly the snapshot that the statement names':
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
     'For a file that is not an intact snapshot: "ok", "signatures", "file", "sha256", "error". A file that cannot be checked is not ok.',
-  ]);
-}
-
-interface VerifyOptions {
-  readonly keyring?: string;
-  readonly statement?: string;
-  readonly environment?: string;
-  readonly minimumGeneration?: string;
-  readonly at?: string;
-  readonly format: Format;
-}
+  ],
+});
 
 interface Verification {
   readonly policy: Policy;
@@ -64,7 +52,7 @@ interface Verification {
 }
 
 /** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */
-async function verify(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
+async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<void> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
@@ -100,7 +88,7 @@ function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
 
-function statementOf(io: CliIo, path: string, options: VerifyOptions): StatementText {
+function statementOf(io: CliIo, path: string, options: Omit<Given<typeof TAKES>, 'snapshot'>): StatementText {
   const named = options.statement !== undefined;
   const needing = [
     ...(named ? ['--statement'] : []),

@@ -1,16 +1,17 @@
 // `bailiwick version`: which program this is, and what it runs on.
-import type { Command } from 'commander';
 import { type CliIo, write, writeJson } from '../io.js';
 import { programVersion } from '../../lib/version.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import { formats } from '../options.js';
+import { type Given, verb } from '../verb.js';
 
-export function defineVersion(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action(({ format }: { readonly format: Format }) => version(io, format));
-  withExamples(command, [['for a report', 'bailiwick version --format json']]);
-  withJson(command, ['{"version","node","platform"}']);
-}
+const TAKES = formats();
 
-async function version(io: CliIo, format: Format): Promise<void> {
+export const defineVersion = verb(TAKES, version, {
+  examples: { 'for a report': 'bailiwick version --format json' },
+  json: ['{"version","node","platform"}'],
+});
+
+async function version(io: CliIo, { format }: Given<typeof TAKES>): Promise<void> {
   const facts = {
     version: programVersion(),
     node: process.versions.node,
