@@ -1,10 +1,10 @@
 // The audit log as verbs name it: its folder, the flags by which events are chosen, and what is said of a log that is not
 // intact.
 import { existsSync } from 'node:fs';
-import { canonicalize, type NamespacePath } from '../../engine/index.js';
+import { canonicalize, groupDigits, type NamespacePath } from '../../engine/index.js';
 import type { EventKind, Outcome } from '../audit/event.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import type { Search } from '../audit/search.js';
+import type { Search, Unrecorded } from '../audit/search.js';
 import type { Silence } from '../audit/silences.js';
 import { auditFolderOf, type SettingFlags, type SettingName } from '../config/index.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
@@ -34,7 +34,7 @@ export const SEARCH = takes({
 });
 
 /** Throws `CliFailure` for a bad instant or path. */
-export async function searchOf(flags: Given<typeof SEARCH>): Promise<Search> {
+export function searchOf(flags: Given<typeof SEARCH>): Search {
   return {
     actors: flags.actor ?? [],
     namespace: namespaceOf(flags.namespace),
@@ -42,8 +42,8 @@ export async function searchOf(flags: Given<typeof SEARCH>): Promise<Search> {
     kinds: flags.kind ?? [],
     record: flags.record?.toLowerCase() ?? null,
     request: flags.request ?? null,
-    since: flags.since === undefined ? null : await instantOption(flags.since, '--since'),
-    until: flags.until === undefined ? null : await instantOption(flags.until, '--until'),
+    since: flags.since === undefined ? null : instantOption(flags.since, '--since'),
+    until: flags.until === undefined ? null : instantOption(flags.until, '--until'),
   };
 }
 
@@ -77,12 +77,21 @@ export function silenceText({ log, queries, from, until }: Silence): string {
   return `not recorded: ${what} in log ${log} from ${from} ${until === null ? 'on' : `until ${until}`}`;
 }
 
+export function beginText({ log, seq }: Unrecorded['begins'][number]): string {
+  return `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`;
+}
+
 export function unverifiedLines(unverified: number): CliFailure {
   const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
-  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  return logFailure(message);
 }
 
 export function malformedLines(malformed: number): CliFailure {
   const message = `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`;
-  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  return logFailure(message);
+}
+
+/** The log, or what was made of it, is not what it should be. */
+export function logFailure(message: string, code = 'audit.faults'): CliFailure {
+  return new CliFailure(EXIT.integrity, code, message, { help: 'run `bailiwick audit verify`' });
 }

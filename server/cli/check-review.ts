@@ -37,7 +37,7 @@ export interface CheckedReview extends Decisions {
 
 /** Exit status 8 if a sheet is not what it should be, 6 if decisions are missing, 7 if revoked access is still held. */
 export async function checkReview(io: CliIo, flags: CheckFlags): Promise<void> {
-  const checked = await openReview(io, flags, await instantOption(flags.at));
+  const checked = await openReview(io, flags, instantOption(flags.at));
   const failure = failureOf(checked, { mayAppear: flags.newAccess !== false });
   if (failure !== null) io.setStatus(failure.status);
   const { population, outcome, missing, faults } = checked;

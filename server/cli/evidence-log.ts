@@ -113,10 +113,11 @@ export async function proveActivations(
     const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
     const proved = await proofsOf(io, { folder, log, archive, seqs: within, kept: covering }, flags);
     bundle.add(`log/${log}.checkpoint`, proved.checkpoint);
-    bundle.add(
-      `log/${log}.pem`,
-      `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`,
-    );
+    bundle.add(`log/${log}.pem`, pemOf(publicKey));
     for (const [seq, text] of proved.proofs) bundle.add(`log/${log}-${String(seq)}.tlog-proof`, text);
   }
+}
+
+export function pemOf(publicKey: Uint8Array): string {
+  return `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`;
 }

@@ -38,7 +38,7 @@ export type UnusedFlags = SettingFlags & {
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
 export async function unusedCommand(io: CliIo, { policy: path, ...flags }: UnusedFlags): Promise<void> {
-  const period = await periodOf(flags);
+  const period = periodOf(flags);
   if (flags.output !== undefined && existsSync(pathOf(io, flags.output)))
     throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
   const log = await folderOf(io, flags.log, { flags });
@@ -59,9 +59,9 @@ export async function unusedCommand(io: CliIo, { policy: path, ...flags }: Unuse
   if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
 }
 
-async function periodOf({ since, until }: Pick<UnusedFlags, 'since' | 'until'>): Promise<UnusedReport['period']> {
-  const now = await instantOption(undefined, '--until');
-  const end = until === undefined ? now : await instantOption(until, '--until');
+function periodOf({ since, until }: Pick<UnusedFlags, 'since' | 'until'>): UnusedReport['period'] {
+  const now = instantOption(undefined, '--until');
+  const end = until === undefined ? now : instantOption(until, '--until');
   const long = parseDuration(since);
   const begin = long.ok ? instantOf(end - long.value) : parseInstant(since);
   if (begin === null)
@@ -141,7 +141,7 @@ async function readUses({ io, log, search, uses, present }: LogReading, after: R
       progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
       if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
     });
-    return { counts: tally.counts(), report, changed };
+    return { counts: tally.counts, report, changed };
   } finally {
     progress.done();
   }

@@ -19,7 +19,7 @@ import { configOf, type Format } from './options.js';
 import type { SettingFlags } from '../config/index.js';
 import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
-import { renderTable } from './render/text.js';
+import { linesText, renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
 import {
   type KnownPolicy,
@@ -50,10 +50,7 @@ export interface KeyFlags {
 function readKeyFlags(
   flags: KeyFlags,
   now: Instant,
-  {
-    anonymous,
-    policy,
-  }: { readonly anonymous: AnonymousSettings | null; readonly policy: KnownPolicy['policy'] } = NOTHING_ELSE,
+  { anonymous, policy }: { readonly anonymous: AnonymousSettings | null; readonly policy: KnownPolicy['policy'] },
 ): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
@@ -69,8 +66,6 @@ function readKeyFlags(
   if (read.ok) return read.key;
   throw notCreated(read.faults.map((fault) => faultText(fault, request, policy)));
 }
-
-const NOTHING_ELSE = { anonymous: null, policy: null } as const;
 
 function notCreated(faults: readonly string[]): CliFailure {
   const text = faults.map((fault) => escapeText(fault)).join('\n');
@@ -136,13 +131,13 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     return { text: made.text, shown: showKey(made.key, now, await fingerprinterOf(db)) };
   });
   await write(io.stderr, doubts.map(warning).join(''));
-  const { id, ...rest } = shown;
   if (options.format === 'json') {
+    const { id, ...rest } = shown;
     await writeJson(io, { id, key: text, ...rest });
     return;
   }
   await write(io.stdout, `${text}\n`);
-  await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown only this once: keep it like a password.\n`);
+  await write(io.stderr, `${summary(shown)}The key is shown only this once: keep it like a password.\n`);
 }
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
@@ -151,22 +146,16 @@ async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFla
   if (options.person === undefined && [...(options.identity ?? []), ...(options.scope ?? [])].length === 0)
     return NOT_ASKED;
   const asked = await atPolicy(io, policy, askPolicy);
-  if (asked === null && (options.policy !== undefined || options.person !== undefined)) throw unusable(policy);
+  if (asked === null && (options.policy !== undefined || options.person !== undefined))
+    throw usage(`the policy \`${policy}\` cannot be used`, SEE_CHECK);
   return asked;
 }
 
-function unusable(policy: string): CliFailure {
-  return usage(
-    `the policy \`${policy}\` cannot be used`,
-    '`bailiwick check` or `bailiwick verify` says what is wrong with it',
-  );
-}
+const SEE_CHECK = '`bailiwick check` or `bailiwick verify` says what is wrong with it';
 
 function notAsked(policy: string): KeyDoubt {
-  return {
-    text: `the policy \`${policy}\` cannot be used, so these identities were not checked against it`,
-    help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
-  };
+  const text = `the policy \`${policy}\` cannot be used, so these identities were not checked against it`;
+  return { text, help: SEE_CHECK };
 }
 
 /** Throws `CliFailure` 2 unless the policy folder names the person. */
@@ -273,5 +262,5 @@ function summary(key: ShownKey): string {
     ['last used', key.lastUsedAt],
     ['fingerprint', key.fingerprint],
   ];
-  return lines.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}${escapeText(text)}`])).join('\n');
+  return linesText(lines.map(([name, text]) => text !== null && `${name.padEnd(12)}${text}`));
 }

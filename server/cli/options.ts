@@ -1,6 +1,6 @@
 // Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
 import type { LintCode, LintLevel } from '../../engine/compiler.js';
-import type { Instant } from '../../engine/index.js';
+import { type Instant, instantOf, nearest, parseInstant } from '../../engine/index.js';
 import {
   type Config,
   ConfigError,
@@ -49,8 +49,7 @@ export type ReportFormat = Format | keyof typeof REPORTERS;
 export const REPORT_FORMATS = formats(['sarif', 'github', 'junit']);
 
 /** The instant that `--at` or another flag names, or the present one, taken once for the whole run. */
-export async function instantOption(text: string | undefined, flag = '--at'): Promise<Instant> {
-  const { instantOf, parseInstant } = await import('../../engine/index.js');
+export function instantOption(text: string | undefined, flag = '--at'): Instant {
   const at = text === undefined ? instantOf(Date.now()) : parseInstant(text);
   if (at !== null) return at;
   const meant = `${text ?? ''}T00:00:00Z`;
@@ -103,7 +102,7 @@ export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<L
   const levels = new Map<LintCode, LintLevel>();
   for (const text of flags.level ?? []) levels.set(...(await parseLevel(text)));
   return {
-    at: at === undefined && clock === 'none' ? null : await instantOption(at),
+    at: at === undefined && clock === 'none' ? null : instantOption(at),
     soonMilliseconds: parseSoon(soon ?? SOON),
     levels,
     failOn: flags.strict === true ? 'warnings' : 'errors',
@@ -111,10 +110,7 @@ export async function lintRequest(flags: LintFlags, clock: LintClock): Promise<L
 }
 
 async function parseLevel(text: string): Promise<readonly [LintCode, LintLevel]> {
-  const [{ CLOCK_RULES, isLintCode, LINT_CODES }, { nearest }] = await Promise.all([
-    import('../../engine/compiler.js'),
-    import('../../engine/index.js'),
-  ]);
+  const { CLOCK_RULES, isLintCode, LINT_CODES } = await import('../../engine/compiler.js');
   const cut = text.lastIndexOf('=');
   const [code, word] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)];
   const level = LEVELS.find((known) => known === word);

@@ -2,7 +2,6 @@
 // A policy that cannot be served at the start is reported with its exit status.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Policy } from '../../engine/index.js';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { type Logger, systemClock } from '../lib/ports.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
@@ -276,18 +275,14 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['policy.invalid', EXIT.policyInvalid],
   ['policy.tests_failed', EXIT.testsFailed],
   ['policy.guardrail_violated', EXIT.guardrailViolated],
-  ['statement.environment', EXIT.precondition],
-  ['statement.generation', EXIT.precondition],
-  ['statement.not_yet_issued', EXIT.precondition],
-  ['statement.expired', EXIT.stale],
   ['source.forged', EXIT.integrity],
 ]);
-const INTEGRITY = /^(?:snapshot|signature|statement)\./;
+const PUBLISHED = /^(?:snapshot|signature|statement)\./;
 
 function statusOf(code: string): ExitStatus {
   const status = STATUSES.get(code);
   if (status !== undefined) return status;
-  if (INTEGRITY.test(code)) return EXIT.integrity;
+  if (PUBLISHED.test(code)) return statusOfFaults([{ code }]);
   return code.startsWith('source.') ? EXIT.precondition : EXIT.usage;
 }
 
@@ -298,9 +293,7 @@ export function publicationRule({ snapshot }: Config): PublicationRule | null {
   return { keyring: { path: keyringFile, shown: keyringFile }, environment };
 }
 
-interface OpenedPublication {
-  readonly policy: Policy;
-  readonly source: 'folder' | 'file' | 'stdin';
+interface OpenedPublication extends Pick<OpenedPolicy, 'policy' | 'source'> {
   /** As it was typed, and absolute. */
   readonly shown: string;
   readonly path: string;

@@ -12,8 +12,8 @@ import { EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
 import { configOf, type Format } from './options.js';
-import { folderOf } from './audit-log.js';
-import { integrity, type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
+import { folderOf, logFailure } from './audit-log.js';
+import { type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
@@ -97,7 +97,10 @@ export async function proofsOf(
     lines.size < new Set(indexes).size ||
     (kept !== null && !root.equals(kept.checkpoint.root))
   ) {
-    throw integrity('audit.checkpoint', `the first ${count(size, 'event')} of the log are not those of the checkpoint`);
+    throw logFailure(
+      `the first ${count(size, 'event')} of the log are not those of the checkpoint`,
+      'audit.checkpoint',
+    );
   }
   const checkpoint = kept?.text ?? signNote(checkpointText({ log, size, root }), originOf(log), await keyOf(io, flags));
   const texts = [...lines].map(([index, one]) => [index + 1, proofText({ index, ...one, checkpoint })] as const);
@@ -107,14 +110,14 @@ export async function proofsOf(
 /** Throws `CliFailure` 8 if the file proves nothing. */
 export async function checkProofCommand(io: CliIo, { file, publicKey, format }: CheckProofFlags): Promise<void> {
   const proof = parseProof(await readText(io, file));
-  if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
+  if (proof === null) throw logFailure(`\`${file}\` is not a proof of an event`, 'audit.proof');
   const checkpoint = trusted(proof.checkpoint, await readKey(io, publicKey));
   const { index, line, path } = proof;
   const { log, size, root } = checkpoint;
   const found = rootOfPath(leafHash(line), { index, size }, path);
   const event = readLine(line);
   if (found?.equals(root) !== true || event?.seq !== index + 1 || event.log !== log || event.digest !== event.hash) {
-    throw integrity('audit.proof', 'the event is not in the log of the checkpoint');
+    throw logFailure('the event is not in the log of the checkpoint', 'audit.proof');
   }
   if (format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
   else {
@@ -134,7 +137,7 @@ async function logOf(io: CliIo, flags: CheckpointFlags): Promise<Chosen> {
   const logs = [...(await listLogs(folder)).keys()];
   const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
   const [only, ...others] = flags.log === undefined ? logs : [flags.log];
-  if (only === undefined) throw integrity('audit.absent', `there is no log in \`${folder}\``);
+  if (only === undefined) throw logFailure(`there is no log in \`${folder}\``, 'audit.absent');
   if (others.length > 0) throw usage(`the folder has several logs: ${logs.join(', ')}`, 'name one with `--log`');
   return { folder, log: only, archive };
 }
@@ -143,7 +146,7 @@ async function measure(folder: string, log: string, options: Parameters<typeof m
   const measured = await measureLog(folder, log, options);
   if (measured === null) throw usage(`the folder has no log \`${log}\``);
   const [first] = measured.faults;
-  if (first !== undefined) throw integrity('audit.faults', `nothing is signed about a log with faults: ${first.text}`);
+  if (first !== undefined) throw logFailure(`nothing is signed about a log with faults: ${first.text}`, 'audit.faults');
   return measured;
 }
 

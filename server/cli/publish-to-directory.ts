@@ -3,7 +3,7 @@
 // publication.
 import { chmod, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeStatement, PAYLOAD_TYPE, type Policy, type PublicationStatement } from '../../engine/index.js';
+import type { Policy, PublicationStatement } from '../../engine/index.js';
 import { isRollback, rollbackText } from '../policy/store/activations.js';
 import {
   encodePointer,
@@ -23,6 +23,7 @@ import { parseEnvelope } from '../signing/statement-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf } from './io.js';
+import { statementIn } from './statement-flags.js';
 
 /** A snapshot that was verified as a whole, and the statement about it, if there is one. */
 export interface Publication {
@@ -119,8 +120,7 @@ async function lastStatement(directory: string, digest: string): Promise<Publica
   try {
     const bytes = await read();
     if (bytes === null) return null;
-    const envelope = parseEnvelope(bytes, shown);
-    return envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
+    return statementIn(parseEnvelope(bytes, shown));
   } catch (error) {
     if (error instanceof SigningError) return null;
     throw error;

@@ -27,9 +27,8 @@ import { writeWhole } from './files.js';
 import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson, writeLargeJson } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
-import { escapeText } from './render/escape.js';
 import { countsText, renderOutcome, selectionText, totalLines } from './render/review.js';
-import { count } from './render/text.js';
+import { count, linesText } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
@@ -50,7 +49,7 @@ export async function reportReview(io: CliIo, flags: ReportFlags): Promise<void>
   const key = await asFailure(readSigningKey(namedFile(io, flags.key)));
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
-  const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
+  const at = existing === null ? instantOption(flags.at) : instantOf(existing.report);
   const checked = await openReview(io, flags, at);
   const failure = failureOf(checked, { mayAppear: true });
   if (failure !== null && failure.status !== EXIT.differences)
@@ -93,12 +92,12 @@ export async function reportReview(io: CliIo, flags: ReportFlags): Promise<void>
     });
     return;
   }
-  const lines = [
+  const text = linesText([
     `report    ${output}: ${count(signatures, 'signature')}`,
     `key       ${keyId}`,
     ...totalLines(outcome),
-  ];
-  await write(io.stdout, lines.map((line) => `${escapeText(line)}\n`).join(''));
+  ]);
+  await write(io.stdout, text);
 }
 
 interface OpenedReport {
@@ -205,7 +204,7 @@ function reportText(
 ): string {
   const { policy, snapshot, at, counts, selection, digest } = population;
   const names = signatures.flatMap(({ ok, name, keyId }) => (ok ? [name ?? keyId ?? ''] : []));
-  const lines = [
+  const about = linesText([
     `policy    ${policy}`,
     `snapshot  ${snapshot}`,
     `at        ${at}`,
@@ -216,6 +215,6 @@ function reportText(
     isCompared
       ? 'complete: the rows are exactly what the policy gives'
       : 'not compared with the policy; name it with --policy',
-  ].map(escapeText);
-  return [...lines, renderOutcome({ population, outcome, missing: [], faults: [] })].join('\n');
+  ]);
+  return about + renderOutcome({ population, outcome, missing: [], faults: [] });
 }

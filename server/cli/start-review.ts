@@ -16,6 +16,7 @@ import { type LastUses, readLastUses } from '../review/last-uses.js';
 import { sheetText } from '../review/sheet.js';
 import { programVersion } from '../lib/version.js';
 import { identitiesOf, personsOf, readIdentity, readNamespace } from './actor.js';
+import { logFailure } from './audit-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
@@ -23,8 +24,7 @@ import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { noteOnPlace, notesOn } from './render/answers.js';
 import { countsText, selectionText } from './render/review.js';
-import { escapeText } from './render/escape.js';
-import { count } from './render/text.js';
+import { count, linesText } from './render/text.js';
 
 export interface StartFlags {
   readonly policy: string;
@@ -43,7 +43,7 @@ export interface StartFlags {
 export async function startReview(io: CliIo, flags: StartFlags): Promise<void> {
   const { policy: path, output, format } = flags;
   const sheet = sheetOf(output);
-  const at = await instantOption(flags.at);
+  const at = instantOption(flags.at);
   const under = flags.under === undefined ? ROOT : readNamespace(flags.under);
   const named = flags.identity?.map(readIdentity);
   const there = [output, sheet].filter((file) => existsSync(pathOf(io, file)));
@@ -123,7 +123,7 @@ async function usesOf(io: CliIo, log: string, at: Parameters<typeof readLastUses
   const uses = await readLastUses(pathOf(io, log), at);
   if (uses.damaged === 0) return uses;
   const message = `${count(uses.damaged, 'line')} of the audit log in \`${log}\` ${uses.damaged === 1 ? 'does' : 'do'} not verify`;
-  throw new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  throw logFailure(message);
 }
 
 function textOf(
@@ -137,7 +137,7 @@ function textOf(
       : log.from === null
         ? 'the log has no events'
         : `by ${count(log.events, 'event')} from ${log.from} until ${log.until ?? ''}`;
-  const lines = [
+  return linesText([
     `wrote     ${output}, and ${sheet} for the reviewers`,
     `policy    ${policy}`,
     `snapshot  ${snapshot}`,
@@ -146,6 +146,5 @@ function textOf(
     `rows      ${countsText(counts)}`,
     `last used ${used}`,
     `digest    ${digest}`,
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }

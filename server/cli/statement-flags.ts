@@ -1,9 +1,12 @@
 // What the verbs of publication share: the flags of statements, read with every fault at once, and failures with keys,
 // keyrings and statements.
 import {
+  decodeStatement,
+  type Envelope,
   formatInstant,
   type Instant,
   isName,
+  PAYLOAD_TYPE,
   parseInstant,
   type PublicationStatement,
   STATEMENT_LIMITS,
@@ -13,15 +16,6 @@ import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { escapeText } from './render/escape.js';
 import { SigningError, type SigningErrorCode } from '../signing/signing-error.js';
 
-export interface StatementFlags {
-  readonly environment?: string;
-  readonly generation?: string;
-  readonly minimumGeneration?: string;
-  readonly expires?: string;
-  readonly issued?: string;
-  readonly at?: string;
-}
-
 export interface StatementValues {
   readonly environment: string | null;
   readonly generation: number | null;
@@ -30,6 +24,8 @@ export interface StatementValues {
   readonly issued: Instant | null;
   readonly at: Instant | null;
 }
+
+type StatementFlags = Readonly<Partial<Record<keyof StatementValues, string>>>;
 
 /** Null if a flag is not given. Throws `CliFailure` 2. */
 export function readStatementFlags(flags: StatementFlags): StatementValues {
@@ -90,6 +86,19 @@ export async function asFailure<T>(work: Promise<T>): Promise<T> {
     const detail = { cause: error, ...(help === undefined ? {} : { help }), ...told };
     throw new CliFailure(STATUSES.get(code) ?? EXIT.usage, code, message, detail);
   }
+}
+
+/** What an envelope states; null if that is no publication statement of this version. Nobody has verified it. */
+export function statementIn({ payloadType, payload }: Envelope): PublicationStatement | null {
+  return payloadType === PAYLOAD_TYPE ? decodeStatement(payload) : null;
+}
+
+/** The same. Throws `CliFailure` 8 where it is none. */
+export function requireStatement(envelope: Envelope, shown: string): PublicationStatement {
+  const statement = statementIn(envelope);
+  if (statement !== null) return statement;
+  const message = `\`${shown}\` is not a publication statement of this version`;
+  throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
 }
 
 /** A statement as JSON output shows it. */

@@ -28,11 +28,17 @@ type Camel<N extends string> = N extends `${infer A}-${infer B}` ? `${A}${Capita
 
 type NameOf<F extends string> = F extends `${string}, ${infer Long}`
   ? NameOf<Long>
-  : F extends `--no-${infer N}` | `--${infer N} ${string}` | `--${infer N}`
+  : F extends `--no-${infer N}`
     ? Camel<N>
-    : F extends `<${infer N}...>` | `<${infer N}>` | `[${infer N}]`
-      ? N
-      : never;
+    : F extends `--${infer N} ${string}`
+      ? Camel<N>
+      : F extends `--${infer N}`
+        ? Camel<N>
+        : F extends `<${infer N}...>`
+          ? N
+          : F extends `<${infer N}>` | `[${infer N}]`
+            ? N
+            : never;
 
 type OneOf<F extends string, R> = R extends { readonly parse: (text: string) => infer V }
   ? V

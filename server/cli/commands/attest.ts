@@ -24,8 +24,7 @@ import { diffJson } from '../render/diff.js';
 import { asFailure } from '../statement-flags.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement } from '../../signing/statement-file.js';
-import { verifyPublication } from '../../policy/open/verify-publication.js';
-import { statusOfFaults } from './verify.js';
+import { requirePublished } from './verify.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -54,7 +53,7 @@ export const defineAttest = verb(TAKES, attest, {
 async function attest(io: CliIo, { policy: path, output, format, ...options }: Given<typeof TAKES>): Promise<void> {
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
-  const at = await instantOption(options.at);
+  const at = instantOption(options.at);
   const key = await asFailure(readSigningKey(namedFile(io, options.key)));
   const opened = await openStated(io, path);
   const { policy, set } = opened;
@@ -140,9 +139,6 @@ async function signersOf(
   const ring = await asFailure(readKeyring(namedFile(io, keyring)));
   const file = requiredStatement(namedFile(io, statement));
   const expected = { keyring: ring, at, environment: null, minimumGeneration: null };
-  const { faults, signatures } = await asFailure(verifyPublication(policy, file, expected));
-  const [fault] = faults;
-  if (fault !== undefined)
-    throw new CliFailure(statusOfFaults(faults), fault.code, `\`${statement}\`: ${fault.message}`);
+  const { signatures } = await requirePublished(policy, file, expected);
   return signatures.flatMap(({ ok, keyId, name }) => (ok && keyId !== null ? [{ keyId, name: name ?? '' }] : []));
 }

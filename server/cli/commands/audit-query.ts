@@ -1,7 +1,7 @@
 // `bailiwick audit query`: the events of the log that match, one a line.
 import { groupDigits } from '../../../engine/index.js';
 import { SET_ODDS } from '../../audit/listed.js';
-import type { FoundLine, LineFault, Unrecorded } from '../../audit/search.js';
+import { type FoundLine, type LineFault, searchLogs, type Unrecorded } from '../../audit/search.js';
 import type { SettingFlags } from '../../config/index.js';
 import {
   folderOf,
@@ -11,12 +11,13 @@ import {
   SEARCH,
   searchOf,
   silenceText,
+  beginText,
   unverifiedLines,
 } from '../audit-log.js';
 import { type CliIo, untilReaderGone, write, writeToReader } from '../io.js';
 import { formats } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
 import { type Given, takes, verb } from '../verb.js';
 
 const TAKES = takes({ ...SEARCH, ...formats() });
@@ -38,8 +39,7 @@ export const auditQuery = verb(TAKES, query, {
 });
 
 async function query(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
-  const { searchLogs } = await import('../../audit/search.js');
-  const search = await searchOf(flags);
+  const search = searchOf(flags);
   const folder = await folderOf(io, flags.folder, { flags });
   const show = flags.format === 'json' ? jsonLine : eventText;
   const report = await untilReaderGone(
@@ -66,25 +66,18 @@ function jsonLine({ line, shown }: FoundLine): string {
 
 /** Without this, an answer about a record would look complete. */
 function unrecordedText({ lists, counts, silences, begins }: Unrecorded): string {
-  const lines = [
-    ...(lists === 0
-      ? []
-      : [
-          `not recorded: which records ${count(lists, 'answer')} showed; this one may be among them`,
-          '  help: to see them, search with `--namespace` and where the record was',
-        ]),
-    ...(counts === 0 ? [] : [`not recorded: which records ${count(counts, 'count')} counted; none was shown`]),
+  return linesText([
+    lists > 0 && `not recorded: which records ${count(lists, 'answer')} showed; this one may be among them`,
+    lists > 0 && '  help: to see them, search with `--namespace` and where the record was',
+    counts > 0 && `not recorded: which records ${count(counts, 'count')} counted; none was shown`,
     ...silences.map(silenceText),
-    ...begins.map(
-      ({ log, seq }) => `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`,
-    ),
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+    ...begins.map(beginText),
+  ]);
 }
 
 /** The line itself stays as it is in the log. */
 function warningOf({ event: { log, seq }, fault }: FoundLine): string {
-  return fault === null ? '' : escapeText(`warning: [${log} ${String(seq)}] ${UNVERIFIED[fault]}\n`);
+  return linesText([fault !== null && `warning: [${log} ${String(seq)}] ${UNVERIFIED[fault]}`]);
 }
 
 const UNVERIFIED: Readonly<Record<LineFault, string>> = Object.freeze({
@@ -100,39 +93,24 @@ const SHOWN = Object.freeze({
 
 /** One line: when, outcome, who, what, where, and by which grants or at which step. */
 function eventText({ event, fault, shown }: FoundLine): string {
-  const {
-    time,
-    outcome,
-    actor,
-    operation,
-    step,
-    cause,
-    grants,
-    grantsOmitted,
-    items,
-    records,
-    key,
-    address,
-    log,
-    seq,
-  } = event;
-  const by = grants === undefined || grants.length === 0 ? [] : [`by ${grants.join(', ')}`];
+  const { time, outcome, actor, operation, step, cause, grants = [], grantsOmitted, items } = event;
+  const { records = [], key, address, log, seq } = event;
   const parts = [
     time,
     outcome.padEnd(7),
     actor.id,
     operation,
     ...placesOf(event),
-    ...by,
-    ...(grantsOmitted === undefined ? [] : [`and ${count(grantsOmitted, 'more grant')}`]),
-    ...(step === undefined ? [] : [`at ${step}${cause === undefined ? '' : ` (${cause})`}`]),
-    ...(items === undefined ? [] : [`${groupDigits(items)}x`]),
-    ...(records ?? []),
-    ...(shown === undefined ? [] : [SHOWN[shown]]),
-    ...(key === undefined ? [] : [`key ${key}`]),
-    ...(address === undefined ? [] : [`from ${address}`]),
+    grants.length > 0 && `by ${grants.join(', ')}`,
+    grantsOmitted !== undefined && `and ${count(grantsOmitted, 'more grant')}`,
+    step !== undefined && `at ${step}${cause === undefined ? '' : ` (${cause})`}`,
+    items !== undefined && `${groupDigits(items)}x`,
+    ...records,
+    shown !== undefined && SHOWN[shown],
+    key !== undefined && `key ${key}`,
+    address !== undefined && `from ${address}`,
     `[${log} ${String(seq)}]`,
-    ...(fault === null ? [] : [UNVERIFIED[fault]]),
+    fault !== null && UNVERIFIED[fault],
   ];
-  return escapeText(parts.join('  '));
+  return escapeText(parts.filter((part) => part !== false).join('  '));
 }

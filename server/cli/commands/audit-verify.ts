@@ -12,9 +12,8 @@ import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { openStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
-import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
 import { type Given, repeated, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -96,19 +95,16 @@ function toJson({ ok, events, logs, faults, count: all, unread }: VerifyReport, 
 }
 
 function verifyText({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): string {
-  const lines = [
+  return linesText([
     ...faults.map(({ log, seq, kind, text }) => `${log === null ? '' : `${log}: ${String(seq)}: `}${kind}: ${text}`),
-    ...(all > faults.length ? [`and ${count(all - faults.length, 'more fault')}`] : []),
+    all > faults.length && `and ${count(all - faults.length, 'more fault')}`,
     ...logs.map(({ log, events: n, head }) =>
       head === null ? `${log}: no events` : `${log}: ${count(n, 'event')}, head ${String(head.seq)}:${head.hash}`,
     ),
-    ...(unread.length === 0
-      ? []
-      : [`not read: ${count(unread.length, 'archived file')}; name their folder with --archive`]),
+    unread.length > 0 && `not read: ${count(unread.length, 'archived file')}; name their folder with --archive`,
     ...storeLines(noted),
     `${ok ? 'intact: ' : `${count(all, 'fault')} in `}${count(events, 'event')} of ${count(logs.length, 'log')}`,
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }
 
 function storeLines(noted: NotedLogs): readonly string[] {

@@ -74,27 +74,23 @@ async function archive(io: CliIo, flags: Given<typeof ARCHIVE> & SettingFlags): 
       );
   } catch (error) {
     if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
-    if (error instanceof ArchiveBusy) {
-      const message = `another process moves files of \`${folder}\``;
-      throw new CliFailure(EXIT.precondition, 'audit.archive', message, {
-        help: 'wait until it has ended',
-        cause: error,
-      });
-    }
+    const refuse = (message: string, help: string): CliFailure =>
+      new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    if (error instanceof ArchiveBusy)
+      throw refuse(`another process moves files of \`${folder}\``, 'wait until it has ended');
+    if (error instanceof ArchiveConflict)
+      throw refuse(
+        `\`${error.message}\` is there already, with other content`,
+        'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before',
+      );
     const code = codeOf(error);
-    if (code !== null && SYSTEM_CODE.test(code)) {
-      const message = `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`;
-      const help =
-        code === 'ENOSPC'
-          ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
-          : 'nothing is lost: each file is in at least one of both folders, and the next run goes on';
-      throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
-    }
-    if (!(error instanceof ArchiveConflict)) throw error;
-    const message = `\`${error.message}\` is there already, with other content`;
-    const help =
-      'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before';
-    throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    if (code === null || !SYSTEM_CODE.test(code)) throw error;
+    throw refuse(
+      `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`,
+      code === 'ENOSPC'
+        ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
+        : 'nothing is lost: each file is in at least one of both folders, and the next run goes on',
+    );
   }
 }
 
@@ -146,7 +142,7 @@ async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): 
     else
       await write(
         io.stdout,
-        released.map(({ log, events }) => escapeText(`${log}: ${count(events, 'event')} released\n`)).join(''),
+        linesText(released.map(({ log, events }) => `${log}: ${count(events, 'event')} released`)),
       );
   });
 }

@@ -34,8 +34,8 @@ async function calendar(io: CliIo, { policy: path, from, until, format }: Given<
     import('../../../engine/compiler.js'),
     import('../render/calendar.js'),
   ]);
-  const first = await instantOption(from, '--from');
-  const last = until === undefined ? render.yearAfter(first) : await instantOption(until, '--until');
+  const first = instantOption(from, '--from');
+  const last = until === undefined ? render.yearAfter(first) : instantOption(until, '--until');
   if (last <= first)
     throw usage(
       '`--until` must be after `--from`',

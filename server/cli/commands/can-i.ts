@@ -1,7 +1,10 @@
 // `bailiwick can-i <scope> <namespace>`: asks a running gateway, with the caller's own credential, what it would
 // decide. The credential is never printed, and goes only to the gateway.
 import { parseStrictJson } from '../../json/strict-json.js';
+import { readSmallFileOrPipe, SmallFileError } from '../../lib/small-file.js';
+import { OutgoingError, send, urlFault } from '../../net/outgoing.js';
 import { notAScope } from '../actor.js';
+import { listOf, membersOf } from '../answer-members.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { formats } from '../options.js';
@@ -57,7 +60,6 @@ async function readCredential(io: CliIo, path: string): Promise<string> {
 }
 
 async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
-  const { readSmallFileOrPipe, SmallFileError } = await import('../../lib/small-file.js');
   try {
     return (await readSmallFileOrPipe(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
   } catch (error) {
@@ -85,7 +87,6 @@ interface Permissions {
 }
 
 async function askGateway(base: string, { scope, namespace }: ScopeQuestion, credential: string): Promise<Permissions> {
-  const { OutgoingError, send, urlFault } = await import('../../net/outgoing.js');
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);
   const url = `${base.replace(/\/$/, '')}/api/v1/permissions?${new URLSearchParams({ namespace, scope }).toString()}`;
@@ -111,17 +112,14 @@ async function askGateway(base: string, { scope, namespace }: ScopeQuestion, cre
 
 /** Null if the answer is not from a gateway. */
 function permissionsOf(value: unknown): Permissions | null {
-  const { namespace, snapshot, scopes } = fieldsOf(value);
+  const held = membersOf(value);
+  const [namespace, snapshot, scopes] = [held.get('namespace'), held.get('snapshot'), held.get('scopes')];
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
-  const held = scopes.map((one) => {
-    const { scope, grants } = fieldsOf(one);
-    return { scope: String(scope), grants: Array.isArray(grants) ? grants.map(String) : [] };
-  });
-  return { namespace, snapshot, scopes: held };
-}
-
-function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  const listed = scopes.map(membersOf).map((one) => ({
+    scope: String(one.get('scope')),
+    grants: listOf(one.get('grants')).map(String),
+  }));
+  return { namespace, snapshot, scopes: listed };
 }
 
 function refused(message: string, help?: string, cause?: unknown): CliFailure {
@@ -131,17 +129,13 @@ function refused(message: string, help?: string, cause?: unknown): CliFailure {
 
 /** What a gateway takes a scope for that its policy does not know. */
 function meantScope(problem: unknown): string | null {
-  const { errors } = fieldsOf(problem);
-  const { message } = fieldsOf(Array.isArray(errors) ? errors[0] : null);
-  return (
-    (typeof message === 'string'
-      ? /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1]
-      : null) ?? null
-  );
+  const [first] = listOf(membersOf(problem).get('errors'));
+  const message = String(membersOf(first).get('message'));
+  return /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1] ?? null;
 }
 
 /** The code of a problem, if it has the form of one. */
 function codeOf(value: unknown): string | null {
-  const code = typeof value === 'object' && value !== null && 'code' in value ? value.code : null;
+  const code = membersOf(value).get('code');
   return typeof code === 'string' && /^[a-z_.]{1,64}$/.test(code) ? code : null;
 }

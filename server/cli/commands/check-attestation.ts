@@ -9,7 +9,7 @@ import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { formats } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { asFailure } from '../statement-flags.js';
 import { type Given, repeated, required, takes, verb } from '../verb.js';
 
@@ -74,11 +74,10 @@ function refused(code: string, message: string, report: object = {}): CliFailure
 }
 
 function textOf({ subjects, verifier, at, properties }: VerificationResult, signers: readonly string[]): string {
-  const lines = [
+  return linesText([
     ...subjects.map((subject) => `snapshot  ${subject}`),
     `verified  by ${verifier} at ${formatInstant(at)}`,
     `signed    by ${signers.join(', ')}`,
     ...properties.map((property) => `  ${property}`),
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }

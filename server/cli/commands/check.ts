@@ -5,6 +5,7 @@ import { configOf, LINT, lintRequest, REPORT_FORMATS, type ReportFormat, SOON, S
 import { statusOf, usage } from '../exit.js';
 import type { CliIo } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
+import { meantNamespaces, storedNamespaces } from '../../load/stored-namespaces.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
 import type { Paint } from '../render/terminal.js';
 import { type Given, takes, verb } from '../verb.js';
@@ -61,7 +62,6 @@ async function storeAsked(
     if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
     return null;
   }
-  const { meantNamespaces, storedNamespaces } = await import('../../load/stored-namespaces.js');
   const db = await openStore(io, await configOf(io, options), { asItIs: true });
   return {
     has: async (namespaces) => {

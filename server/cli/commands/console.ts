@@ -5,7 +5,8 @@ import { type CliIo, write, writeJson } from '../io.js';
 import { configOf, formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { onTermination } from '../signals.js';
-import type { ConsoleEnd } from '../console-door.js';
+import { type ConsoleEnd, openConsoleDoor } from '../console-door.js';
+import { consolePage } from '../../lib/console-page.js';
 import { takes, verb } from '../verb.js';
 
 const TAKES = takes({ ...ADMIN, ...formats() });
@@ -24,10 +25,6 @@ export const defineConsole = verb(TAKES, openConsole, {
 });
 
 async function openConsole(io: CliIo, options: AdminOptions): Promise<void> {
-  const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
-    import('../console-door.js'),
-    import('../../lib/console-page.js'),
-  ]);
   const gateway = await adminDoor(io, options, await configOf(io, options));
   // Before anybody opens the page: is there a gateway, and may this command administer it?
   const known = await clientOf(gateway)('GET', '/admin/v1/shadow');

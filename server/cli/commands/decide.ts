@@ -32,7 +32,7 @@ async function decide(io: CliIo, { policy: path, ...options }: Given<typeof TAKE
   if (path === '-' && options.requests === '-') {
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
-  const at = await instantOption(options.at);
+  const at = instantOption(options.at);
   const { policy } = await openToAsk(io, path);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)

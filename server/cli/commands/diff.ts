@@ -9,9 +9,10 @@ import { addReport, EXIT, usage } from '../exit.js';
 import { type CliIo, write, writeLargeJson } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { formats } from '../options.js';
+import { pageWith } from '../page.js';
 import type { ComparedPolicies } from '../render/diff.js';
 import { paintFor } from '../render/terminal.js';
-import { count } from '../render/text.js';
+import { count, firstOf } from '../render/text.js';
 import { type Given, repeated, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -117,8 +118,10 @@ async function writeDifference(io: CliIo, { report, compared, format, title }: D
 
 /** The page that shows it without bailiwick (server/console/page/report.ts). */
 async function pageOf(report: DiffReport, compared: ComparedPolicies, title: string): Promise<string> {
-  const [{ pageWith }, { changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }, { shortList }] =
-    await Promise.all([import('../page.js'), import('../render/diff.js'), import('../render/words.js')]);
+  const [{ changeLines, checkLines, diffJson, exclusiveLines, exclusiveText }, { shortList }] = await Promise.all([
+    import('../render/diff.js'),
+    import('../render/words.js'),
+  ]);
   const most = CLI_LIMITS.pageLines;
   const { added, removed } = report.exclusive;
   return pageWith('report', {
@@ -128,27 +131,26 @@ async function pageOf(report: DiffReport, compared: ComparedPolicies, title: str
     ...Object.fromEntries(diffJson(report, compared)),
     exclusive: { added: added.slice(0, most), removed: removed.slice(0, most) },
     weaker: [
-      ...withRest(
-        exclusiveLines(report).map(({ change, pair: [a, b] }) => exclusiveText(change, a, b)),
-        'of `exclusive`',
-      ),
+      ...firstOf(exclusiveLines(report), (line) => exclusiveText(line, (identity) => identity), {
+        most,
+        more: restText('of `exclusive`'),
+      }),
       ...checkLines(compared.checks).map(
         ({ kind, change, names }) => `${kind} ${change}${names.length === 0 ? '' : `: ${shortList(names, most)}`}`,
       ),
-      ...withRest(
-        changeLines(compared.checks).map(({ name, text, weaker }) => `${name}${weaker ? ' is weaker' : ''}: ${text}`),
-        'of checks',
+      ...firstOf(
+        changeLines(compared.checks),
+        ({ name, text, weaker }) => `${name}${weaker ? ' is weaker' : ''}: ${text}`,
+        {
+          most,
+          more: restText('of checks'),
+        },
       ),
     ],
   });
 }
 
 /** Nobody reads thousands of lines above a picture, and there may be a million. */
-function withRest(lines: readonly string[], what: string): readonly string[] {
-  const left = lines.length - CLI_LIMITS.pageLines;
-  if (left <= 0) return lines;
-  return [
-    ...lines.slice(0, CLI_LIMITS.pageLines),
-    `${count(left, 'more change')} ${what} not shown: \`bailiwick diff\` lists all.`,
-  ];
+function restText(what: string): (left: number) => string {
+  return (left) => `${count(left, 'more change')} ${what} not shown: \`bailiwick diff\` lists all.`;
 }

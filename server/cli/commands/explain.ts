@@ -1,6 +1,6 @@
 // `bailiwick explain <policy>`: one access step by step, what would allow or deny it, and with `--apply` one of these changes made.
 import type { ClosingEdit, Edit } from '../../../engine/compiler.js';
-import type { AnyEdit } from '../../policy/explanation-json.js';
+import { type AnyEdit, explanationJson } from '../../policy/explanation-json.js';
 import { ACTOR, completeActor, readActor } from '../actor.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
@@ -71,7 +71,7 @@ export const defineExplain = verb(TAKES, explain, {
 async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
   const [engine, render] = await Promise.all([import('../../../engine/compiler.js'), import('../render/answers.js')]);
   const typed = readActor(options);
-  const at = await instantOption(options.at);
+  const at = instantOption(options.at);
   const { policy: path, scope, namespace: target, context = target } = options;
   // Only JSON and what is changed name the snapshot.
   const isNamed = options.format === 'json' || options.apply !== undefined || options.ifSnapshot !== undefined;
@@ -91,7 +91,6 @@ async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
       ? null
       : await applyNumbered(io, explanation.edits, { number: options.apply, path, set, sources });
   if (options.format === 'json') {
-    const { explanationJson } = await import('../../policy/explanation-json.js');
     const answer = explanationJson(explanation, request, policy.digest);
     await writeJson(io, applied === null ? answer : { ...answer, applied: { edit: options.apply, ...applied } });
     return;

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import type { PolicyRows } from '../../../engine/compiler.js';
 import { groupDigits, nearest, type Policy, vocabularyOf } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
+import { cedarPolicies } from '../../export/cedar-policies.js';
 import type { Exported } from '../../export/exported.js';
+import { regoBundle } from '../../export/rego-bundle.js';
+import { rlsScript } from '../../export/rls-script.js';
+import { exportDataset } from '../../load/export-dataset.js';
 import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, isClosed, pathsOf, untilReaderGone, write, writeToReader } from '../io.js';
@@ -16,7 +20,6 @@ import { startProgress } from '../render/terminal.js';
 import { type Define, type Given, repeated, required, takes, verb } from '../verb.js';
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
-  const { exportDataset } = await import('../../load/export-dataset.js');
   const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
   const progress = startProgress(io);
   try {
@@ -50,7 +53,7 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
 interface Exporter {
   readonly description: string;
   readonly examples: Readonly<Record<string, string>>;
-  readonly load: () => Promise<(rows: PolicyRows, policy: Policy) => Exported>;
+  readonly make: (rows: PolicyRows, policy: Policy) => Exported;
 }
 
 const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
@@ -60,7 +63,7 @@ const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
       'a decision by Open Policy Agent':
         'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
     },
-    load: async () => (await import('../../export/rego-bundle.js')).regoBundle,
+    make: regoBundle,
   },
   cedar: {
     description: 'write a policy for Cedar: policies, entities and a schema',
@@ -68,10 +71,7 @@ const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
       'the policies are valid under the schema':
         'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
     },
-    load: async () => {
-      const { cedarPolicies } = await import('../../export/cedar-policies.js');
-      return (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
-    },
+    make: (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` }),
   },
 };
 
@@ -80,18 +80,18 @@ const FOLDER = takes({
   '-o, --output <folder>': required('folder for the files; those of an earlier export are replaced'),
 });
 
-function exportPolicy({ load, ...beside }: Exporter): Define {
-  return verb(FOLDER, (io, given) => writePolicy(io, given, load), beside);
+function exportPolicy({ make, ...beside }: Exporter): Define {
+  return verb(FOLDER, (io, given) => writePolicy(io, given, make), beside);
 }
 
 async function writePolicy(
   io: CliIo,
   { policy: path, output }: Given<typeof FOLDER>,
-  load: Exporter['load'],
+  make: Exporter['make'],
 ): Promise<void> {
-  const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
+  const { policyRows } = await import('../../../engine/compiler.js');
   const { policy } = await openPolicy(io, path);
-  const { files, unsaid } = exporter(policyRows(policy), policy);
+  const { files, unsaid } = make(policyRows(policy), policy);
   const inputs = pathsOf(io, [path]);
   for (const [name, pieces] of files) {
     const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
@@ -120,10 +120,7 @@ const rls = verb(RLS, exportRls, {
 });
 
 async function exportRls(io: CliIo, { policy: path, table = [], schema }: Given<typeof RLS>): Promise<void> {
-  const [{ rlsScript }, { policyRows }] = await Promise.all([
-    import('../../export/rls-script.js'),
-    import('../../../engine/compiler.js'),
-  ]);
+  const { policyRows } = await import('../../../engine/compiler.js');
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema))
     throw usage(
       `\`${schema}\` is not the name of a schema`,

@@ -7,6 +7,7 @@ import { atPolicy } from '../at-policy.js';
 import { pathFailure, replaceFile } from '../files.js';
 import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { formats } from '../options.js';
+import { renderDiagnostics } from '../render/diagnostics.js';
 import { escapeText } from '../render/escape.js';
 import { paintFor } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -53,7 +54,6 @@ async function fmt(io: CliIo, { dir, check, format }: Given<typeof TAKES>): Prom
     await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
     return;
   }
-  const { renderDiagnostics } = await import('../render/diagnostics.js');
   await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
   await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
   const verb = check === undefined ? 'formatted' : 'to be formatted';

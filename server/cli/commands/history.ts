@@ -1,6 +1,8 @@
 // `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
 import { formatIdentity, SCOPES } from '../../../engine/index.js';
+import { creditsOf } from '../../policy/history/credit.js';
 import type { History, HistoryStep } from '../../policy/history/history.js';
+import { countChanges, NO_CHANGES, selectChanges } from '../../policy/history/select-changes.js';
 import { readIdentity, readNamespace, readScope, unknownPerson } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
 import { formats } from '../options.js';
@@ -37,12 +39,7 @@ export const defineHistory = verb(TAKES, history, {
 });
 
 async function history(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
-  const [{ withHistory }, { selectChanges, NO_CHANGES, countChanges }, { creditsOf }, render] = await Promise.all([
-    import('../open-history.js'),
-    import('../../policy/history/select-changes.js'),
-    import('../../policy/history/credit.js'),
-    import('../render/history.js'),
-  ]);
+  const [{ withHistory }, render] = await Promise.all([import('../open-history.js'), import('../render/history.js')]);
   const { range, identity: named, namespace, scope, person, format } = options;
   const asked = named?.map((text) => formatIdentity(readIdentity(text))) ?? [];
   const scopes = scope === undefined ? null : new Set(scope.flatMap((text) => text.split(',')).map(readScope));

@@ -1,6 +1,8 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
 import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
+import { makeKeyPair } from '../../signing/ed25519.js';
+import { writeKeyPair } from '../../signing/key-file.js';
 import { type CliIo, namedFile, write, writeJson } from '../io.js';
 import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -22,16 +24,12 @@ export const defineKeygen = verb(TAKES, keygen, {
 });
 
 async function keygen(io: CliIo, { output, format }: Given<typeof TAKES>): Promise<void> {
-  const [{ makeKeyPair }, { writeKeyPair }] = await Promise.all([
-    import('../../signing/ed25519.js'),
-    import('../../signing/key-file.js'),
-  ]);
   const pair = makeKeyPair();
   await asFailure(writeKeyPair(namedFile(io, output), pair));
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;
-  const name = nameOf(output, isName);
+  const name = nameOf(output);
   if (format === 'json') {
     await writeJson(io, { keyId, name, file: output, publicKeyFile, publicKey });
     return;
@@ -51,7 +49,7 @@ async function keygen(io: CliIo, { output, format }: Given<typeof TAKES>): Promi
 }
 
 /** A name made from the file's name, so that the keys of a keyring have different names: `keys/Ana.key` is `ana`. */
-function nameOf(file: string, isName: (text: string) => boolean): string {
+function nameOf(file: string): string {
   const name = basename(file)
     .replace(/\.(?:key|pem)$/i, '')
     .toLowerCase()

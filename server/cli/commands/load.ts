@@ -2,7 +2,9 @@
 // others are stored (docs/datasets.md).
 import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
-import { sqlStateOf } from '../../db/failures.js';
+import { sqlStateOf, toStoreError } from '../../db/failures.js';
+import { LOAD_LIMITS } from '../../limits/records.js';
+import { isWorthTidying, tidyStore } from '../../load/tidy-store.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { SkippedLine } from '../../load/record-line.js';
 import { EXIT } from '../exit.js';
@@ -11,6 +13,7 @@ import { type CliIo, isClosed, write, writeJson } from '../io.js';
 import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
+import { makeOperatorRecorder } from '../record-operator.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
@@ -37,11 +40,7 @@ export const defineLoad = verb(TAKES, load, {
 });
 
 async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & SettingFlags): Promise<void> {
-  const [{ loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
-    import('../../load/load-dataset.js'),
-    import('../../limits/records.js'),
-    import('../record-operator.js'),
-  ]);
+  const { loadDataset } = await import('../../load/load-dataset.js');
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
@@ -53,7 +52,7 @@ async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & Se
     throw error;
   });
   const started = Date.now();
-  const record = audit.makeOperatorRecorder(instantOf(started));
+  const record = makeOperatorRecorder(instantOf(started));
   const progress = startProgress(io);
   try {
     const report = await loadDataset(db, readLines(input, LOAD_LIMITS.lineBytes), {
@@ -94,10 +93,6 @@ async function refresh(
   io: CliIo,
   { db, report, progress }: { readonly db: Database; readonly report: LoadCounts; readonly progress: Progress },
 ): Promise<void> {
-  const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
-    import('../../load/tidy-store.js'),
-    import('../../db/failures.js'),
-  ]);
   if (!isWorthTidying(report)) return;
   progress.phase('tidying the store');
   try {

@@ -3,6 +3,7 @@ import { atPolicy } from '../at-policy.js';
 import { pathFailure, writeWhole } from '../files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { formats } from '../options.js';
+import { pageWith } from '../page.js';
 import { escapeText } from '../render/escape.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
@@ -21,7 +22,6 @@ export const definePlayground = verb(TAKES, playground, {
 });
 
 async function playground(io: CliIo, { policy, output, format }: Given<typeof TAKES>): Promise<void> {
-  const { pageWith } = await import('../page.js');
   const files = policy === undefined ? [] : await filesOf(io, policy);
   const page = Buffer.from(await pageWith('playground', policy === undefined ? null : { name: policy, files }));
   if (output === '-') {

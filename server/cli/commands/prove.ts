@@ -36,7 +36,7 @@ async function prove(io: CliIo, { policy: path, output, format, ...options }: Gi
   const asked = {
     identity: readIdentity(options.identity),
     namespace: readNamespace(options.namespace),
-    at: await instantOption(options.at),
+    at: instantOption(options.at),
   };
   const { policy } = await openPolicy(io, path, 'study');
   const question = { ...asked, scope: requireScope(policy, options.scope) };

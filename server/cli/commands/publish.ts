@@ -1,6 +1,6 @@
 // `bailiwick publish <snapshot>`: makes a snapshot that was verified as a whole, with its statement, the one that
 // gateways serve if they share a store or follow a directory.
-import { decodeStatement, formatInstant, PAYLOAD_TYPE, type Policy } from '../../../engine/index.js';
+import { formatInstant, type Policy } from '../../../engine/index.js';
 import { eventPolicy } from '../../audit/provenance.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { systemClock } from '../../lib/ports.js';
@@ -14,8 +14,8 @@ import { withNamedStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type Publication, publishToDirectory } from '../publish-to-directory.js';
 import { accountName, makeOperatorRecorder } from '../record-operator.js';
-import { escapeText } from '../render/escape.js';
-import { asFailure, statementJson } from '../statement-flags.js';
+import { linesText } from '../render/text.js';
+import { asFailure, requireStatement, statementJson } from '../statement-flags.js';
 import { type Given, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -59,14 +59,14 @@ async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof T
     });
     return;
   }
-  const lines = [
-    `${change === 'published' ? 'published to' : 'unchanged in'} ${escapeText(place)}`,
+  const text = linesText([
+    `${change === 'published' ? 'published to' : 'unchanged in'} ${place}`,
     `snapshot  ${policy.digest}`,
     signed === null
       ? `policy    ${policy.name}, without a signed statement`
       : `policy    ${policy.name} for ${signed.statement.environment}, statement generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
-  ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
+  ]);
+  await write(io.stdout, text);
 }
 
 /** Throws `CliFailure` and `SigningError`. `statement` is the file that the user named. */
@@ -89,12 +89,7 @@ async function readPublication(
 
 /** The gateways judge who has signed it. Here it must be about this snapshot and in force. */
 function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): NonNullable<Publication['signed']> {
-  const envelope = parseEnvelope(bytes, shown);
-  const statement = envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
-  if (statement === null) {
-    const message = `\`${shown}\` is not a publication statement of this version`;
-    throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
-  }
+  const statement = requireStatement(parseEnvelope(bytes, shown), shown);
   if (statement.snapshot !== digest || statement.policy !== name) {
     const message = `\`${shown}\` is a statement about another snapshot`;
     throw new CliFailure(EXIT.precondition, 'statement.subject', message, { help: 'sign this one first' });

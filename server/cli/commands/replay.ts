@@ -9,7 +9,7 @@ import {
   type NotReplayed,
   type Replayed,
 } from '../../audit/replay.js';
-import type { FoundLine } from '../../audit/search.js';
+import { type FoundLine, searchLogs } from '../../audit/search.js';
 import type { SettingFlags } from '../../config/index.js';
 import { folderOf, LOG_SETTINGS, malformedLines, placesOf, SEARCH, searchOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
@@ -49,8 +49,7 @@ export const defineReplay = verb(TAKES, replay, {
  */
 async function replay(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
-  const { searchLogs } = await import('../../audit/search.js');
-  const search = await searchOf(flags);
+  const search = searchOf(flags);
   const folder = await folderOf(io, flags.folder, { flags });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
   const tally = makeTally();

@@ -4,6 +4,7 @@ import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf, usage } from '../exit.js';
 import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
+import { renderDiagnostics, summarize } from '../render/diagnostics.js';
 import type { Requirement } from '../render/junit.js';
 import { paintFor } from '../render/terminal.js';
 import { count, countOf, percentText } from '../render/text.js';
@@ -79,9 +80,7 @@ async function print(
     await write(io.stdout, renderReport(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
     return;
   }
-  const [{ renderCoverage, renderTestFailures, testResultsJson }, { renderDiagnostics, summarize }] = await Promise.all(
-    [import('../render/test-failures.js'), import('../render/diagnostics.js')],
-  );
+  const { renderCoverage, renderTestFailures, testResultsJson } = await import('../render/test-failures.js');
   const { tests, diagnostics, sources, files, compiled } = report;
   if (format === 'json') {
     const grants = coverage === null ? {} : { coverage: { grants: coverage } };

@@ -10,11 +10,7 @@ import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
 import { asFailure, readStatementFlags, statementJson, sourceText } from '../statement-flags.js';
 import { systemClock } from '../../lib/ports.js';
-import {
-  type PublicationFault,
-  type PublicationReport,
-  verifyPublication,
-} from '../../policy/open/verify-publication.js';
+import { type PublicationReport, verifyPublication } from '../../policy/open/verify-publication.js';
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
@@ -89,22 +85,19 @@ function factsOf({ name, digest, decisions }: Policy): object {
 }
 
 function statementOf(io: CliIo, path: string, options: Omit<Given<typeof TAKES>, 'snapshot'>): StatementText {
-  const named = options.statement !== undefined;
-  const needing = [
-    ...(named ? ['--statement'] : []),
-    ...(options.environment === undefined ? [] : ['--environment']),
-    ...(options.minimumGeneration === undefined ? [] : ['--minimum-generation']),
-    ...(options.at === undefined ? [] : ['--at']),
-  ];
-  if (options.keyring === undefined && needing.length > 0) {
-    const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without a keyring no signature is trusted`;
-    throw usage(message);
-  }
-  if (options.keyring !== undefined && path === '-' && !named) {
-    const message = 'a snapshot on stdin has no statement beside it: name one with `--statement`';
-    throw usage(message);
-  }
-  const shown = options.statement ?? statementPathOf(path);
+  const { keyring, statement, environment, minimumGeneration, at } = options;
+  const named = statement !== undefined;
+  const flags = { '--statement': statement, '--environment': environment, '--minimum-generation': minimumGeneration };
+  const needing = Object.entries({ ...flags, '--at': at }).flatMap(([flag, value]) =>
+    value === undefined ? [] : flag,
+  );
+  if (keyring === undefined && needing.length > 0)
+    throw usage(
+      `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without a keyring no signature is trusted`,
+    );
+  if (keyring !== undefined && path === '-' && !named)
+    throw usage('a snapshot on stdin has no statement beside it: name one with `--statement`');
+  const shown = statement ?? statementPathOf(path);
   const file = namedFile(io, shown);
   return named ? requiredStatement(file) : statementAt(file);
 }
@@ -119,7 +112,7 @@ async function openWhole(io: CliIo, path: string, statement: string | undefined)
   return policy;
 }
 
-const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
+const UNMET: ReadonlySet<string> = new Set([
   'statement.environment',
   'statement.generation',
   'statement.not_yet_issued',
@@ -129,10 +122,18 @@ const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
  * 8 before 6 before 9: a snapshot that is not genuine is worse than one that was not meant, and that is worse than one
  * that is late.
  */
-export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
+export function statusOfFaults(faults: readonly { readonly code: string }[]): ExitStatus {
   if (faults.length === 0) return EXIT.ok;
   if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
   return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
+}
+
+/** Throws `CliFailure` if it does not count for this policy. */
+export async function requirePublished(...asked: Parameters<typeof verifyPublication>): Promise<PublicationReport> {
+  const report = await asFailure(verifyPublication(...asked));
+  const [fault] = report.faults;
+  if (fault === undefined) return report;
+  throw new CliFailure(statusOfFaults(report.faults), fault.code, `\`${asked[1].shown}\`: ${fault.message}`);
 }
 
 async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {

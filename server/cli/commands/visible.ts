@@ -54,7 +54,7 @@ export const defineVisible = verb(TAKES, visible, {
 async function visible(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
   const { policy: path, family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
-  const at = await instantOption(options.at);
+  const at = instantOption(options.at);
   const typed = readActor(options);
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;

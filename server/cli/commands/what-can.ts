@@ -38,7 +38,7 @@ async function whatCan(io: CliIo, { policy: path, identity, person, at, format }
     import('../../policy/open/one-person.js'),
   ]);
   const typed = identity === undefined ? [] : [readIdentity(identity)];
-  const instant = await instantOption(at);
+  const instant = instantOption(at);
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;
   const { policy, source, set } = await open(io, path, 'study');

@@ -32,7 +32,7 @@ export const defineWhoCan = verb(TAKES, whoCan, {
 
 async function whoCan(io: CliIo, { policy: path, at, format, ...asked }: Given<typeof TAKES>): Promise<void> {
   const engine = await import('../../../engine/compiler.js');
-  const place = { namespace: readNamespace(asked.namespace), at: await instantOption(at) };
+  const place = { namespace: readNamespace(asked.namespace), at: instantOption(at) };
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;
   const { policy, source, set } = await open(io, path, 'study');

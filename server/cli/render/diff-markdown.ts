@@ -23,6 +23,7 @@ import {
 } from './diff.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './words.js';
+import { verb } from './verb.js';
 
 /** Rows that everybody sees; the others are folded. */
 const OPEN_ROWS = 20;
@@ -43,7 +44,7 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
   ];
   const { kept: changes, left: moreChanges } = changesOf(compared);
   const { kept: pairs, left: morePairs } = withinRoom(
-    exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
+    exclusiveLines(report).map((line) => `**${exclusiveText(line, code)}**\n`),
   );
   const room = CLI_LIMITS.commentCharacters - changes.join('').length - pairs.join('').length;
   const { kept: fitting, left } = share(rows, { room, size: ({ text }) => text.length });
