@@ -9,7 +9,7 @@ import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { programVersion } from '../lib/version.js';
 import { CliFailure, EXIT } from './exit.js';
-import { type CliIo, namedFile, write, writeLargeJson } from './io.js';
+import { type Answer, type CliIo, namedFile } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { renderOutcome } from './render/review.js';
@@ -36,28 +36,24 @@ export interface CheckedReview extends Decisions {
 }
 
 /** Exit status 8 if a sheet is not what it should be, 6 if decisions are missing, 7 if revoked access is still held. */
-export async function checkReview(io: CliIo, flags: CheckFlags): Promise<void> {
+export async function checkReview(io: CliIo, flags: CheckFlags): Promise<Answer> {
   const checked = await openReview(io, flags, instantOption(flags.at));
   const failure = failureOf(checked, { mayAppear: flags.newAccess !== false });
   if (failure !== null) io.setStatus(failure.status);
   const { population, outcome, missing, faults } = checked;
-  if (flags.format === 'csv') {
-    await write(io.stdout, decidedSheet(population.rows, { byRow: checked.byRow, states: outcome.states }));
-    return;
-  }
-  if (flags.format === 'text') {
-    await write(io.stdout, renderOutcome(checked));
-    return;
-  }
-  const { policy, snapshot, digest, selection } = population;
-  await writeLargeJson(io, [
-    ['ok', failure === null],
-    ['review', { policy, snapshot, at: population.at, selection, digest }],
-    ...Object.entries(outcome),
-    ['missing', missing],
-    ['faults', faults],
-    ['error', failure === null ? undefined : { code: failure.code, message: failure.message }],
-  ]);
+  const { policy, snapshot, at, digest, selection } = population;
+  return {
+    json: () => ({
+      ok: failure === null,
+      review: { policy, snapshot, at, selection, digest },
+      ...{ ...outcome, missing, faults },
+      error: failure === null ? undefined : { code: failure.code, message: failure.message },
+    }),
+    text: () =>
+      flags.format === 'csv'
+        ? decidedSheet(population.rows, { byRow: checked.byRow, states: outcome.states })
+        : renderOutcome(checked),
+  };
 }
 
 /** The rows with what was decided about them and what has become of them. */

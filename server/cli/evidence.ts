@@ -30,7 +30,7 @@ import {
 } from './evidence-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from './io.js';
+import { type Answer, type CliIo, jsonParts, namedFile, pathOf, pathsOf } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';
 import { folderOf } from './audit-log.js';
 import { signingKeyPath } from './prove-audit.js';
@@ -41,7 +41,7 @@ import { count, linesText } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
 /** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
-export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<void> {
+export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<Answer> {
   const { snapshot: named } = flags;
   const files = new Map<string, Uint8Array>();
   const missing: string[] = [];
@@ -71,15 +71,14 @@ export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<
   if (missing.length > 0) io.setStatus(EXIT.precondition);
   const listed = [...files].map(([name, bytes]) => ({ name, sha256: hash('sha256', bytes, 'hex') }));
   const found = count(activations.events.length, 'activation');
-  if (flags.format === 'json') {
-    const error = { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
-    const ok = missing.length === 0;
-    const said = { ok, file: flags.output, snapshot: policy.digest, files: listed, missing };
-    await writeJson(io, { ...said, activations: activations.events.length, ...(ok ? {} : { error }) });
-    return;
-  }
-  const wrote = `wrote ${flags.output}: ${count(files.size, 'file')}, ${found}`;
-  await write(io.stdout, linesText([...missing.map((what) => `missing: ${what}`), wrote]));
+  const ok = missing.length === 0;
+  const error = ok ? undefined : { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
+  const said = { ok, file: output, snapshot: policy.digest, files: listed, missing };
+  const wrote = `wrote ${output}: ${count(files.size, 'file')}, ${found}`;
+  return {
+    json: () => ({ ...said, activations: activations.events.length, error }),
+    text: () => linesText([...missing.map((what) => `missing: ${what}`), wrote]),
+  };
 }
 
 /** The same bytes for the same files, so that two people can compare what they made. ZIP knows no time before 1980. */
@@ -187,7 +186,7 @@ async function addDifference(
   if (before === null) return;
   const { report, stated } = compareOpened(io, before, opened);
   bundle.add('before.json', before.bytes);
-  bundle.add('diff.json', Buffer.concat(Array.from(largeJson(diffJson(report, stated)), (part) => Buffer.from(part))));
+  bundle.add('diff.json', Buffer.concat(Array.from(jsonParts(diffJson(report, stated)), (part) => Buffer.from(part))));
   bundle.add('diff.txt', renderDiff(report, stated, plain));
   if (attested === null || attested.compared === before.policy.digest) return;
   const other = attested.compared === null ? 'with no policy' : `with ${attested.compared}`;

@@ -8,7 +8,7 @@ import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import { writeInto } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeLargeJson } from './io.js';
+import { type CliIo, pathOf, pathsOf, print } from './io.js';
 import { openPolicy } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import {
@@ -53,8 +53,10 @@ export async function unusedCommand(io: CliIo, { policy: path, ...flags }: Unuse
   const { smaller } = report.unused;
   const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
   if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);
-  if (flags.format === 'json') await writeLargeJson(io, unusedJson(report));
-  else await write(io.stdout, renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
+  await print(io, flags.format, {
+    json: () => unusedJson(report),
+    text: () => renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')),
+  });
   if (report.search.malformed > 0) throw malformedLines(report.search.malformed);
   if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
 }

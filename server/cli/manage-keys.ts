@@ -13,7 +13,7 @@ import { readSecrets } from '../db/secrets.js';
 import { scopeHelp, unknownPerson } from './actor.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
-import { type CliIo, write, writeJson } from './io.js';
+import { type Answer, type CliIo, print, write } from './io.js';
 import { withNamedStore } from './open-store.js';
 import { configOf, type Format } from './options.js';
 import type { SettingFlags } from '../config/index.js';
@@ -131,13 +131,10 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
     return { text: made.text, shown: showKey(made.key, now, await fingerprinterOf(db)) };
   });
   await write(io.stderr, doubts.map(warning).join(''));
-  if (options.format === 'json') {
-    const { id, ...rest } = shown;
-    await writeJson(io, { id, key: text, ...rest });
-    return;
-  }
-  await write(io.stdout, `${text}\n`);
-  await write(io.stderr, `${summary(shown)}The key is shown only this once: keep it like a password.\n`);
+  const { id, ...rest } = shown;
+  await print(io, options.format, { json: () => ({ id, key: text, ...rest }), text: () => `${text}\n` });
+  if (options.format === 'text')
+    await write(io.stderr, `${summary(shown)}The key is shown only this once: keep it like a password.\n`);
 }
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
@@ -180,24 +177,20 @@ function warning({ text, help }: KeyDoubt): string {
   return `warning: ${escapeText(text)}\n  help: ${escapeText(help)}\n`;
 }
 
-export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
+export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<Answer> {
   const now = systemClock.now();
   const keys = await withNamedStore(io, { config: await configOf(io, options), asItIs: true }, async (db) => {
     const fingerprint = await fingerprinterOf(db);
     return (await listKeys(db)).map((key) => showKey(key, now, fingerprint));
   });
-  if (options.format === 'json') await writeJson(io, { keys });
-  else
-    await write(
-      io.stdout,
-      keys.length === 0 ? 'no keys; `bailiwick keys create` makes one\n' : renderTable(HEADINGS, keys.map(rowOf)),
-    );
+  const none = 'no keys; `bailiwick keys create` makes one\n';
+  return { json: () => ({ keys }), text: () => (keys.length === 0 ? none : renderTable(HEADINGS, keys.map(rowOf))) };
 }
 
 export async function revokeKeyCommand(
   io: CliIo,
   { 'key-id': id, ...options }: KeysOptions & { readonly 'key-id': string },
-): Promise<void> {
+): Promise<Answer> {
   const help = 'see `bailiwick keys list`';
   // A string that is not an id may be a whole key, so it is not repeated.
   if (!isKeyId(id))
@@ -217,8 +210,8 @@ export async function revokeKeyCommand(
     }),
   );
   if (revoked === null) throw new CliFailure(EXIT.usage, 'keys.unknown', `there is no key \`${id}\``, { help });
-  if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revoked.at) });
-  else await write(io.stdout, `revoked ${id}, ${formatInstant(revoked.at)}\n`);
+  const revokedAt = formatInstant(revoked.at);
+  return { json: () => ({ id, revokedAt }), text: () => `revoked ${id}, ${revokedAt}\n` };
 }
 
 async function fingerprinterOf(db: Database): Promise<Fingerprinter> {

@@ -24,7 +24,7 @@ import { parseEnvelope } from '../signing/statement-file.js';
 import { type CheckFlags, decidedSheet, failureOf, openReview, type TableFormat } from './check-review.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson, writeLargeJson } from './io.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { countsText, renderOutcome, selectionText, totalLines } from './render/review.js';
@@ -40,8 +40,8 @@ export interface ReportFlags extends Pick<CheckFlags, 'file' | 'policy' | 'decis
 }
 
 /** Throws `CliFailure`: 6 if decisions are missing, 8 if a sheet is not what it should be. Nothing is signed then. */
-export async function reportReview(io: CliIo, flags: ReportFlags): Promise<void> {
-  const { file, policy: path, output = flags.add, format, add } = flags;
+export async function reportReview(io: CliIo, flags: ReportFlags): Promise<Answer> {
+  const { file, policy: path, output = flags.add, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
   if (add !== undefined && flags.at !== undefined)
@@ -78,26 +78,14 @@ export async function reportReview(io: CliIo, flags: ReportFlags): Promise<void>
   });
   const keyId = keyIdOf(key.publicKey);
   const signatures = signed.envelope.signatures.length;
-  if (format === 'json') {
-    const { totals, revoked, snapshot } = outcome;
-    await writeJson(io, {
-      file: output,
-      digest: population.digest,
-      snapshot,
-      at: outcome.at,
-      keyId,
-      signatures,
-      totals,
-      revoked,
-    });
-    return;
-  }
-  const text = linesText([
+  const { totals, revoked, snapshot } = outcome;
+  const facts = { file: output, digest: population.digest, snapshot, at: outcome.at, keyId, signatures };
+  const lines = [
     `report    ${output}: ${count(signatures, 'signature')}`,
     `key       ${keyId}`,
     ...totalLines(outcome),
-  ]);
-  await write(io.stdout, text);
+  ];
+  return { json: () => ({ ...facts, totals, revoked }), text: () => linesText(lines) };
 }
 
 interface OpenedReport {
@@ -136,7 +124,7 @@ export interface VerifyFlags {
 }
 
 /** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
-export async function verifyReport(io: CliIo, flags: VerifyFlags): Promise<void> {
+export async function verifyReport(io: CliIo, flags: VerifyFlags): Promise<Answer> {
   const { report: file } = flags;
   const keyring = await asFailure(readKeyring(namedFile(io, flags.keyring)));
   const envelope = await openEnvelope(io, file);
@@ -149,24 +137,15 @@ export async function verifyReport(io: CliIo, flags: VerifyFlags): Promise<void>
   const { population, decisions, outcome } = report;
   if (flags.policy !== undefined)
     refuseIncomplete(population, (await openStated(io, flags.policy, 'study')).policy, flags.policy);
-  if (flags.format === 'csv') {
-    const byRow = new Map(decisions.map(({ row, ...decided }) => [row, decided]));
-    await write(io.stdout, decidedSheet(population.rows, { byRow, states: outcome.states }));
-    return;
-  }
-  if (flags.format === 'json') {
-    const isComplete = flags.policy === undefined ? undefined : true;
-    await writeLargeJson(io, [
-      ['ok', true],
-      ['complete', isComplete],
-      ['signatures', signatures],
-      ['population', population],
-      ['decisions', decisions],
-      ['outcome', outcome],
-    ]);
-    return;
-  }
-  await write(io.stdout, reportText(report, { signatures, isCompared: flags.policy !== undefined }));
+  const byRow = new Map(decisions.map(({ row, ...decided }) => [row, decided]));
+  const isCompared = flags.policy !== undefined;
+  return {
+    json: () => ({ ok: true, complete: isCompared ? true : undefined, signatures, population, decisions, outcome }),
+    text: () =>
+      flags.format === 'csv'
+        ? decidedSheet(population.rows, { byRow, states: outcome.states })
+        : reportText(report, { signatures, isCompared }),
+  };
 }
 
 /** The rows are what the policy gives, no more and no fewer: an id is made of all that a row says. */

@@ -19,7 +19,7 @@ import { identitiesOf, personsOf, readIdentity, readNamespace } from './actor.js
 import { logFailure } from './audit-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
+import { type Answer, type CliIo, pathOf, pathsOf, write } from './io.js';
 import { openStated } from './open-policy.js';
 import { type Format, instantOption } from './options.js';
 import { noteOnPlace, notesOn } from './render/answers.js';
@@ -40,8 +40,8 @@ export interface StartFlags {
 }
 
 /** Throws `CliFailure`: 3 or 8 for the policy, 6 if there is a review already, 8 if the log is damaged. Nothing is written then. */
-export async function startReview(io: CliIo, flags: StartFlags): Promise<void> {
-  const { policy: path, output, format } = flags;
+export async function startReview(io: CliIo, flags: StartFlags): Promise<Answer> {
+  const { policy: path, output } = flags;
   const sheet = sheetOf(output);
   const at = instantOption(flags.at);
   const under = flags.under === undefined ? ROOT : readNamespace(flags.under);
@@ -81,10 +81,8 @@ export async function startReview(io: CliIo, flags: StartFlags): Promise<void> {
   await writeWhole(pathOf(io, sheet), Buffer.from(sheetText(population.rows)), { shown: sheet, inputs });
   if (under !== ROOT) await write(io.stderr, noteOnPlace(policy, under));
   if (named !== undefined) await write(io.stderr, notesOn(policy, named));
-  if (format === 'json') {
-    const { rows: _, ...head } = population;
-    await writeJson(io, { file: output, sheet, ...head });
-  } else await write(io.stdout, textOf(population, { output, sheet }));
+  const { rows: _, ...head } = population;
+  return { json: () => ({ file: output, sheet, ...head }), text: () => textOf(population, { output, sheet }) };
 }
 
 /** The sheet stands beside the file: `q4.json` and `q4.csv`. */

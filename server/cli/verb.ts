@@ -2,7 +2,7 @@
 // type from that.
 import { Argument, type Command, Option } from 'commander';
 import { flagOf, type SettingFlags, type SettingName } from '../config/index.js';
-import type { CliIo } from './io.js';
+import { type Answer, type CliIo, print } from './io.js';
 
 /** What is said of an argument or an option; names of other options are commander's. */
 export interface Rule {
@@ -126,7 +126,12 @@ interface Beside {
 
 export type Define = (command: Command, io: CliIo) => void;
 
-type Run<T extends Takes> = (io: CliIo, given: Given<T> & SettingFlags, command: Command) => Promise<void>;
+/** What it resolves to is printed in the format that was asked for. */
+type Run<T extends Takes> = (
+  io: CliIo,
+  given: Given<T> & SettingFlags,
+  command: Command,
+) => Promise<Answer> | Promise<void>;
 
 export function verb<T extends Takes>(taken: T, run: Run<T>, beside: Beside): Define {
   return (command, io) => {
@@ -139,7 +144,11 @@ export function verb<T extends Takes>(taken: T, run: Run<T>, beside: Beside): De
       const { flags, description } = flagOf(name);
       command.addOption(new Option(flags, description));
     }
-    command.action(() => run(io, { ...argumentsOf(command), ...command.opts<Given<T> & SettingFlags>() }, command));
+    command.action(async () => {
+      const given = { ...argumentsOf(command), ...command.opts<Given<T> & SettingFlags>() };
+      const answer = await run(io, given, command);
+      if (answer !== undefined) await print(io, String(command.getOptionValue('format')), answer);
+    });
     group(beside)(command, io);
   };
 }

@@ -16,11 +16,11 @@ import { programVersion } from '../../lib/version.js';
 import { compareOpened } from '../compare-policies.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, jsonParts, namedFile, pathOf, pathsOf } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
-import { exactJson } from '../../json/exact-json.js';
-import { diffJson } from '../render/diff.js';
+import { cellsJson, diffJson } from '../render/diff.js';
+import { linesText } from '../render/text.js';
 import { asFailure } from '../statement-flags.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement } from '../../signing/statement-file.js';
@@ -50,7 +50,7 @@ export const defineAttest = verb(TAKES, attest, {
 });
 
 /** Throws `CliFailure`: 3, 4, 5 as `check`; 8 or 9 if the statement does not count. Nothing is signed then. */
-async function attest(io: CliIo, { policy: path, output, format, ...options }: Given<typeof TAKES>): Promise<void> {
+async function attest(io: CliIo, { policy: path, output, ...options }: Given<typeof TAKES>): Promise<Answer> {
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
   const at = instantOption(options.at);
@@ -96,11 +96,15 @@ async function attest(io: CliIo, { policy: path, output, format, ...options }: G
     await writeWhole(pathOf(io, output), Buffer.from(`${text}\n`), { shown: output, inputs });
   }
   const facts = { snapshot: policy.digest, decisions: policy.decisions, keyId: keyIdOf(key.publicKey) };
+  const { properties } = attestation;
   const envelope: unknown = JSON.parse(text);
-  if (format === 'json') await writeJson(io, { ...facts, properties: attestation.properties, attestation: envelope });
-  else if (output === undefined) await write(io.stdout, `${text}\n`);
-  else
-    await write(io.stdout, `snapshot  ${policy.digest}\n${attestation.properties.map((one) => `  ${one}\n`).join('')}`);
+  return {
+    json: () => ({ ...facts, properties, attestation: envelope }),
+    text: () =>
+      output === undefined
+        ? `${text}\n`
+        : linesText([`snapshot  ${policy.digest}`, ...properties.map((one) => `  ${one}`)]),
+  };
 }
 
 interface Difference {
@@ -111,12 +115,11 @@ interface Difference {
 async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promise<Difference> {
   const { report, stated, givesAccess, isWeaker } = compareOpened(io, await openStated(io, base, 'study'), opened);
   const digest = createHash('sha256');
-  for (const part of largeJson(diffJson(report, stated))) digest.update(part);
-  const { compared: all, equal, gained, lost } = report.cells;
+  for (const part of jsonParts(diffJson(report, stated))) digest.update(part);
   return {
     facts: {
       ...stated.old,
-      cells: { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) },
+      cells: cellsJson(report.cells),
       rows: { gained: report.gained.length, lost: report.lost.length },
       diff: digest.digest('hex'),
     },

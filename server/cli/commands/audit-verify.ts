@@ -9,7 +9,7 @@ import type { VerifyReport } from '../../audit/verify.js';
 import { auditFolderOf, type SettingFlags, storeOf } from '../../config/index.js';
 import { FOLDER, folderOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf } from '../io.js';
 import { openStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { startProgress } from '../render/terminal.js';
@@ -59,7 +59,7 @@ function headOf(flag: string, text: string): Head {
   return { seq: Number(seq), hash: `sha256:${hex}` };
 }
 
-async function verify(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
+async function verify(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const [{ verifyLogs }, { readCheckpoint }] = await Promise.all([
     import('../../audit/verify.js'),
     import('../read-checkpoint.js'),
@@ -82,8 +82,7 @@ async function verify(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Pro
   });
   progress.done();
   if (!report.ok) io.setStatus(EXIT.integrity);
-  if (flags.format === 'json') await writeJson(io, toJson(report, noted));
-  else await write(io.stdout, verifyText(report, noted));
+  return { json: () => toJson(report, noted), text: () => verifyText(report, noted) };
 }
 
 function toJson({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): object {

@@ -8,7 +8,7 @@ import { parseDuration, type SettingFlags } from '../../config/index.js';
 import { codeOf } from '../../db/failures.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf, write, writeJson } from '../io.js';
 import { withNamedStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -115,7 +115,7 @@ const auditRelease = verb(RELEASE, release, {
 });
 
 /** Throws `CliFailure`: 6 where a gateway has the log. */
-async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): Promise<void> {
+async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): Promise<Answer> {
   const [{ releaseFolder, releaseLost }, { makeOperatorRecorder }] = await Promise.all([
     import('../../audit/release.js'),
     import('../record-operator.js'),
@@ -125,7 +125,7 @@ async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): 
     throw usage('name either the folder of the log or `--lost <log>`');
   if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
   const folder = given === undefined ? null : await folderOf(io, given, { flags });
-  await withNamedStore(io, { config: await configOf(io, flags), asItIs: true }, async (db) => {
+  return withNamedStore(io, { config: await configOf(io, flags), asItIs: true }, async (db) => {
     const recorder = makeOperatorRecorder(instantOf(Date.now()));
     const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });
     const released =
@@ -138,12 +138,10 @@ async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): 
         { help: 'stop it first, or name the folder that was moved away' },
       );
     }
-    if (flags.format === 'json') await writeJson(io, { released });
-    else
-      await write(
-        io.stdout,
-        linesText(released.map(({ log, events }) => `${log}: ${count(events, 'event')} released`)),
-      );
+    return {
+      json: () => ({ released }),
+      text: () => linesText(released.map(({ log, events }) => `${log}: ${count(events, 'event')} released`)),
+    };
   });
 }
 

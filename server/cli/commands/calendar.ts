@@ -1,6 +1,6 @@
 // `bailiwick calendar <policy>`: each instant at which anybody's access changes by itself.
 import { usage } from '../exit.js';
-import { type CliIo, write, writeLargeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
@@ -29,7 +29,7 @@ export const defineCalendar = verb(TAKES, calendar, {
   ],
 });
 
-async function calendar(io: CliIo, { policy: path, from, until, format }: Given<typeof TAKES>): Promise<void> {
+async function calendar(io: CliIo, { policy: path, from, until, format }: Given<typeof TAKES>): Promise<Answer> {
   const [{ calendarOf }, render] = await Promise.all([
     import('../../../engine/compiler.js'),
     import('../render/calendar.js'),
@@ -43,19 +43,12 @@ async function calendar(io: CliIo, { policy: path, from, until, format }: Given<
     );
   const { policy, guardrails } = await openPolicy(io, path, 'study');
   const found = calendarOf(policy, { from: first, until: last, violations: guardrails?.violations ?? [] });
-  switch (format) {
-    case 'json':
-      await writeLargeJson(io, render.calendarJson(found, policy.digest));
-      return;
-    case 'ics': {
-      const { renderICalendar } = await import('../render/icalendar.js');
-      await write(io.stdout, renderICalendar(found, { policy: policy.name, stamp: Date.now() }));
-      await write(io.stderr, render.unprovedLines(found, paintFor(io, 'stderr')).join(''));
-      if (found.cutAt !== undefined) await write(io.stderr, render.cutText(found));
-      return;
-    }
-    case 'text': {
-      await write(io.stdout, render.renderCalendar(found, paintFor(io, 'stdout')));
-    }
-  }
+  const json = (): object => render.calendarJson(found, policy.digest);
+  if (format !== 'ics') return { json, text: () => render.renderCalendar(found, paintFor(io, 'stdout')) };
+  const { renderICalendar } = await import('../render/icalendar.js');
+  return {
+    json,
+    notes: () => render.unprovedLines(found, paintFor(io, 'stderr')).join('') + render.cutText(found),
+    text: () => renderICalendar(found, { policy: policy.name, stamp: Date.now() }),
+  };
 }

@@ -6,9 +6,9 @@ import { OutgoingError, send, urlFault } from '../../net/outgoing.js';
 import { notAScope } from '../actor.js';
 import { listOf, membersOf } from '../answer-members.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf } from '../io.js';
 import { formats } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
@@ -36,19 +36,18 @@ interface ScopeQuestion {
   readonly namespace: string;
 }
 
-async function canI(io: CliIo, { scope, namespace, keyFile, url, format }: Given<typeof TAKES>): Promise<void> {
+async function canI(io: CliIo, { scope, namespace, keyFile, url }: Given<typeof TAKES>): Promise<Answer> {
   const credential = await readCredential(io, keyFile);
   const held = await askGateway(url, { scope, namespace }, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
-  if (format === 'json') {
-    await writeJson(io, { decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot });
-    return;
-  }
   const by = grants === null || grants.length === 0 ? '' : `, by ${grants.join(', ')}`;
   const line = `${grants === null ? 'no' : 'yes'}: ${scope} ${held.namespace}${by}`;
-  await write(io.stdout, `${escapeText(line)}\n`);
+  return {
+    json: () => ({ decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot }),
+    text: () => linesText([line]),
+  };
 }
 
 /** The credential in a file, which is sent and never printed. */

@@ -6,7 +6,7 @@ import { verifyEd25519 } from '../../signing/ed25519.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { readStatementFile } from '../../signing/statement-file.js';
 import { CliFailure, EXIT } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { formats } from '../options.js';
 import { linesText } from '../render/text.js';
@@ -30,7 +30,7 @@ export const defineCheckAttestation = verb(TAKES, check, {
 });
 
 /** Throws `CliFailure`: 8 if it is not signed or about something else, 6 if it does not state what is required. */
-async function check(io: CliIo, { file, keyring, snapshot, require = [], format }: Given<typeof TAKES>): Promise<void> {
+async function check(io: CliIo, { file, keyring, snapshot, require = [] }: Given<typeof TAKES>): Promise<Answer> {
   const ring = await asFailure(readKeyring(namedFile(io, keyring)));
   const envelope = await asFailure(readStatementFile(namedFile(io, file)));
   const { signatures, fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
@@ -52,15 +52,11 @@ async function check(io: CliIo, { file, keyring, snapshot, require = [], format 
     });
   }
   const signers = signatures.flatMap(({ ok, keyId, name }) => (ok ? [{ keyId, name }] : []));
-  if (format === 'json') await writeJson(io, { ok: true, ...result, at: formatInstant(result.at), signers });
-  else
-    await write(
-      io.stdout,
-      textOf(
-        result,
-        signers.map(({ keyId, name }) => name ?? keyId ?? ''),
-      ),
-    );
+  const names = signers.map(({ keyId, name }) => name ?? keyId ?? '');
+  return {
+    json: () => ({ ok: true, ...result, at: formatInstant(result.at), signers }),
+    text: () => textOf(result, names),
+  };
 }
 
 /** A digest stands for itself, so that no file is needed. */

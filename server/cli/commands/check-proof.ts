@@ -1,7 +1,7 @@
 // `bailiwick check-proof <file>`: what a proof of access shows, without the policy.
 import { readAccessProof } from '../../signing/access-proof.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { formats } from '../options.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { renderAccessProof } from '../render/answers.js';
@@ -26,7 +26,7 @@ export const defineCheckProof = verb(TAKES, check, {
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Throws `CliFailure` 8 if the file does not show what it says. */
-async function check(io: CliIo, { file, root, format }: Given<typeof TAKES>): Promise<void> {
+async function check(io: CliIo, { file, root }: Given<typeof TAKES>): Promise<Answer> {
   if (!/^sha256:[0-9a-f]{64}$/.test(root)) {
     throw usage('`--root` must be `sha256:` and 64 hex digits', '`bailiwick verify` prints it as `access`');
   }
@@ -36,8 +36,7 @@ async function check(io: CliIo, { file, root, format }: Given<typeof TAKES>): Pr
     const message = `\`${file}\` proves nothing: ${read.fault}`;
     throw new CliFailure(EXIT.integrity, 'access.proof', message, { help: 'ask for a proof of this policy' });
   }
-  if (format === 'json') await writeJson(io, { ok: true, ...read.proof });
-  else await write(io.stdout, renderAccessProof(read.proof));
+  return { json: () => ({ ok: true, ...read.proof }), text: () => renderAccessProof(read.proof) };
 }
 
 function parsed(text: string): unknown {

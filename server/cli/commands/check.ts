@@ -93,13 +93,13 @@ async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutp
   await printReport(io, found, {
     dir,
     format,
-    json: soon === null ? [] : [['calendar', Object.fromEntries(soon.json)]],
+    json: soon === null ? {} : { calendar: soon.json },
     text: (text, paint) => `${soon === null ? '' : `${soon.text(paint)}\n`}${text}`,
   });
 }
 
 interface Soon {
-  readonly json: readonly (readonly [string, unknown])[];
+  readonly json: object;
   readonly text: (paint: Paint) => string;
 }
 

@@ -2,7 +2,7 @@
 import type { CodePage } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { meantOr, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { formats } from '../options.js';
 import { type Given, takes, verb } from '../verb.js';
 
@@ -18,7 +18,7 @@ export const defineCodes = verb(TAKES, codes, {
   },
 });
 
-async function codes(io: CliIo, { code, format }: Given<typeof TAKES>): Promise<void> {
+async function codes(_io: CliIo, { code, format }: Given<typeof TAKES>): Promise<Answer> {
   const { codePage, PROBLEM_CODES } = await import('../../../engine/compiler.js');
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
@@ -26,9 +26,11 @@ async function codes(io: CliIo, { code, format }: Given<typeof TAKES>): Promise<
     throw usage(`there is no code \`${code}\``, help);
   }
   const pages = wanted.map((known) => ({ code: known, ...codePage(known) }));
-  if (format === 'json') await writeJson(io, code === undefined ? { codes: pages } : pages[0]);
-  else if (format === 'markdown') await write(io.stdout, renderMarkdown(pages));
-  else await write(io.stdout, code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
+  const text = (): string => (code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
+  return {
+    json: () => (code === undefined ? { codes: pages } : { ...pages[0] }),
+    text: () => (format === 'markdown' ? renderMarkdown(pages) : text()),
+  };
 }
 
 type NamedPage = CodePage & { readonly code: string };

@@ -78,7 +78,7 @@ async function print(
   await printReport(io, report, {
     dir,
     format,
-    json: snapshot === null ? [] : Object.entries({ file: output, ...factsOf(snapshot) }),
+    json: snapshot === null ? {} : { file: output, ...factsOf(snapshot) },
     text: (text) => text + facts,
     stream: output === '-' ? 'stderr' : 'stdout',
   });

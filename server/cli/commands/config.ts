@@ -19,7 +19,7 @@ import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { addReport } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, write } from '../io.js';
 import { configFailure, formats, lineOfFault } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderTable } from '../render/text.js';
@@ -54,7 +54,7 @@ export const defineConfig = group({
   },
 });
 
-async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlags): Promise<void> {
+async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlags): Promise<Answer> {
   const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
   const { file, settings } = read;
   const found = await checkFiles(read.files, Date.now());
@@ -69,16 +69,12 @@ async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlag
   if (faults.length > 0) {
     throw addReport(configFailure(faults), report);
   }
-  if (options.format === 'json') {
-    await writeJson(io, report);
-    return;
-  }
   const rows = settings.map((one) => [
     one.key,
     one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(writtenText(one.written)),
     one.place === null ? 'default' : escapeText(one.place),
   ]);
-  await write(io.stdout, renderTable(['SETTING', 'VALUE', 'SOURCE'], rows));
+  return { json: () => report, text: () => renderTable(['SETTING', 'VALUE', 'SOURCE'], rows) };
 }
 
 function placed({ key, message, fix }: FileFinding, settings: readonly ChosenSetting[]): ConfigFault {

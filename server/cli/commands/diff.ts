@@ -6,7 +6,7 @@ import { CLI_LIMITS } from '../../limits/command-line.js';
 import { forkFrom } from '../at-policy.js';
 import type { OpenedChange } from '../compare-policies.js';
 import { addReport, EXIT, usage } from '../exit.js';
-import { type CliIo, write, writeLargeJson } from '../io.js';
+import { type CliIo, print, write } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
 import { formats } from '../options.js';
 import { pageWith } from '../page.js';
@@ -83,37 +83,16 @@ async function diff(
   io.setStatus(refused ? EXIT.differences : EXIT.ok);
   const compared = { ...comparison.compared, ...(merge === undefined ? {} : { merge }) };
   const title = `${opened.policy.name}: ${oldPath} to ${newPath}`;
-  await writeDifference(io, { report, compared, format, title });
-  await write(io.stderr, closed.map((why) => `refused: ${why}\n`).join(''));
-}
-
-interface Difference {
-  readonly report: DiffReport;
-  readonly compared: ComparedPolicies;
-  readonly format: Given<typeof TAKES>['format'];
-  readonly title: string;
-}
-
-async function writeDifference(io: CliIo, { report, compared, format, title }: Difference): Promise<void> {
   const { diffJson, renderDiff } = await import('../render/diff.js');
-  switch (format) {
-    case 'json': {
-      await writeLargeJson(io, diffJson(report, compared));
-      return;
-    }
-    case 'markdown': {
-      const { renderMarkdown } = await import('../render/diff-markdown.js');
-      await write(io.stdout, renderMarkdown(report, compared));
-      return;
-    }
-    case 'html': {
-      await write(io.stdout, await pageOf(report, compared, title));
-      return;
-    }
-    case 'text': {
-      await write(io.stdout, renderDiff(report, compared, paintFor(io, 'stdout')));
-    }
-  }
+  await print(io, format, {
+    json: () => diffJson(report, compared),
+    text: async () => {
+      if (format === 'html') return pageOf(report, compared, title);
+      if (format === 'text') return renderDiff(report, compared, paintFor(io, 'stdout'));
+      return (await import('../render/diff-markdown.js')).renderMarkdown(report, compared);
+    },
+  });
+  await write(io.stderr, closed.map((why) => `refused: ${why}\n`).join(''));
 }
 
 /** The page that shows it without bailiwick (server/console/page/report.ts). */
@@ -128,7 +107,7 @@ async function pageOf(report: DiffReport, compared: ComparedPolicies, title: str
     title,
     made: formatInstant(instantOf(Date.now())),
     version: programVersion(),
-    ...Object.fromEntries(diffJson(report, compared)),
+    ...diffJson(report, compared),
     exclusive: { added: added.slice(0, most), removed: removed.slice(0, most) },
     weaker: [
       ...firstOf(exclusiveLines(report), (line) => exclusiveText(line, (identity) => identity), {

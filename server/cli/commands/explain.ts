@@ -5,7 +5,7 @@ import { ACTOR, completeActor, readActor } from '../actor.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { noteOnTime, type OpenedPolicy, openPolicy, openToAsk } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
@@ -68,7 +68,7 @@ export const defineExplain = verb(TAKES, explain, {
   ],
 });
 
-async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<Answer> {
   const [engine, render] = await Promise.all([import('../../../engine/compiler.js'), import('../render/answers.js')]);
   const typed = readActor(options);
   const at = instantOption(options.at);
@@ -90,20 +90,22 @@ async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
     options.apply === undefined
       ? null
       : await applyNumbered(io, explanation.edits, { number: options.apply, path, set, sources });
-  if (options.format === 'json') {
-    const answer = explanationJson(explanation, request, policy.digest);
-    await writeJson(io, applied === null ? answer : { ...answer, applied: { edit: options.apply, ...applied } });
-    return;
-  }
-  const time = noteOnTime(source, { asked: options.at !== undefined, at });
-  await write(
-    io.stderr,
-    render.notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source),
-  );
   const paint = paintFor(io, 'stdout');
   const chosen = explanation.edits[(options.apply ?? 0) - 1];
-  if (applied === null || chosen === undefined) await write(io.stdout, render.renderExplanation(explanation, paint));
-  else await write(io.stdout, render.renderApplied(chosen, applied, paint));
+  return {
+    json: () => ({
+      ...explanationJson(explanation, request, policy.digest),
+      applied: applied === null ? undefined : { edit: options.apply, ...applied },
+    }),
+    notes: () =>
+      render.notesOn(policy, actor.identities) +
+      noteOnTime(source, { asked: options.at !== undefined, at }) +
+      render.noteOnUnproved(explanation.edits, source),
+    text: () =>
+      applied === null || chosen === undefined
+        ? render.renderExplanation(explanation, paint)
+        : render.renderApplied(chosen, applied, paint),
+  };
 }
 
 interface Edits {

@@ -5,12 +5,11 @@ import { groupDigits } from '../../../engine/index.js';
 import { addReport, EXIT, usage } from '../exit.js';
 import { atPolicy } from '../at-policy.js';
 import { pathFailure, replaceFile } from '../files.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, print, write } from '../io.js';
 import { formats } from '../options.js';
 import { renderDiagnostics } from '../render/diagnostics.js';
-import { escapeText } from '../render/escape.js';
 import { paintFor } from '../render/terminal.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
 import { type Given, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -47,15 +46,14 @@ async function fmt(io: CliIo, { dir, check, format }: Given<typeof TAKES>): Prom
   const refused = diagnostics.some(({ severity }) => severity === 'error');
   const ok = !refused && (check === undefined || changed.length === 0);
   io.setStatus(refused ? EXIT.policyInvalid : ok ? EXIT.ok : EXIT.differences);
-  if (format === 'json') {
-    const error = refused
-      ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
-      : { code: 'policy.layout', message: 'files are not formatted' };
-    await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
-    return;
-  }
-  await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
-  await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
+  const error = refused
+    ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
+    : { code: 'policy.layout', message: 'files are not formatted' };
+  await print(io, format, {
+    json: () => ({ ok, changed, unchanged, diagnostics, error: ok ? undefined : error }),
+    text: () => renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')) + linesText(changed),
+  });
+  if (format === 'json') return;
   const verb = check === undefined ? 'formatted' : 'to be formatted';
   const left = outcome.refused === 0 ? '' : `, ${groupDigits(outcome.refused)} with mistakes left unchanged`;
   await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged${left}\n`);

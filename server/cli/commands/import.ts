@@ -16,7 +16,7 @@ import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeInto } from '../files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeLargeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from '../io.js';
 import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Paint, paintFor } from '../render/terminal.js';
@@ -54,7 +54,7 @@ export const defineImport = verb(TAKES, importPolicy, {
   ],
 });
 
-async function importPolicy(io: CliIo, { kind, files, ...flags }: Given<typeof TAKES>): Promise<void> {
+async function importPolicy(io: CliIo, { kind, files, ...flags }: Given<typeof TAKES>): Promise<Answer> {
   const [importer, { writePolicy }, { proveImport }] = await Promise.all([
     IMPORTERS[kind](),
     import('../../import/write-policy.js'),
@@ -83,23 +83,17 @@ async function importPolicy(io: CliIo, { kind, files, ...flags }: Given<typeof T
   const inputs = pathsOf(io, files);
   for (const [path, text] of written) await writeInto(io, { folder: flags.output, path, inputs }, Buffer.from(text));
   if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
-  if (flags.format === 'text') {
-    await write(io.stdout, renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')));
-    return;
-  }
   const { families, roles, grants, rules, unsaid, notes } = imported;
-  await writeLargeJson(io, [
-    ['ok', true],
-    ['kind', kind],
-    ['policy', name],
-    ['snapshot', proof.policy.digest],
-    ['folder', flags.output],
-    ['files', [...written.keys()]],
-    ['counts', { rules, families: families.length, roles: roles.length, grants: grants.length }],
-    ['unsaid', unsaid],
-    ['notes', notes],
-    ['proof', { questions: proof.questions, agreed: proof.questions, allowed: proof.allowed }],
-  ]);
+  const { questions, allowed } = proof;
+  return {
+    json: () => ({
+      ...{ ok: true, kind, policy: name, snapshot: proof.policy.digest, folder: flags.output },
+      files: [...written.keys()],
+      counts: { rules, families: families.length, roles: roles.length, grants: grants.length },
+      ...{ unsaid, notes, proof: { questions, agreed: questions, allowed } },
+    }),
+    text: () => renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')),
+  };
 }
 
 async function readSources(io: CliIo, paths: readonly string[]): Promise<readonly ForeignFile[]> {

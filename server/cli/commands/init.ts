@@ -6,9 +6,10 @@ import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
 import { isName } from '../../../engine/index.js';
 import { CliFailure, EXIT } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, print, write } from '../io.js';
 import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { schemaFiles, schemaLine } from './schema.js';
 import { type Given, takes, verb } from '../verb.js';
 
@@ -48,8 +49,7 @@ async function init(io: CliIo, { dir, format }: Given<typeof TAKES>): Promise<vo
     throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { cause: error });
   }
   const paths = [...files.keys()];
-  if (format === 'json') await writeJson(io, { folder: dir, files: paths });
-  else await write(io.stdout, `${paths.join('\n')}\n`);
+  await print(io, format, { json: () => ({ folder: dir, files: paths }), text: () => linesText(paths) });
   if (format === 'text') await write(io.stderr, `next: bailiwick check ${escapeText(dir)}\n`);
 }
 

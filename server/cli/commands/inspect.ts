@@ -1,9 +1,8 @@
 // `bailiwick inspect <snapshot>`: facts and digests of a snapshot, or of what a folder compiles to.
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { openListed, openStated } from '../open-policy.js';
 import { formats } from '../options.js';
-import { escapeText } from '../render/escape.js';
-import { renderChecks, renderCounts } from '../render/text.js';
+import { linesText, renderChecks, renderCounts } from '../render/text.js';
 import { type Given, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -25,17 +24,13 @@ export const defineInspect = verb(TAKES, inspect, {
   ],
 });
 
-async function inspect(io: CliIo, { policy: path, namespaces, format }: Given<typeof TAKES>): Promise<void> {
+async function inspect(io: CliIo, { policy: path, namespaces }: Given<typeof TAKES>): Promise<Answer> {
   const { policy, namespaces: listed } =
     namespaces === undefined ? { ...(await openStated(io, path)), namespaces: null } : await openListed(io, path);
   const { name, digest, decisions, counts, checks } = policy;
-  if (format === 'json') {
-    const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
-    await writeJson(io, listed === null ? facts : { ...facts, namespaces: listed });
-    return;
-  }
+  const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
   const lines = [
-    `policy    ${escapeText(name)}`,
+    `policy    ${name}`,
     `format    ${String(policy.format)}`,
     `snapshot  ${digest}`,
     `decisions ${decisions}`,
@@ -43,5 +38,5 @@ async function inspect(io: CliIo, { policy: path, namespaces, format }: Given<ty
     renderChecks(checks),
     ...(listed ?? []).map((entry) => `${entry.digest} ${entry.namespace}`),
   ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
+  return { json: () => ({ ...facts, namespaces: listed ?? undefined }), text: () => linesText(lines) };
 }

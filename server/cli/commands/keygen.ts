@@ -3,9 +3,9 @@ import { basename } from 'node:path';
 import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
 import { makeKeyPair } from '../../signing/ed25519.js';
 import { writeKeyPair } from '../../signing/key-file.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { formats } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { asFailure } from '../statement-flags.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
@@ -23,20 +23,16 @@ export const defineKeygen = verb(TAKES, keygen, {
   },
 });
 
-async function keygen(io: CliIo, { output, format }: Given<typeof TAKES>): Promise<void> {
+async function keygen(io: CliIo, { output }: Given<typeof TAKES>): Promise<Answer> {
   const pair = makeKeyPair();
   await asFailure(writeKeyPair(namedFile(io, output), pair));
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;
   const name = nameOf(output);
-  if (format === 'json') {
-    await writeJson(io, { keyId, name, file: output, publicKeyFile, publicKey });
-    return;
-  }
   const lines = [
-    `private key ${escapeText(output)} (keep it secret: whoever has it can sign)`,
-    `public key  ${escapeText(publicKeyFile)}`,
+    `private key ${output} (keep it secret: whoever has it can sign)`,
+    `public key  ${publicKeyFile}`,
     `key id      ${keyId}`,
     '',
     'In a keyring, which `verify --keyring` reads:',
@@ -45,7 +41,7 @@ async function keygen(io: CliIo, { output, format }: Given<typeof TAKES>): Promi
     `  - name: ${name}`,
     `    publicKey: ${publicKey}`,
   ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
+  return { json: () => ({ keyId, name, file: output, publicKeyFile, publicKey }), text: () => linesText(lines) };
 }
 
 /** A name made from the file's name, so that the keys of a keyring have different names: `keys/Ana.key` is `ana`. */

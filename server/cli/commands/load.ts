@@ -9,7 +9,7 @@ import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-datas
 import type { SkippedLine } from '../../load/record-line.js';
 import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
-import { type CliIo, isClosed, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, isClosed, write } from '../io.js';
 import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
@@ -39,7 +39,7 @@ export const defineLoad = verb(TAKES, load, {
   },
 });
 
-async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & SettingFlags): Promise<void> {
+async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const { loadDataset } = await import('../../load/load-dataset.js');
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
@@ -74,8 +74,10 @@ async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & Se
     if (report.bad > 0) io.setStatus(EXIT.usage);
     if (options.unchecked === true) await write(io.stderr, UNCHECKED);
     const result = { ...report, dryRun: options.dryRun === true };
-    if (options.format === 'json') await writeJson(io, toJson(result, badLinesText(report)));
-    else await write(io.stdout, `${loadReportText(result)}\n`);
+    return {
+      json: () => toJson(result, badLinesText(report)),
+      text: () => `${loadReportText(result)}\n`,
+    };
   } catch (error) {
     throw await storeFailure(error, 'run it again: it continues where it stopped');
   } finally {

@@ -1,6 +1,6 @@
 // `bailiwick migrate`: brings the store's schema up to this version, and gives namespaces partitions.
 import { canonicalize, type NamespacePath, parentOf, pathFaultText, ROOT } from '../../../engine/index.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { announceStore, sayWait } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { usage } from '../exit.js';
@@ -28,7 +28,7 @@ export const defineMigrate = verb(TAKES, migrateStore, {
   ],
 });
 
-async function migrateStore(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
+async function migrateStore(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const config = await configOf(io, options);
   const store = storeOf(config);
   const say = announceStore(io, config);
@@ -49,15 +49,14 @@ async function migrateStore(io: CliIo, options: Given<typeof TAKES> & SettingFla
     await say();
     const applied = await migrate(database);
     const partitioned = namespaces === null ? null : await partition(database, namespaces);
-    if (options.format === 'json') {
-      await writeJson(io, { applied, ...(partitioned === null ? {} : { partitioned }) });
-      return;
-    }
     const said = [
       ...(applied.length === 0 ? [] : [`${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`]),
       ...(partitioned === true ? [partitionedText(namespaces ?? [])] : []),
     ];
-    await write(io.stdout, said.length === 0 ? 'the store is up to date\n' : said.join(''));
+    return {
+      json: () => ({ applied, partitioned: partitioned ?? undefined }),
+      text: () => (said.length === 0 ? 'the store is up to date\n' : said.join('')),
+    };
   } finally {
     await database.close();
   }

@@ -1,10 +1,10 @@
 // `bailiwick playground [policy] -o <file>`: a page in which a policy is read, changed and asked, without a server.
 import { atPolicy } from '../at-policy.js';
 import { pathFailure, writeWhole } from '../files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from '../io.js';
+import { type CliIo, pathOf, pathsOf, print, write } from '../io.js';
 import { formats } from '../options.js';
 import { pageWith } from '../page.js';
-import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
 const TAKES = takes({
@@ -29,10 +29,10 @@ async function playground(io: CliIo, { policy, output, format }: Given<typeof TA
     return;
   }
   await writeWhole(pathOf(io, output), page, { shown: output, inputs: pathsOf(io, [policy]) });
-  if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
-  else {
-    await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);
-  }
+  await print(io, format, {
+    json: () => ({ ok: true, file: output, files: files.length }),
+    text: () => linesText([`wrote ${output}: open it in a browser`]),
+  });
 }
 
 /** The folder's files as they are: mistakes in them are what the page shows. */

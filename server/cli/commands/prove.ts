@@ -1,7 +1,7 @@
 // `bailiwick prove <policy>`: a proof that one identity holds a scope, or does not, that needs no policy to be checked.
 import { readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, pathsOf, write } from '../io.js';
+import { type Answer, type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
 import { type Given, required, takes, verb } from '../verb.js';
@@ -28,7 +28,7 @@ export const defineProve = verb(TAKES, prove, {
   ],
 });
 
-async function prove(io: CliIo, { policy: path, output, format, ...options }: Given<typeof TAKES>): Promise<void> {
+async function prove(io: CliIo, { policy: path, output, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const [{ proveAccess }, { noteOnPlace, notesOn, renderAccessProof }] = await Promise.all([
     import('../../signing/access-proof.js'),
     import('../render/answers.js'),
@@ -45,5 +45,5 @@ async function prove(io: CliIo, { policy: path, output, format, ...options }: Gi
   await write(io.stderr, notesOn(policy, [question.identity]) + noteOnPlace(policy, question.namespace));
   if (output !== undefined)
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs: pathsOf(io, [path]) });
-  await write(io.stdout, output === undefined || format === 'json' ? text : renderAccessProof(proof));
+  return { json: () => proof, text: () => (output === undefined ? text : renderAccessProof(proof)) };
 }

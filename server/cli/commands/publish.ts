@@ -8,7 +8,7 @@ import { storedActivations } from '../../policy/store/activations.js';
 import { storedSnapshots } from '../../policy/store/stored-snapshots.js';
 import { parseEnvelope, statementAt, statementPathOf } from '../../signing/statement-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { withNamedStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
@@ -42,31 +42,25 @@ export const definePublish = verb(TAKES, publish, {
  * Throws `CliFailure`: 2 for wrong flags or files, 6 if it may not follow what is there, 8 if it is not intact, 9 for
  * an expired statement.
  */
-async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES> & SettingFlags): Promise<void> {
+async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
   const { place, change, ...facts } = await (to === undefined
     ? intoStore(io, options, publication)
     : intoDirectory(io, to, publication));
   const { policy, signed } = publication;
-  if (options.format === 'json') {
-    await writeJson(io, {
-      ...facts,
-      policy: policy.name,
-      snapshot: policy.digest,
-      change,
-      statement: signed === null ? null : statementJson(signed.statement),
-    });
-    return;
-  }
-  const text = linesText([
+  const statement = signed === null ? null : statementJson(signed.statement);
+  const lines = [
     `${change === 'published' ? 'published to' : 'unchanged in'} ${place}`,
     `snapshot  ${policy.digest}`,
     signed === null
       ? `policy    ${policy.name}, without a signed statement`
       : `policy    ${policy.name} for ${signed.statement.environment}, statement generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
-  ]);
-  await write(io.stdout, text);
+  ];
+  return {
+    json: () => ({ ...facts, policy: policy.name, snapshot: policy.digest, change, statement }),
+    text: () => linesText(lines),
+  };
 }
 
 /** Throws `CliFailure` and `SigningError`. `statement` is the file that the user named. */

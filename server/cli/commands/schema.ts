@@ -5,7 +5,7 @@ import { nearest } from '../../../engine/index.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
 import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
 import { meantOr, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { formats } from '../options.js';
 import { CONFIG_SCHEMA } from '../../config/config-schema.js';
 import { type Given, takes, verb } from '../verb.js';
@@ -23,7 +23,7 @@ export const defineSchema = verb(TAKES, schema, {
   json: ['the schema itself, on one line'],
 });
 
-async function schema(io: CliIo, { kind: asked, format }: Given<typeof TAKES>): Promise<void> {
+async function schema(_io: CliIo, { kind: asked }: Given<typeof TAKES>): Promise<Answer> {
   const kind = KINDS.find((known) => known === asked);
   if (kind === undefined) {
     const help = meantOr(nearest(asked, KINDS), `write one of ${KINDS.join(', ')}`);
@@ -32,8 +32,7 @@ async function schema(io: CliIo, { kind: asked, format }: Given<typeof TAKES>): 
   // The code that describes the routes takes long to load.
   const shown =
     kind === 'openapi' ? (await import('../../http/openapi/describe-api.js')).apiDescription() : schemaOf(kind);
-  if (format === 'json') await writeJson(io, shown);
-  else await write(io.stdout, toText(shown));
+  return { json: () => shown, text: () => toText(shown) };
 }
 
 type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';

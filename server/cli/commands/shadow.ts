@@ -3,7 +3,7 @@
 import { ADMIN, askGateway, SOCKET_SETTINGS } from '../admin-client.js';
 import { type AnswerMembers, listOf, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { formats } from '../options.js';
 import { count } from '../render/text.js';
@@ -36,15 +36,14 @@ export const defineShadow = verb(TAKES, shadow, {
   ],
 });
 
-async function shadow(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
-  const { digest, off, format } = options;
+async function shadow(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
+  const { digest, off } = options;
   if (off === true && digest !== undefined) throw usage('`--off` takes no snapshot');
   const shown = await (off === undefined && digest === undefined
     ? askGateway(io, options, 'GET', PATH)
     : // A large candidate is opened, verified and compared first.
       askGateway(io, options, 'POST', PATH, { snapshot: digest ?? null }, CLI_LIMITS.shadowPatience));
-  if (format === 'json') await writeJson(io, Object.fromEntries(shown));
-  else await write(io.stdout, render(shown));
+  return { json: () => Object.fromEntries(shown), text: () => render(shown) };
 }
 
 function render(body: AnswerMembers): string {

@@ -18,25 +18,20 @@ import { writeWhole } from '../files.js';
 import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { type Format, formats } from '../options.js';
-import { escapeText } from '../render/escape.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
 import { asFailure, readStatementFlags, sourceText, statementJson } from '../statement-flags.js';
 import { sourceOf } from '../statement-source.js';
 import { statementOfFile, statementOfFlags } from '../statement-to-sign.js';
 import { excluding, type Given, group, required, takes, verb } from '../verb.js';
 
+const FIELD = { group: 'Required without --add:' };
+
 const TAKES = takes({
   '<snapshot>': 'snapshot file (`-` is stdin); it is verified first',
   '--key <file>': required('private key of `bailiwick keygen`, readable by its owner alone'),
-  '--environment <name>': {
-    about: 'environment that the snapshot is for, such as `production`',
-    group: 'Required without --add:',
-  },
-  '--generation <number>': { about: 'number that rises with each publication', group: 'Required without --add:' },
-  '--expires <instant>': {
-    about: 'end of the statement, as in 2027-06-30T00:00:00Z',
-    group: 'Required without --add:',
-  },
+  '--environment <name>': { ...FIELD, about: 'environment that the snapshot is for, such as `production`' },
+  '--generation <number>': { ...FIELD, about: 'number that rises with each publication' },
+  '--expires <instant>': { ...FIELD, about: 'end of the statement, as in 2027-06-30T00:00:00Z' },
   '--issued <instant>': 'time of issue (default: now, or that of the existing statement)',
   '--at <instant>': { about: '', hidden: true, excludes: ['issued'] },
   '--add <statement>': excluding(
@@ -149,25 +144,20 @@ const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
 
 async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: SignedResult): Promise<void> {
   if (format === 'json') {
-    await writeJson(io, {
-      file: output,
-      snapshot: statement.snapshot,
-      keyId,
-      change,
-      signatures: envelope.signatures.map((signature) => signature.keyId),
-      statement: statementJson(statement),
-    });
+    const signatures = envelope.signatures.map((signature) => signature.keyId);
+    const { snapshot } = statement;
+    await writeJson(io, { file: output, snapshot, keyId, change, signatures, statement: statementJson(statement) });
     return;
   }
   const { policy, environment, generation, issued, expires, snapshot, access, source } = statement;
-  const lines = [
-    `statement ${escapeText(output)}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
+  const text = linesText([
+    `statement ${output}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
     `snapshot  ${snapshot}`,
-    `policy    ${escapeText(policy)} for ${escapeText(environment)}, statement generation ${String(generation)}`,
+    `policy    ${policy} for ${environment}, statement generation ${String(generation)}`,
     `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
-    ...(access === undefined ? [] : [`access    ${access}`]),
-    ...(source === undefined ? [] : [`source    ${sourceText(source)}`]),
+    access !== undefined && `access    ${access}`,
+    source !== undefined && `source    ${sourceText(source)}`,
     `key       ${keyId}`,
-  ];
-  await write(output === '-' ? io.stderr : io.stdout, `${lines.join('\n')}\n`);
+  ]);
+  await write(output === '-' ? io.stderr : io.stdout, text);
 }

@@ -2,7 +2,7 @@
 // is in force.
 import { type AdminOptions, askGateway, SOCKET_SETTINGS, ADMIN } from '../admin-client.js';
 import { listOf, membersOf, textOf } from '../answer-members.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { formats } from '../options.js';
 import { renderTable } from '../render/text.js';
 import { required, takes, verb } from '../verb.js';
@@ -65,14 +65,13 @@ export const defineRollback = verb(
   },
 );
 
-async function listSnapshots(io: CliIo, options: AdminOptions): Promise<void> {
+async function listSnapshots(io: CliIo, options: AdminOptions): Promise<Answer> {
   const answer = await askGateway(io, options, 'GET', '/admin/v1/snapshots');
-  if (options.format === 'json') {
-    await writeJson(io, Object.fromEntries(answer));
-    return;
-  }
   const rows = listOf(answer.get('snapshots')).map((one) => FIELDS.map((name) => textOf(membersOf(one).get(name))));
-  await write(io.stdout, rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows));
+  return {
+    json: () => Object.fromEntries(answer),
+    text: () => (rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows)),
+  };
 }
 
 const HEADINGS = ['SNAPSHOT', 'STATE', 'ACTIVATION', 'STORED', 'REASON'];
@@ -84,9 +83,11 @@ async function change(
   io: CliIo,
   options: AdminOptions,
   { path, body }: { readonly path: string; readonly body: object },
-): Promise<void> {
+): Promise<Answer> {
   const answer = await askGateway(io, options, 'POST', path, body);
   const [snapshot, generation] = [answer.get('snapshot'), answer.get('generation')];
-  if (options.format === 'json') await writeJson(io, { snapshot, generation });
-  else await write(io.stdout, `in force  ${textOf(snapshot)}, activation ${textOf(generation)}\n`);
+  return {
+    json: () => ({ snapshot, generation }),
+    text: () => `in force  ${textOf(snapshot)}, activation ${textOf(generation)}\n`,
+  };
 }

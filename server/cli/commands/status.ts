@@ -1,6 +1,6 @@
 // `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
 import { type AdminOptions, askGateway, SOCKET_SETTINGS, ADMIN } from '../admin-client.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { formats } from '../options.js';
 import { type AnswerMembers, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { count } from '../render/text.js';
@@ -22,10 +22,12 @@ export const defineStatus = verb(TAKES, showStatus, {
   ],
 });
 
-async function showStatus(io: CliIo, options: AdminOptions): Promise<void> {
+async function showStatus(io: CliIo, options: AdminOptions): Promise<Answer> {
   const status = await askGateway(io, options, 'GET', '/admin/v1/status');
-  if (options.format === 'json') await writeJson(io, Object.fromEntries(status));
-  else await write(io.stdout, ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''));
+  return {
+    json: () => Object.fromEntries(status),
+    text: () => ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''),
+  };
 }
 
 /** A remark about a policy's age; none for a low age. */

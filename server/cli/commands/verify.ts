@@ -2,9 +2,9 @@
 // keyring nothing in a statement can be trusted, so the statement is not read.
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
 import { addReport, CliFailure, EXIT, type ExitStatus, usage } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { type Format, formats } from '../options.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
@@ -48,7 +48,7 @@ interface Verification {
 }
 
 /** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */
-async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<void> {
+async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
   const policy = await openWhole(io, path, options.statement);
@@ -63,7 +63,12 @@ async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TA
             keyring,
             ...(await asFailure(verifyPublication(policy, statement, { keyring, ...asked }))),
           });
-    await tell(io, { policy, signed }, options.format);
+    io.setStatus(statusOfFaults(signed?.faults ?? []));
+    const verification = { policy, signed };
+    return {
+      json: () => verificationJson(verification),
+      text: () => renderVerification(verification, paintFor(io, 'stdout')),
+    };
   } catch (error) {
     throw addReport(error, factsOf(policy));
   }
@@ -136,24 +141,17 @@ export async function requirePublished(...asked: Parameters<typeof verifyPublica
   throw new CliFailure(statusOfFaults(report.faults), fault.code, `\`${asked[1].shown}\`: ${fault.message}`);
 }
 
-async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {
-  const { policy, signed } = verification;
-  const faults = signed?.faults ?? [];
-  io.setStatus(statusOfFaults(faults));
-  if (format === 'text') {
-    await write(io.stdout, renderVerification(verification, paintFor(io, 'stdout')));
-    return;
-  }
-  const [first] = faults;
+function verificationJson({ policy, signed }: Verification): object {
   const statement = signed?.statement ?? null;
-  await writeJson(io, {
-    ok: first === undefined,
+  return {
+    ok: signed === null || signed.faults.length === 0,
     ...factsOf(policy),
     signatures: signed?.signatures ?? [],
-    ...(signed === null ? {} : { threshold: signed.keyring.threshold, faults }),
-    ...(statement === null ? {} : { statement: statementJson(statement) }),
-    ...(first === undefined ? {} : { error: first }),
-  });
+    threshold: signed?.keyring.threshold,
+    faults: signed?.faults,
+    statement: statement === null ? undefined : statementJson(statement),
+    error: signed?.faults[0],
+  };
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([

@@ -12,7 +12,7 @@ import {
   type Visibility,
 } from '../../../engine/index.js';
 import { ACTOR, type AskingActor, completeActor, readActor, requireScope } from '../actor.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
@@ -51,36 +51,29 @@ export const defineVisible = verb(TAKES, visible, {
   json: ['{"kind":"none"|"all"|"some","step"?,"exact":[namespace],"subtrees":[namespace],"at","snapshot","person"?}'],
 });
 
-async function visible(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+async function visible(io: CliIo, options: Given<typeof TAKES>): Promise<Answer> {
   const { policy: path, family, action, namespace, format } = options;
   const reach = options.reach ?? (family === 'process-run' ? 'exact' : 'lineage');
   const at = instantOption(options.at);
   const typed = readActor(options);
+  const { notesOn, renderVisible } = await import('../render/answers.js');
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;
   const { policy, source, set } = await open(io, path, 'study');
   requireScope(policy, `${family}:${action}`);
   const actor = completeActor(typed, options, { set, shown: path, policy });
   const answer = answerOf(policy, { ...actor, family, action, reach, namespace, at });
-  if (format === 'json') {
-    const lists =
-      answer.kind === 'some' ? { exact: answer.exact, subtrees: answer.subtrees } : { exact: [], subtrees: [] };
-    const step = answer.kind === 'none' ? { step: answer.step } : {};
-    await writeJson(io, {
-      kind: answer.kind,
-      ...step,
-      ...lists,
-      at: formatInstant(at),
-      snapshot: policy.digest,
-      ...(actor.person === undefined ? {} : { person: actor.person }),
-    });
-    return;
-  }
-  const { notesOn, renderVisible } = await import('../render/answers.js');
-  const time = noteOnTime(source, { asked: options.at !== undefined, at });
-  await write(io.stderr, notesOn(policy, actor.identities) + time);
+  const { exact, subtrees } = answer.kind === 'some' ? answer : { exact: [], subtrees: [] };
   const texts = [namespace, ...(actor.namespaceRestrictions ?? [])];
-  await write(io.stdout, renderVisible(answer, texts, paintFor(io, 'stdout')));
+  return {
+    json: () => ({
+      kind: answer.kind,
+      step: answer.kind === 'none' ? answer.step : undefined,
+      ...{ exact, subtrees, at: formatInstant(at), snapshot: policy.digest, person: actor.person },
+    }),
+    notes: () => notesOn(policy, actor.identities) + noteOnTime(source, { asked: options.at !== undefined, at }),
+    text: () => renderVisible(answer, texts, paintFor(io, 'stdout')),
+  };
 }
 
 interface VisibleQuestion extends AskingActor {

@@ -4,7 +4,7 @@ import { identitiesOf, personWith, readIdentity } from '../actor.js';
 import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { escapeText } from '../render/escape.js';
 import { usage } from '../exit.js';
-import { type CliIo, write, writeLargeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
 import { type Given, takes, verb } from '../verb.js';
@@ -30,11 +30,15 @@ export const defineWhatCan = verb(TAKES, whatCan, {
   ],
 });
 
-async function whatCan(io: CliIo, { policy: path, identity, person, at, format }: Given<typeof TAKES>): Promise<void> {
+async function whatCan(
+  io: CliIo,
+  { policy: path, identity, person, at, format }: Given<typeof TAKES>,
+): Promise<Answer> {
   if ((identity === undefined) === (person === undefined))
     throw usage('name either one identity or one person', 'write `provider:subject`, or `--person <name>`');
-  const [engine, { pairKeptApart }] = await Promise.all([
+  const [engine, { notesOn, renderWhatCan }, { pairKeptApart }] = await Promise.all([
     import('../../../engine/compiler.js'),
+    import('../render/answers.js'),
     import('../../policy/open/one-person.js'),
   ]);
   const typed = identity === undefined ? [] : [readIdentity(identity)];
@@ -47,27 +51,22 @@ async function whatCan(io: CliIo, { policy: path, identity, person, at, format }
   const texts = identities.map(formatIdentity);
   const access = engine.whatCan(policy, { identities, at: instant });
   const apart = pairKeptApart(policy, identities);
-  if (format === 'json') {
-    await writeLargeJson(io, [
-      ['identity', identity],
-      ['person', name],
-      ['identities', person === undefined ? undefined : texts],
-      ['at', formatInstant(instant)],
-      ['snapshot', policy.digest],
-      ['exclusive', apart ?? undefined],
-      ['access', access],
-    ]);
-    return;
-  }
-  const { notesOn, renderWhatCan } = await import('../render/answers.js');
-  const time = noteOnTime(source, { asked: at !== undefined, at: instant });
   const note =
     apart === null
       ? ''
       : `note: \`exclusive\` keeps ${escapeText(apart.join(' and '))} apart: whoever has both is denied everything, so this is what the identities may do one by one\n`;
-  await write(io.stderr, notesOn(policy, identities) + note + time);
-  await write(
-    io.stdout,
-    renderWhatCan(access, { person: name, identities: texts, at: instant }, paintFor(io, 'stdout')),
-  );
+  const holder = { person: name, identities: texts, at: instant };
+  return {
+    json: () => ({
+      identity,
+      person: name,
+      identities: person === undefined ? undefined : texts,
+      at: formatInstant(instant),
+      snapshot: policy.digest,
+      exclusive: apart ?? undefined,
+      access,
+    }),
+    notes: () => notesOn(policy, identities) + note + noteOnTime(source, { asked: at !== undefined, at: instant }),
+    text: () => renderWhatCan(access, holder, paintFor(io, 'stdout')),
+  };
 }

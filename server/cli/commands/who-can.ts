@@ -1,7 +1,7 @@
 // `bailiwick who-can <policy> <scope> <namespace>`: everyone who holds a scope there, complete.
 import { formatInstant } from '../../../engine/index.js';
 import { personsOf, readNamespace, requireScope } from '../actor.js';
-import { type CliIo, write, writeLargeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { noteOnTime, openPolicy, openToAsk } from '../open-policy.js';
 import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
@@ -30,31 +30,24 @@ export const defineWhoCan = verb(TAKES, whoCan, {
   ],
 });
 
-async function whoCan(io: CliIo, { policy: path, at, format, ...asked }: Given<typeof TAKES>): Promise<void> {
-  const engine = await import('../../../engine/compiler.js');
+async function whoCan(io: CliIo, { policy: path, at, format, ...asked }: Given<typeof TAKES>): Promise<Answer> {
+  const [engine, { noteOnPlace, renderWhoCan }] = await Promise.all([
+    import('../../../engine/compiler.js'),
+    import('../render/answers.js'),
+  ]);
   const place = { namespace: readNamespace(asked.namespace), at: instantOption(at) };
   // Only JSON names the snapshot.
   const open = format === 'json' ? openPolicy : openToAsk;
   const { policy, source, set } = await open(io, path, 'study');
   const request = { scope: requireScope(policy, asked.scope), ...place };
   const persons = set === null ? new Map<string, string>() : personsOf(set);
-  const holders = engine.whoCan(policy, request).map(({ identity, grants }) => {
-    const person = persons.get(identity);
-    return { identity, ...(person === undefined ? {} : { person }), grants };
-  });
-  if (format === 'json') {
-    const { scope, namespace } = request;
-    await writeLargeJson(io, [
-      ['scope', scope],
-      ['namespace', namespace],
-      ['at', formatInstant(request.at)],
-      ['snapshot', policy.digest],
-      ['identities', holders],
-    ]);
-    return;
-  }
-  const { noteOnPlace, renderWhoCan } = await import('../render/answers.js');
-  const time = noteOnTime(source, { asked: at !== undefined, at: request.at });
-  await write(io.stderr, noteOnPlace(policy, request.namespace) + time);
-  await write(io.stdout, renderWhoCan(holders, request, paintFor(io, 'stdout')));
+  const holders = engine
+    .whoCan(policy, request)
+    .map(({ identity, grants }) => ({ identity, person: persons.get(identity), grants }));
+  const { scope, namespace } = request;
+  return {
+    json: () => ({ scope, namespace, at: formatInstant(request.at), snapshot: policy.digest, identities: holders }),
+    notes: () => noteOnPlace(policy, namespace) + noteOnTime(source, { asked: at !== undefined, at: request.at }),
+    text: () => renderWhoCan(holders, request, paintFor(io, 'stdout')),
+  };
 }

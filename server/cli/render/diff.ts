@@ -290,28 +290,29 @@ export function rowJson(row: AnyRow): object {
   return { ...row, from: instantJson(row.from), until: instantJson(row.until) };
 }
 
-function mergeJson({ rows, cells, checks, reviewed }: Merge): readonly (readonly [string, unknown])[] {
-  return [
-    ['reviewed', reviewed],
-    ['emergent', rows.map(rowJson)],
-    ['emergentCells', exactJson(cells)],
-    ['emergentChecks', checks],
-  ];
+function mergeJson({ rows, cells, checks, reviewed }: Merge): object {
+  return { reviewed, emergent: rows.map(rowJson), emergentCells: exactJson(cells), emergentChecks: checks };
 }
 
+/** Counts may be larger than a number can be. */
+export function cellsJson({ compared, equal, gained, lost }: DiffReport['cells']): CellsJson {
+  return { compared: exactJson(compared), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) };
+}
+
+type CellsJson = Readonly<Record<keyof DiffReport['cells'], ReturnType<typeof exactJson>>>;
+
 /** In the order of the help of `diff`. */
-export function diffJson(report: DiffReport, compared: ComparedPolicies): readonly (readonly [string, unknown])[] {
-  const { compared: all, equal, gained, lost } = report.cells;
-  return [
-    ['old', compared.old],
-    ['new', compared.new],
-    ['equal', report.equal],
-    ['gained', report.gained.map(rowJson)],
-    ['lost', report.lost.map(rowJson)],
-    ['exclusive', report.exclusive],
-    ['scopes', report.scopes],
-    ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
-    ['checks', checksJson(compared.checks)],
-    ...(compared.merge === undefined ? [] : mergeJson(compared.merge)),
-  ];
+export function diffJson(report: DiffReport, compared: ComparedPolicies): object {
+  return {
+    old: compared.old,
+    new: compared.new,
+    equal: report.equal,
+    gained: report.gained.map(rowJson),
+    lost: report.lost.map(rowJson),
+    exclusive: report.exclusive,
+    scopes: report.scopes,
+    cells: cellsJson(report.cells),
+    checks: checksJson(compared.checks),
+    ...(compared.merge === undefined ? {} : mergeJson(compared.merge)),
+  };
 }

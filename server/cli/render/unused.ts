@@ -194,7 +194,7 @@ function unknownLines({ counts, past, search, period, folder }: UnusedReport): r
   return lines.filter((line) => line !== false);
 }
 
-export function unusedJson(report: UnusedReport): readonly (readonly [string, unknown])[] {
+export function unusedJson(report: UnusedReport): object {
   const { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search } = report;
   const { first, last, snapshots: _, ...numbers } = counts;
   const compared: ComparedPolicies = {
@@ -204,40 +204,31 @@ export function unusedJson(report: UnusedReport): readonly (readonly [string, un
   };
   const json = (right: UnusedRight): object => rightJson(right, rights, report);
   const { silences, begins } = search.unrecorded;
-  return [
-    ['policy', folder.set.name],
-    ['snapshot', folder.policy.digest],
-    [
-      'period',
-      {
-        since: formatInstant(period.since),
-        until: formatInstant(period.until),
-        first: instantJson(first),
-        last: instantJson(last),
-      },
-    ],
-    ['unused', unused.rights.filter((right) => !isNew(right, tooNew)).map(json)],
-    ['tooNew', unused.rights.filter((right) => isNew(right, tooNew)).map(json)],
-    [
-      'smaller',
-      {
-        ...compared.new,
-        ...sizesOf(unused.smaller),
-        files: smaller.changed,
-        breaks: effect.breaks,
-        diff: Object.fromEntries(diffJson(effect.report, compared)),
-      },
-    ],
-    ['proof', { decisions: counts.decisions, changed: 0 }],
-    [
-      'log',
-      {
-        ...{ events: search.found, ...numbers, malformed: search.malformed, unverified: search.unverified },
-        policies: past.names.map(([name, decisions]) => ({ name, decisions })),
-        ...{ unknownPolicies: past.unknown, silences, begins },
-      },
-    ],
-  ];
+  return {
+    policy: folder.set.name,
+    snapshot: folder.policy.digest,
+    period: {
+      since: formatInstant(period.since),
+      until: formatInstant(period.until),
+      first: instantJson(first),
+      last: instantJson(last),
+    },
+    unused: unused.rights.filter((right) => !isNew(right, tooNew)).map(json),
+    tooNew: unused.rights.filter((right) => isNew(right, tooNew)).map(json),
+    smaller: {
+      ...compared.new,
+      ...sizesOf(unused.smaller),
+      files: smaller.changed,
+      breaks: effect.breaks,
+      diff: diffJson(effect.report, compared),
+    },
+    proof: { decisions: counts.decisions, changed: 0 },
+    log: {
+      ...{ events: search.found, ...numbers, malformed: search.malformed, unverified: search.unverified },
+      policies: past.names.map(([name, decisions]) => ({ name, decisions })),
+      ...{ unknownPolicies: past.unknown, silences, begins },
+    },
+  };
 }
 
 function rightJson(right: UnusedRight, rights: Rights, report: UnusedReport): object {
