@@ -25,7 +25,7 @@ import { paintFor, startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
 import { renderUnused, unusedJson, type UnusedReport } from './render/unused.js';
 
-export type UnusedFlags = SettingFlags & {
+type UnusedFlags = SettingFlags & {
   readonly policy: string;
   readonly log?: string;
   readonly since: string;

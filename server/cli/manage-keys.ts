@@ -32,7 +32,7 @@ import {
 import { systemClock } from '../lib/ports.js';
 
 /** As commander gives them. */
-export interface KeyFlags {
+interface KeyFlags {
   readonly actor: string;
   readonly identity?: readonly string[];
   readonly person?: string;
@@ -100,7 +100,7 @@ function faultText({ field, index, message }: KeyFault, request: KeyRequest, pol
   return `${place}: ${message}${field === 'scopes' && given !== null ? `; ${scopeHelp(given, policy)}` : ''}`;
 }
 
-export type KeysOptions = SettingFlags & { readonly format: Format };
+type KeysOptions = SettingFlags & { readonly format: Format };
 
 export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
   const now = systemClock.now();

@@ -18,6 +18,7 @@ import { makePathSource } from '../policy/sources/path-source.js';
 import type { Content, Offer, Source } from '../policy/sources/source.js';
 import { makeUrlSource } from '../policy/sources/url-source.js';
 import { readKeyring } from '../signing/keyring-file.js';
+import type { NamedFile } from '../signing/named-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { statusOfFaults } from './commands/verify.js';
@@ -179,13 +180,8 @@ function sourceOf(io: CliIo, { snapshot }: Config): Source | null {
   return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
 }
 
-interface NamedPath {
-  /** Absolute. */
-  readonly path: string;
-  readonly shown: string;
-}
-
-async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<Found> {
+async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise<Found> {
+  const { path, shown } = named;
   if (shown.includes(':') && !existsSync(path)) {
     throw usage(
       `there is no folder or snapshot \`${shown}\`, and a gateway does not serve a revision: it follows what it serves`,
@@ -197,7 +193,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
     const { policy, bytes, source } = opened;
-    const statement = await requirePublication({ policy, source, shown, path }, config);
+    const statement = await requirePublication(opened, named, config);
     const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
@@ -293,20 +289,17 @@ export function publicationRule({ snapshot }: Config): PublicationRule | null {
   return { keyring: { path: keyringFile, shown: keyringFile }, environment };
 }
 
-interface OpenedPublication extends Pick<OpenedPolicy, 'policy' | 'source'> {
-  /** As it was typed, and absolute. */
-  readonly shown: string;
-  readonly path: string;
-}
-
 /**
  * The statement under which it was published; null if none is required. Throws `CliFailure` 2, 6, 8 or 9, like
  * `verify`.
  */
-async function requirePublication(opened: OpenedPublication, config: Config): Promise<SignedStatement | null> {
+async function requirePublication(
+  { policy, source }: Pick<OpenedPolicy, 'policy' | 'source'>,
+  { path, shown }: NamedFile,
+  config: Config,
+): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;
-  const { policy, source, shown, path } = opened;
   if (source !== 'file') {
     throw new CliFailure(
       EXIT.usage,

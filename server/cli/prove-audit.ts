@@ -18,7 +18,7 @@ import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
-export type CheckpointFlags = SettingFlags & {
+type CheckpointFlags = SettingFlags & {
   readonly format: Format;
   readonly folder?: string;
   readonly key?: string;
@@ -27,9 +27,9 @@ export type CheckpointFlags = SettingFlags & {
   readonly output?: string;
 };
 
-export type ProveFlags = CheckpointFlags & { readonly seq: string; readonly checkpoint?: string };
+type ProveFlags = CheckpointFlags & { readonly seq: string; readonly checkpoint?: string };
 
-export interface CheckProofFlags {
+interface CheckProofFlags {
   readonly file: string;
   readonly format: Format;
   readonly publicKey: string;

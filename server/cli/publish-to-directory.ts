@@ -51,8 +51,7 @@ export async function publishToDirectory(
     statement: signed === null ? null : sha256Of(signed.bytes),
   };
   const isNew = before === null || encodePointer(before) !== encodePointer(after);
-  if (before !== null && isNew)
-    await refuseToFollow(before, { directory, after, statement: signed?.statement ?? null });
+  if (before !== null && isNew) await refuseToFollow(directory, before, after, signed?.statement ?? null);
   await keep(snapshotPath(directory, after.snapshot), bytes, shown);
   if (signed !== null && after.statement !== null) {
     await keep(statementPath(directory, after.statement), signed.bytes, shown);
@@ -84,14 +83,13 @@ async function currentOf(directory: string): Promise<Pointer | null> {
   });
 }
 
-interface Following {
-  readonly directory: string;
-  readonly after: Pointer;
-  readonly statement: PublicationStatement | null;
-}
-
 /** Gateways would refuse it and keep what they have, so tell the publisher first. */
-async function refuseToFollow(before: Pointer, { directory, after, statement }: Following): Promise<void> {
+async function refuseToFollow(
+  directory: string,
+  before: Pointer,
+  after: Pointer,
+  statement: PublicationStatement | null,
+): Promise<void> {
   const refused = (code: string, message: string, help: string): CliFailure =>
     new CliFailure(EXIT.precondition, code, `nothing is published: ${message}`, { help });
   if (before.policy !== after.policy) {

@@ -32,7 +32,7 @@ import { count, linesText } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-export interface ReportFlags extends Pick<CheckFlags, 'file' | 'policy' | 'decisions' | 'at'> {
+interface ReportFlags extends Pick<CheckFlags, 'file' | 'policy' | 'decisions' | 'at'> {
   readonly key: string;
   readonly output?: string;
   readonly add?: string;
@@ -116,7 +116,7 @@ function instantOf({ outcome }: Report): Instant {
   return at;
 }
 
-export interface VerifyFlags {
+interface VerifyFlags {
   readonly report: string;
   readonly keyring: string;
   readonly policy?: string;

@@ -26,7 +26,7 @@ import { noteOnPlace, notesOn } from './render/answers.js';
 import { countsText, selectionText } from './render/review.js';
 import { count, linesText } from './render/text.js';
 
-export interface StartFlags {
+interface StartFlags {
   readonly policy: string;
   readonly under?: string;
   readonly person?: readonly string[];

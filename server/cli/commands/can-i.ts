@@ -31,14 +31,9 @@ export const defineCanI = verb(TAKES, canI, {
   json: ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}'],
 });
 
-interface ScopeQuestion {
-  readonly scope: string;
-  readonly namespace: string;
-}
-
 async function canI(io: CliIo, { scope, namespace, keyFile, url }: Given<typeof TAKES>): Promise<Answer> {
   const credential = await readCredential(io, keyFile);
-  const held = await askGateway(url, { scope, namespace }, credential);
+  const held = await askGateway(url, scope, namespace, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
@@ -85,7 +80,7 @@ interface Permissions {
   readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
 }
 
-async function askGateway(base: string, { scope, namespace }: ScopeQuestion, credential: string): Promise<Permissions> {
+async function askGateway(base: string, scope: string, namespace: string, credential: string): Promise<Permissions> {
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);
   const url = `${base.replace(/\/$/, '')}/api/v1/permissions?${new URLSearchParams({ namespace, scope }).toString()}`;

@@ -1,7 +1,7 @@
 // `bailiwick check <dir>`: everything `compile` does before it writes, and nothing written.
 import { checkVisibly } from '../open-policy.js';
 import { openStore, storeFailure } from '../open-store.js';
-import { configOf, LINT, lintRequest, REPORT_FORMATS, type ReportFormat, SOON, STORE_SETTINGS } from '../options.js';
+import { configOf, LINT, lintRequest, REPORT_FORMATS, SOON, STORE_SETTINGS } from '../options.js';
 import { statusOf, usage } from '../exit.js';
 import type { CliIo } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
@@ -35,13 +35,7 @@ async function check(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
   const lint = await lintRequest(options, 'now');
   const store = await storeAsked(io, options);
   try {
-    const isSoonAsked = options.soon !== undefined;
-    await report(
-      io,
-      options.dir,
-      { format: options.format, isSoonAsked },
-      store === null ? lint : { ...lint, askStore: store.has },
-    );
+    await report(io, options, store === null ? lint : { ...lint, askStore: store.has });
   } finally {
     await store?.close();
   }
@@ -78,18 +72,13 @@ async function storeAsked(
   };
 }
 
-interface CheckOutput {
-  readonly format: ReportFormat;
-  /** With `--soon`, people and scripts also get the calendar of that time. */
-  readonly isSoonAsked: boolean;
-}
-
-async function report(io: CliIo, dir: string, { format, isSoonAsked }: CheckOutput, lint: LintRequest): Promise<void> {
+/** With `--soon`, people and scripts also get the calendar of that time. */
+async function report(io: CliIo, { dir, format, soon: asked }: Given<typeof TAKES>, lint: LintRequest): Promise<void> {
   const { printReport } = await import('../render/report.js');
   // Only the calendar in JSON names the snapshot.
-  const found = await checkVisibly(io, dir, { lint, digests: isSoonAsked && format === 'json' });
+  const found = await checkVisibly(io, dir, { lint, digests: asked !== undefined && format === 'json' });
   io.setStatus(statusOf(found));
-  const soon = isSoonAsked && (format === 'json' || format === 'text') ? await soonOf(found, lint) : null;
+  const soon = asked !== undefined && (format === 'json' || format === 'text') ? await soonOf(found, lint) : null;
   await printReport(io, found, {
     dir,
     format,

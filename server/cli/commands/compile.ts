@@ -1,11 +1,10 @@
 // `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
-import { LINT, lintRequest, REPORT_FORMATS, type ReportFormat, SOON } from '../options.js';
+import { LINT, lintRequest, REPORT_FORMATS, SOON } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderCounts } from '../render/text.js';
 import { type Given, required, takes, verb } from '../verb.js';
@@ -34,17 +33,25 @@ async function compile(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
     throw usage(`with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`);
   }
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
+  const { printReport, toJson } = await import('../render/report.js');
   io.setStatus(statusOf(report));
-  const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;
-  if (written !== null) {
-    try {
-      await writeSnapshot(io, written.bytes, { output, folder: dir });
-    } catch (error) {
-      const { toJson } = await import('../render/report.js');
-      throw addReport(error, { ...toJson(report), ...factsOf(written), ok: false });
-    }
-  }
-  await print(io, report, { output, format, dir });
+  const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
+  if (snapshot !== null)
+    await writeSnapshot(io, snapshot.bytes, { output, folder: dir }).catch((error: unknown) => {
+      throw addReport(error, { ...toJson(report), ...factsOf(snapshot), ok: false });
+    });
+  const shown = escapeText(output);
+  const facts =
+    snapshot === null
+      ? `nothing written to ${shown}\n`
+      : `wrote     ${shown}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
+  await printReport(io, report, {
+    dir,
+    format,
+    json: snapshot === null ? {} : { file: output, ...factsOf(snapshot) },
+    text: (text) => text + facts,
+    stream: output === '-' ? 'stderr' : 'stdout',
+  });
 }
 
 function factsOf({ digest, decisions, counts }: CompiledSnapshot): object {
@@ -61,25 +68,4 @@ async function writeSnapshot(
     return;
   }
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, inputs: pathsOf(io, [target.folder]) });
-}
-
-async function print(
-  io: CliIo,
-  report: CheckReport,
-  { output, format, dir }: { readonly output: string; readonly format: ReportFormat; readonly dir: string },
-): Promise<void> {
-  const { printReport } = await import('../render/report.js');
-  const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
-  const shown = escapeText(output);
-  const facts =
-    snapshot === null
-      ? `nothing written to ${shown}\n`
-      : `wrote     ${shown}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
-  await printReport(io, report, {
-    dir,
-    format,
-    json: snapshot === null ? {} : { file: output, ...factsOf(snapshot) },
-    text: (text) => text + facts,
-    stream: output === '-' ? 'stderr' : 'stdout',
-  });
 }

@@ -89,7 +89,7 @@ async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<Answer>
   const applied =
     options.apply === undefined
       ? null
-      : await applyNumbered(io, explanation.edits, { number: options.apply, path, set, sources });
+      : await applyNumbered(io, explanation.edits, { ...options, number: options.apply, set, sources });
   const paint = paintFor(io, 'stdout');
   const chosen = explanation.edits[(options.apply ?? 0) - 1];
   return {
@@ -132,15 +132,12 @@ function requireSnapshot({ policy, apply, ifSnapshot }: Given<typeof TAKES>, dig
   );
 }
 
-interface Chosen extends Pick<OpenedPolicy, 'set' | 'sources'> {
-  readonly number: number;
-  readonly path: string;
-}
+type Chosen = Pick<OpenedPolicy, 'set' | 'sources'> & { readonly policy: string; readonly number: number };
 
 async function applyNumbered(
   io: CliIo,
   edits: readonly AnyEdit[],
-  { number, path, set, sources }: Chosen,
+  { policy: path, number, set, sources }: Chosen,
 ): Promise<AppliedEdit> {
   const edit = edits[number - 1];
   if (edit === undefined) {

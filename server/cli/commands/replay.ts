@@ -121,19 +121,14 @@ interface Tally {
 }
 
 function makeTally(): Tally {
-  const not: Record<NotReplayed, number> = {
-    authentication: 0,
-    undecided: 0,
-    snapshot_missing: 0,
-    snapshot_damaged: 0,
-    malformed: 0,
-  };
+  const reasons = new Map<NotReplayed, number>();
+  const not = (reason: NotReplayed): number => reasons.get(reason) ?? 0;
   let [decisions, reproduced, flips] = [0, 0, 0];
   const failure = (code: string, message: string, help: string): CliFailure =>
     new CliFailure(code === 'replay.snapshot' ? EXIT.precondition : EXIT.integrity, code, message, { help });
   return {
     add: (replayed) => {
-      if (replayed.reason !== undefined) not[replayed.reason] += 1;
+      if (replayed.reason !== undefined) reasons.set(replayed.reason, not(replayed.reason) + 1);
       if (replayed.recorded !== null) decisions += 1;
       if (isReproduced(replayed)) reproduced += 1;
       if (isFlip(replayed)) flips += 1;
@@ -143,28 +138,23 @@ function makeTally(): Tally {
     text: (against) => {
       const parts = [
         `${count(decisions, 'decision')}, ${groupDigits(reproduced)} reproduced`,
-        ...(against === null ? [] : [`${groupDigits(flips)} that ${against.digest} would change`]),
-        ...(not.authentication === 0
-          ? []
-          : [`${count(not.authentication, 'authentication')}, which cannot be replayed`]),
-        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} that no policy decided`]),
+        against !== null && `${groupDigits(flips)} that ${against.digest} would change`,
+        not('authentication') > 0 && `${count(not('authentication'), 'authentication')}, which cannot be replayed`,
+        not('undecided') > 0 && `${count(not('undecided'), 'other event')} that no policy decided`,
       ];
-      return parts.join('; ');
+      return parts.filter((part) => part !== false).join('; ');
     },
     failure: () => {
-      const { snapshot_missing: missing, snapshot_damaged: damaged, malformed } = not;
-      const different = decisions - reproduced - missing - damaged - malformed;
+      const [missing, damaged] = [not('snapshot_missing'), not('snapshot_damaged') + not('malformed')];
+      const different = decisions - reproduced - missing - damaged;
       if (different > 0) {
         const message = `${count(different, 'decision')} ${different === 1 ? 'is' : 'are'} not what the snapshot says`;
         return failure('replay.different', message, 'run `bailiwick audit verify`');
       }
-      if (damaged + malformed > 0) {
-        const message = `${count(damaged + malformed, 'decision')} could not be made again: damaged`;
-        return failure(
-          'replay.damaged',
-          message,
-          'run `bailiwick audit verify`, and restore `snapshots/` beside the log',
-        );
+      if (damaged > 0) {
+        const message = `${count(damaged, 'decision')} could not be made again: damaged`;
+        const help = 'run `bailiwick audit verify`, and restore `snapshots/` beside the log';
+        return failure('replay.damaged', message, help);
       }
       if (missing === 0) return null;
       const message = `${count(missing, 'decision')} could not be made again: ${missing === 1 ? 'its snapshot is' : 'their snapshots are'} not beside the log`;

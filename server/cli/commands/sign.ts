@@ -4,7 +4,6 @@
 import {
   encodeEnvelope,
   encodeStatement,
-  type Envelope,
   formatInstant,
   keyIdOf,
   type PublicationStatement,
@@ -15,9 +14,9 @@ import { signOnce, type StatementChange } from '../../signing/sign-statement.js'
 import { statementPathOf } from '../../signing/statement-file.js';
 import { usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { type Format, formats } from '../options.js';
+import { formats } from '../options.js';
 import { count, linesText } from '../render/text.js';
 import { asFailure, readStatementFlags, sourceText, statementJson } from '../statement-flags.js';
 import { sourceOf } from '../statement-source.js';
@@ -69,7 +68,7 @@ export const defineSign = verb(TAKES, sign, {
  * Throws `CliFailure`: 2 for wrong flags or files, 6 for an exposed key or if there is a different statement, 8 if the
  * snapshot is not intact.
  */
-async function sign(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<void> {
+async function sign(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const values = readStatementFlags(options);
   requireFields(options);
   const output = outputOf(path, options);
@@ -93,12 +92,26 @@ async function sign(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKE
   if (signed === null)
     throw usage('the statement already has as many signatures as one may have', 'no more are allowed');
   const text = `${encodeEnvelope(signed.envelope)}\n`;
-  if (output === '-') await write(io.stdout, text);
-  else {
+  if (output !== '-') {
     const inputs = pathsOf(io, [options.key, path]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs });
   }
-  await tell(io, { ...signed, output, format: options.format, statement, keyId: keyIdOf(key.publicKey) });
+  const { envelope, change } = signed;
+  const keyId = keyIdOf(key.publicKey);
+  const signatures = envelope.signatures.map((signature) => signature.keyId);
+  const said = (): string =>
+    linesText([
+      `statement ${output}: ${CHANGES.get(change) ?? change}, ${count(signatures.length, 'signature')}`,
+      ...statementLines(statement),
+      `key       ${keyId}`,
+    ]);
+  return {
+    json: () => ({
+      ...{ file: output, snapshot: policy.digest, keyId, change, signatures },
+      statement: statementJson(statement),
+    }),
+    ...(output === '-' ? { notes: said, text: () => text } : { text: said }),
+  };
 }
 
 const FIELDS = ['environment', 'generation', 'expires'] as const;
@@ -126,15 +139,6 @@ function outputOf(path: string, { output, add, format }: Omit<Given<typeof TAKES
   return output ?? statementPathOf(path);
 }
 
-interface SignedResult {
-  readonly output: string;
-  readonly format: Format;
-  readonly statement: PublicationStatement;
-  readonly envelope: Envelope;
-  readonly change: StatementChange;
-  readonly keyId: string;
-}
-
 const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
   ['created', 'signed'],
   ['added', 'signature added'],
@@ -142,22 +146,13 @@ const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
   ['replaced', 'signed; it replaces another statement and its signatures'],
 ]);
 
-async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: SignedResult): Promise<void> {
-  if (format === 'json') {
-    const signatures = envelope.signatures.map((signature) => signature.keyId);
-    const { snapshot } = statement;
-    await writeJson(io, { file: output, snapshot, keyId, change, signatures, statement: statementJson(statement) });
-    return;
-  }
+function statementLines(statement: PublicationStatement): readonly string[] {
   const { policy, environment, generation, issued, expires, snapshot, access, source } = statement;
-  const text = linesText([
-    `statement ${output}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
+  return [
     `snapshot  ${snapshot}`,
     `policy    ${policy} for ${environment}, statement generation ${String(generation)}`,
     `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
-    access !== undefined && `access    ${access}`,
-    source !== undefined && `source    ${sourceText(source)}`,
-    `key       ${keyId}`,
-  ]);
-  await write(output === '-' ? io.stderr : io.stdout, text);
+    ...(access === undefined ? [] : [`access    ${access}`]),
+    ...(source === undefined ? [] : [`source    ${sourceText(source)}`]),
+  ];
 }

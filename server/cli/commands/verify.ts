@@ -162,12 +162,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 const SHOWN_KEY_ID = 71;
 
-interface Counted {
-  readonly keyring: Keyring;
-  /** Keys whose signature counts. */
-  readonly counted: number;
-}
-
 function renderVerification({ policy, signed }: Verification, paint: Paint): string {
   const lines = [
     `snapshot  ${policy.digest}`,
@@ -188,14 +182,15 @@ function renderVerification({ policy, signed }: Verification, paint: Paint): str
       ...(source === undefined ? [] : [`compiled from ${sourceText(source)}`]),
     );
   }
-  lines.push(signedLine({ keyring, counted: signatures.filter(({ ok }) => ok).length }, paint));
+  lines.push(signedLine(keyring, signatures.filter(({ ok }) => ok).length, paint));
   for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
   for (const fault of faults) lines.push(paint('error', `refused: ${escapeText(fault.message)}`));
   if (faults.length === 0) lines.push(paint('good', 'intact and published'));
   return `${lines.join('\n')}\n`;
 }
 
-function signedLine({ keyring: { keys, threshold }, counted }: Counted, paint: Paint): string {
+/** `counted`: the keys whose signatures count. */
+function signedLine({ keys, threshold }: Keyring, counted: number, paint: Paint): string {
   const by = `signed by ${String(counted)} of ${count(keys.length, 'key')}`;
   const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
   return counted < threshold ? paint('error', `${by}: too few, ${needed}`) : `${by}, ${needed}`;
