@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ConsolePage } from '../lib/console-page.js';
 import { CONSOLE_LIMITS } from '../limits/command-line.js';
-import { ADMIN, type AdminDoor, reasonOf } from './admin-client.js';
+import { type AdminDoor, reasonOf } from './admin-client.js';
 import { CliFailure } from './exit.js';
 
 export type ConsoleEnd = 'unused' | 'idle' | 'over';

@@ -5,7 +5,7 @@ import { EXIT_MEANINGS, usage } from './exit.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../lib/version.js';
-import { required, RuledOption, verb } from './verb.js';
+import { RuledOption } from './verb.js';
 import { VERB_GROUPS } from './verbs.js';
 
 const SEE_HELP = 'see `bailiwick help`';

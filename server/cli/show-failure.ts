@@ -9,7 +9,6 @@ import { storeFailure } from './open-store.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { didYouMean, makeProgram, verbOf } from './program.js';
 import { escapeText } from './render/escape.js';
-import { verb } from './verb.js';
 
 /** What is known of a command line that failed. */
 interface FailedCommand {

@@ -1,7 +1,6 @@
 // `bailiwick help policy|guardrails|queries`: short references on topics that are not verbs.
 import { policyLanguage, type LanguageMapping } from '../../engine/compiler.js';
 import { WHERE_SCHEMA } from '../api/where-schema.js';
-import { required, takes } from './verb.js';
 
 const GUARDRAIL_PARTS = ['a guardrail', 'never', 'separate', 'atLeast', 'atMost', 'expires', 'to', 'except'];
 

@@ -12,7 +12,7 @@ import { type Answer, type CliIo, pathOf, write, writeJson } from '../io.js';
 import { withNamedStore } from '../open-store.js';
 import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
 import { auditCheckpoint, auditCheckProof, auditProve } from './audit-proofs.js';
 import { auditQuery } from './audit-query.js';
 import { auditVerify } from './audit-verify.js';

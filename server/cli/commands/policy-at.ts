@@ -1,5 +1,6 @@
 // `bailiwick policy-at <instant>`: which policy was in force then, by what the audit log says.
 import { formatInstant, type Instant, parseInstant } from '../../../engine/index.js';
+import type { SettingFlags } from '../../config/index.js';
 import { type InForce, policiesInForce } from '../../audit/in-force.js';
 import { membersOf, textOf, textsOf } from '../answer-members.js';
 import { folderOf, LOG_SETTINGS, logFailure, malformedLines } from '../audit-log.js';

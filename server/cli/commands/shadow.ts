@@ -4,6 +4,7 @@ import { ADMIN, askGateway, SOCKET_SETTINGS } from '../admin-client.js';
 import { type AnswerMembers, listOf, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { usage } from '../exit.js';
 import type { Answer, CliIo } from '../io.js';
+import type { SettingFlags } from '../../config/index.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
 import { formats } from '../options.js';
 import { count } from '../render/text.js';

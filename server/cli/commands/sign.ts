@@ -21,7 +21,7 @@ import { count, linesText } from '../render/text.js';
 import { asFailure, readStatementFlags, sourceText, statementJson } from '../statement-flags.js';
 import { sourceOf } from '../statement-source.js';
 import { statementOfFile, statementOfFlags } from '../statement-to-sign.js';
-import { excluding, type Given, group, required, takes, verb } from '../verb.js';
+import { excluding, type Given, required, takes, verb } from '../verb.js';
 
 const FIELD = { group: 'Required without --add:' };
 

@@ -12,8 +12,6 @@ import { type Given, takes, verb } from '../verb.js';
 
 const NOT_COVERED = 'policy.coverage';
 
-type TestFormat = 'text' | 'json' | 'junit';
-
 const TAKES = takes({
   '<dir>': 'policy folder, or `<revision>:<path>` in git',
   '--run <regex>': 'run only the tests whose names match',

@@ -28,7 +28,6 @@ import type { Paint } from './terminal.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import type { AccessProof } from '../../signing/access-proof.js';
 import type { AnyEdit, Proved } from '../../policy/explanation-json.js';
-import { verb } from './verb.js';
 
 /** With the name of the person who has the identity. */
 export type NamedHolder = Holder & { readonly person: string | undefined };

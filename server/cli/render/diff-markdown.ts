@@ -23,7 +23,6 @@ import {
 } from './diff.js';
 import { escapeText } from './escape.js';
 import { patternsOf, shortList, stretchText } from './words.js';
-import { verb } from './verb.js';
 
 /** Rows that everybody sees; the others are folded. */
 const OPEN_ROWS = 20;

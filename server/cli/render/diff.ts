@@ -7,7 +7,6 @@ import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../json/exact-json.js';
 import { patternsOf, regionText, shortList, stretchText } from './words.js';
-import { group } from './verb.js';
 
 /** The two policies. */
 export interface ComparedPolicies {
