@@ -11,23 +11,15 @@ import { programVersion } from '../lib/version.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type Answer, type CliIo, namedFile } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { CHECK } from './takes/review.js';
+import type { Given } from './verb.js';
 import { renderOutcome } from './render/review.js';
 import { count } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-export type TableFormat = Format | 'csv';
-
-/** A file of `review start`, and the policy of now. */
-export interface CheckFlags {
-  readonly file: string;
-  readonly policy: string;
-  readonly decisions?: readonly string[];
-  readonly at?: string;
-  readonly newAccess?: boolean;
-  readonly format: TableFormat;
-}
+type CheckFlags = Given<typeof CHECK>;
 
 export interface CheckedReview extends Decisions {
   readonly population: Population;

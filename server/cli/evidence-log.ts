@@ -4,26 +4,13 @@ import { type Search, searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
 import { type CliIo, pathOf } from './io.js';
-import type { Format } from './options.js';
+import type { EVIDENCE } from './takes/evidence.js';
+import type { Given } from './verb.js';
 import { proofsOf, signingKeyOf } from './prove-audit.js';
 import { malformedLines } from './audit-log.js';
 import { readKey, readNote, trusted } from './read-checkpoint.js';
 
-export type EvidenceFlags = SettingFlags & {
-  readonly snapshot: string;
-  readonly output: string;
-  readonly format: Format;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly statement?: string;
-  readonly statementKeyring?: string;
-  readonly attestation?: string;
-  readonly attestationKeyring?: string;
-  readonly base?: string;
-  readonly checkpoint?: string;
-  readonly publicKey?: string;
-  readonly key?: string;
-};
+export type EvidenceFlags = Given<typeof EVIDENCE> & SettingFlags;
 
 /** What goes into the ZIP file, and what could not be found. */
 export interface Bundle {

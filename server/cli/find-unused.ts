@@ -10,7 +10,9 @@ import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import { writeInto } from './files.js';
 import { type CliIo, pathOf, pathsOf, print } from './io.js';
 import { openPolicy } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { UNUSED } from './takes/unused.js';
+import type { Given } from './verb.js';
 import {
   isSame,
   makePastUses,
@@ -25,16 +27,7 @@ import { paintFor, startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
 import { renderUnused, unusedJson, type UnusedReport } from './render/unused.js';
 
-type UnusedFlags = SettingFlags & {
-  readonly policy: string;
-  readonly log?: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly keep?: readonly string[];
-  readonly output?: string;
-  readonly exitCode?: true;
-  readonly format: Format;
-};
+type UnusedFlags = Given<typeof UNUSED> & SettingFlags;
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
 export async function unusedCommand(io: CliIo, { policy: path, ...flags }: UnusedFlags): Promise<void> {

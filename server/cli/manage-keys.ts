@@ -30,21 +30,10 @@ import {
   NOT_ASKED,
 } from '../policy/open/one-person.js';
 import { systemClock } from '../lib/ports.js';
+import type { CREATE, REVOKE } from './takes/keys.js';
+import type { Given } from './verb.js';
 
-/** As commander gives them. */
-interface KeyFlags {
-  readonly actor: string;
-  readonly identity?: readonly string[];
-  readonly person?: string;
-  readonly scope?: readonly string[];
-  readonly scopeNone?: true;
-  readonly restrict?: readonly string[];
-  readonly restrictNone?: true;
-  readonly expires?: string;
-  readonly admin?: true;
-  readonly decide?: true;
-  readonly monitor?: true;
-}
+type KeyFlags = Given<typeof CREATE> & SettingFlags;
 
 /** Throws `CliFailure` 2 with every fault. The policy, if it is known, has words for what was meant. */
 function readKeyFlags(
@@ -102,7 +91,7 @@ function faultText({ field, index, message }: KeyFault, request: KeyRequest, pol
 
 type KeysOptions = SettingFlags & { readonly format: Format };
 
-export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
+export async function createKeyCommand(io: CliIo, options: KeyFlags): Promise<void> {
   const now = systemClock.now();
   const config = await configOf(io, options);
   const policy = options.policy ?? config.policy;
@@ -138,7 +127,7 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
 }
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
-async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<KnownPolicy | null> {
+async function askNamed(io: CliIo, policy: string, options: KeyFlags): Promise<KnownPolicy | null> {
   // Without identities and scopes there is nothing to ask.
   if (options.person === undefined && [...(options.identity ?? []), ...(options.scope ?? [])].length === 0)
     return NOT_ASKED;
@@ -189,7 +178,7 @@ export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<
 
 export async function revokeKeyCommand(
   io: CliIo,
-  { 'key-id': id, ...options }: KeysOptions & { readonly 'key-id': string },
+  { 'key-id': id, ...options }: Given<typeof REVOKE> & SettingFlags,
 ): Promise<Answer> {
   const help = 'see `bailiwick keys list`';
   // A string that is not an id may be a whole key, so it is not repeated.

@@ -11,29 +11,18 @@ import { signNote, verifierKeyText } from '../signing/signed-note.js';
 import { EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
-import { configOf, type Format } from './options.js';
+import { configOf } from './options.js';
+import type { CHECK_PROOF, CHECKPOINT, PROVE } from './takes/audit-proofs.js';
+import type { Given } from './verb.js';
 import { folderOf, logFailure } from './audit-log.js';
 import { type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
-type CheckpointFlags = SettingFlags & {
-  readonly format: Format;
-  readonly folder?: string;
-  readonly key?: string;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly output?: string;
-};
+type CheckpointFlags = Given<typeof CHECKPOINT> & SettingFlags;
 
-type ProveFlags = CheckpointFlags & { readonly seq: string; readonly checkpoint?: string };
-
-interface CheckProofFlags {
-  readonly file: string;
-  readonly format: Format;
-  readonly publicKey: string;
-}
+type ProveFlags = Given<typeof PROVE> & SettingFlags;
 
 /** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
 export async function checkpointCommand(io: CliIo, flags: CheckpointFlags): Promise<void> {
@@ -108,7 +97,10 @@ export async function proofsOf(
 }
 
 /** Throws `CliFailure` 8 if the file proves nothing. */
-export async function checkProofCommand(io: CliIo, { file, publicKey, format }: CheckProofFlags): Promise<void> {
+export async function checkProofCommand(
+  io: CliIo,
+  { file, publicKey, format }: Given<typeof CHECK_PROOF>,
+): Promise<void> {
   const proof = parseProof(await readText(io, file));
   if (proof === null) throw logFailure(`\`${file}\` is not a proof of an event`, 'audit.proof');
   const checkpoint = trusted(proof.checkpoint, await readKey(io, publicKey));

@@ -21,26 +21,21 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { signOnce } from '../signing/sign-statement.js';
 import { parseEnvelope } from '../signing/statement-file.js';
-import { type CheckFlags, decidedSheet, failureOf, openReview, type TableFormat } from './check-review.js';
+import { decidedSheet, failureOf, openReview } from './check-review.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { REPORT, VERIFY } from './takes/review.js';
+import type { Given } from './verb.js';
 import { countsText, renderOutcome, selectionText, totalLines } from './render/review.js';
 import { count, linesText } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-interface ReportFlags extends Pick<CheckFlags, 'file' | 'policy' | 'decisions' | 'at'> {
-  readonly key: string;
-  readonly output?: string;
-  readonly add?: string;
-  readonly format: Format;
-}
-
 /** Throws `CliFailure`: 6 if decisions are missing, 8 if a sheet is not what it should be. Nothing is signed then. */
-export async function reportReview(io: CliIo, flags: ReportFlags): Promise<Answer> {
+export async function reportReview(io: CliIo, flags: Given<typeof REPORT>): Promise<Answer> {
   const { file, policy: path, output = flags.add, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
@@ -116,15 +111,8 @@ function instantOf({ outcome }: Report): Instant {
   return at;
 }
 
-interface VerifyFlags {
-  readonly report: string;
-  readonly keyring: string;
-  readonly policy?: string;
-  readonly format: TableFormat;
-}
-
 /** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
-export async function verifyReport(io: CliIo, flags: VerifyFlags): Promise<Answer> {
+export async function verifyReport(io: CliIo, flags: Given<typeof VERIFY>): Promise<Answer> {
   const { report: file } = flags;
   const keyring = await asFailure(readKeyring(namedFile(io, flags.keyring)));
   const envelope = await openEnvelope(io, file);

@@ -21,26 +21,15 @@ import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
 import { type Answer, type CliIo, pathOf, pathsOf, write } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { START } from './takes/review.js';
+import type { Given } from './verb.js';
 import { noteOnPlace, notesOn } from './render/answers.js';
 import { countsText, selectionText } from './render/review.js';
 import { count, linesText } from './render/text.js';
 
-interface StartFlags {
-  readonly policy: string;
-  readonly under?: string;
-  readonly person?: readonly string[];
-  readonly identity?: readonly string[];
-  readonly scope?: readonly string[];
-  readonly at?: string;
-  readonly log?: string;
-  readonly output: string;
-  readonly replace?: true;
-  readonly format: Format;
-}
-
 /** Throws `CliFailure`: 3 or 8 for the policy, 6 if there is a review already, 8 if the log is damaged. Nothing is written then. */
-export async function startReview(io: CliIo, flags: StartFlags): Promise<Answer> {
+export async function startReview(io: CliIo, flags: Given<typeof START>): Promise<Answer> {
   const { policy: path, output } = flags;
   const sheet = sheetOf(output);
   const at = instantOption(flags.at);

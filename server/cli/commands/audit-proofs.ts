@@ -1,16 +1,7 @@
 // `bailiwick audit checkpoint|prove|check-proof`: signed heads of the log, and proofs of single events (docs/proofs.md).
-import { FOLDER, LOG_SETTINGS } from '../audit-log.js';
-import { formats } from '../options.js';
-import { required, takes, verb } from '../verb.js';
-
-const LOG = takes({
-  '--key <file>': 'private key of `keygen` (default: `audit.signingKey` of the settings)',
-  '--log <log>': 'which log, if the folder has several',
-  '--archive <folder>': 'where older files were moved to',
-  '-o, --output <file>': 'file to write (default: stdout)',
-});
-
-const CHECKPOINT = takes({ '[folder]': FOLDER, ...LOG, ...formats() });
+import { LOG_SETTINGS } from '../audit-log.js';
+import { CHECKPOINT, CHECK_PROOF, PROVE } from '../takes/audit-proofs.js';
+import { verb } from '../verb.js';
 
 export const auditCheckpoint = verb(
   CHECKPOINT,
@@ -27,14 +18,6 @@ export const auditCheckpoint = verb(
   },
 );
 
-const PROVE = takes({
-  '<seq>': 'number of the event',
-  '[folder]': FOLDER,
-  ...LOG,
-  '--checkpoint <file>': 'checkpoint that was signed before (default: a new one)',
-  ...formats(),
-});
-
 export const auditProve = verb(
   PROVE,
   async (io, given) => (await import('../prove-audit.js')).proveCommand(io, given),
@@ -49,12 +32,6 @@ export const auditProve = verb(
     json: ['{"log", "seq", "size", "proof"}'],
   },
 );
-
-const CHECK_PROOF = takes({
-  '<file>': 'the proof',
-  '--public-key <file>': required('public key of the log, as `keygen` wrote it with `.pub`'),
-  ...formats(),
-});
 
 export const auditCheckProof = verb(
   CHECK_PROOF,

@@ -1,25 +1,6 @@
 // `bailiwick review start|check|report|verify`: who holds what, decided row by row, and what has come of it (docs/access-review.md).
-import { formats } from '../options.js';
-import { group, repeated, required, takes, verb } from '../verb.js';
-
-const POLICY = 'policy folder, snapshot file, or `<revision>:<path>` in git';
-const NOW = 'the policy now: folder, snapshot file, or `<revision>:<path>` in git';
-const FILE = 'file of `bailiwick review start`';
-const SHEETS = 'sheet with decisions, a CSV file (default: beside the file); may be repeated';
-const CSV = '; csv has one line per row';
-
-const START = takes({
-  '<policy>': POLICY,
-  '-o, --output <file>': required('file for the population, such as `q4.json`; the sheet is `q4.csv`'),
-  '--under <namespace>': 'only what is held in this namespace and below it',
-  '--person <name>': repeated('only what this person of the policy holds; may be repeated'),
-  '--identity <identity>': repeated('only what this identity holds, as `provider:subject`; may be repeated'),
-  '--scope <scopes>': repeated('only these scopes, or patterns such as `*:write`; may be repeated'),
-  '--at <instant>': 'what is held then or later, as RFC 3339 (default: now)',
-  '--log <folder>': 'audit log that says when each right was last used',
-  '--replace': 'overwrite an existing review',
-  ...formats(),
-});
+import { CHECK, REPORT, START, VERIFY } from '../takes/review.js';
+import { group, verb } from '../verb.js';
 
 const start = verb(START, async (io, given) => (await import('../start-review.js')).startReview(io, given), {
   description: 'freeze every right that somebody holds, and write a sheet in which reviewers decide: keep or revoke',
@@ -35,15 +16,6 @@ const start = verb(START, async (io, given) => (await import('../start-review.js
     'null in `selection` means all. The file has "rows" too: {"id","identity","person"?,"namespace","extent","scopes","from","until",',
     '"grant":{"id","namespace","reason"?,"file","line"},"ways":[[{"role","file","line","notBefore"?,"expires"?}]],"lastUsed"?}',
   ],
-});
-
-const CHECK = takes({
-  '<file>': FILE,
-  '<policy>': NOW,
-  '--decisions <sheet>': repeated(SHEETS),
-  '--at <instant>': 'what is held then or later, as RFC 3339 (default: now)',
-  '--no-new-access': 'also exit with 7 if access appeared that is in no row',
-  ...formats(['csv'], CSV),
 });
 
 const check = verb(CHECK, async (io, given) => (await import('../check-review.js')).checkReview(io, given), {
@@ -64,18 +36,6 @@ const check = verb(CHECK, async (io, given) => (await import('../check-review.js
   ],
 });
 
-const REPORT = takes({
-  '<file>': FILE,
-  '<policy>': NOW,
-  '--key <file>': required('private key of `bailiwick keygen`, readable by its owner alone'),
-  '-o, --output <file>': 'file for the report (default: the file of --add)',
-  '--add <report>': 'add a signature to this report, if these files still have the same content',
-  '--decisions <sheet>': repeated(SHEETS),
-  '--at <instant>':
-    'look at what is held then or later, as RFC 3339 (default: now); with --add, the instant of that report counts',
-  ...formats(),
-});
-
 const report = verb(REPORT, async (io, given) => (await import('../report-review.js')).reportReview(io, given), {
   description: 'sign the population, the decisions and the outcome as one file; every row must have a decision',
   examples: {
@@ -84,13 +44,6 @@ const report = verb(REPORT, async (io, given) => (await import('../report-review
       'bailiwick review report q4.json policies --key audit.key --add q4.dsse.json',
   },
   json: ['{"file","digest","snapshot","at","keyId","signatures","totals","revoked"}'],
-});
-
-const VERIFY = takes({
-  '<report>': 'file of `bailiwick review report`',
-  '--keyring <file>': required('file with the trusted public keys and how many of them are needed'),
-  '--policy <policy>': 'the policy that was reviewed: its rows are worked out again and compared',
-  ...formats(['csv'], CSV),
 });
 
 const verify = verb(VERIFY, async (io, given) => (await import('../report-review.js')).verifyReport(io, given), {
