@@ -1,6 +1,6 @@
 // What the audit log says of a snapshot, for `evidence`: when it was put in force, by whom, and a proof of each such event.
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type Search, searchLogs } from '../audit/search.js';
+import { searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
 import { type CliIo, pathOf } from './io.js';
@@ -28,20 +28,10 @@ export interface LoggedActivations {
   readonly before: string | null;
 }
 
-const ACTIVATIONS: Search = {
-  actors: [],
-  namespace: null,
-  outcomes: ['allowed'],
-  kinds: ['admin'],
-  record: null,
-  since: null,
-  until: null,
-};
-
 /** Throws `CliFailure` 8 if lines of the log are no events: then some of the answer may be lost. */
 export async function findActivations(folder: string, digest: string): Promise<LoggedActivations> {
   const all: { readonly event: StoredEvent; readonly line: string }[] = [];
-  const { malformed } = await searchLogs(folder, ACTIVATIONS, (found) => {
+  const { malformed } = await searchLogs(folder, { outcomes: ['allowed'], kinds: ['admin'] }, (found) => {
     for (const { event, line } of found)
       if (event.operation === 'gateway.start' || event.operation === 'policy.activate') all.push({ event, line });
     return Promise.resolve();

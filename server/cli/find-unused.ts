@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
 import { groupDigits, type Instant, instantOf, InvariantError, nearest, parseInstant } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
-import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
+import { searchLogs, type SearchReport } from '../audit/search.js';
 import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { CliFailure, EXIT, meantOr, usage } from './exit.js';
@@ -18,7 +18,6 @@ import {
   makePastUses,
   makeUseTally,
   type PastPolicies,
-  type PastUses,
   readPastPolicies,
   type UseCounts,
 } from './past-uses.js';
@@ -79,9 +78,27 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   const rights = rightsOf(folder.set);
   const kept = keptBy(rights, keep);
   const uses = makePastUses(folder.policy, rights);
-  const search = { actors: [], namespace: null, outcomes: [], kinds: [], record: null, ...period };
-  const reading = { io, log, search, uses, present: makeReplay(log, folder.policy) };
-  const first = await readUses(reading, null);
+  const present = makeReplay(log, folder.policy);
+  /** `after`: also decides everything by the smaller policy. */
+  const readUses = async (after: Replay | null): Promise<LogSummary> => {
+    const tally = makeUseTally();
+    const progress = startProgress(io);
+    let [changed, events] = [0, 0];
+    const reading = searchLogs(log, period, async (found) => {
+      for (const { event } of found) {
+        const replayed = await present(event);
+        tally.add(event, replayed);
+        uses.add(event, replayed);
+        if (after !== null && !isSame(replayed.against, (await after(event)).against)) changed += 1;
+      }
+      events += found.length;
+      progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
+      if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
+    });
+    const report = await reading.finally(progress.done);
+    return { counts: tally.counts, report, changed };
+  };
+  const first = await readUses(null);
   const past = await readPastPolicies(log, first.counts.snapshots);
   const tooNew = newRights(rights, { past, until: period.until });
   const promised = promisedBy(folder.set, rights);
@@ -93,7 +110,7 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
       promised,
     });
     const smaller = makeSmaller(folder, rights, unused.smaller);
-    const { counts, report, changed } = await readUses(reading, makeReplay(log, smaller.policy));
+    const { counts, report, changed } = await readUses(makeReplay(log, smaller.policy));
     if (changed === 0) {
       const effect = effectOf(folder, smaller);
       return { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search: report };
@@ -104,42 +121,11 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   }
 }
 
-interface LogReading {
-  readonly io: CliIo;
-  readonly log: string;
-  readonly search: Search;
-  readonly uses: PastUses;
-  readonly present: Replay;
-}
-
 interface LogSummary {
   readonly counts: UseCounts;
   readonly report: SearchReport;
   /** Decisions that the smaller policy makes otherwise. */
   readonly changed: number;
-}
-
-/** `after`: also decides everything by the smaller policy. */
-async function readUses({ io, log, search, uses, present }: LogReading, after: Replay | null): Promise<LogSummary> {
-  const tally = makeUseTally();
-  const progress = startProgress(io);
-  let [changed, events] = [0, 0];
-  try {
-    const report = await searchLogs(log, search, async (found) => {
-      for (const { event } of found) {
-        const replayed = await present(event);
-        tally.add(event, replayed);
-        uses.add(event, replayed);
-        if (after !== null && !isSame(replayed.against, (await after(event)).against)) changed += 1;
-      }
-      events += found.length;
-      progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
-      if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
-    });
-    return { counts: tally.counts, report, changed };
-  } finally {
-    progress.done();
-  }
 }
 
 function tooMany(): CliFailure {

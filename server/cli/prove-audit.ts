@@ -10,14 +10,13 @@ import { readSigningKey } from '../signing/key-file.js';
 import { signNote, verifierKeyText } from '../signing/signed-note.js';
 import { EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
+import { type Answer, type CliIo, pathOf, pathsOf } from './io.js';
 import { configOf } from './options.js';
 import type { CHECK_PROOF, CHECKPOINT, PROVE } from './takes/audit-proofs.js';
 import type { Given } from './verb.js';
 import { folderOf, logFailure } from './audit-log.js';
 import { type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
-import { escapeText } from './render/escape.js';
-import { count } from './render/text.js';
+import { count, linesText } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
 type CheckpointFlags = Given<typeof CHECKPOINT> & SettingFlags;
@@ -25,25 +24,25 @@ type CheckpointFlags = Given<typeof CHECKPOINT> & SettingFlags;
 type ProveFlags = Given<typeof PROVE> & SettingFlags;
 
 /** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
-export async function checkpointCommand(io: CliIo, flags: CheckpointFlags): Promise<void> {
+export async function checkpointCommand(io: CliIo, flags: CheckpointFlags): Promise<Answer> {
   const { folder, log, archive } = await logOf(io, flags);
   const key = await keyOf(io, flags);
   const { size, root } = await measure(folder, log, { archive });
   const note = signNote(checkpointText({ log, size, root }), originOf(log), key);
   const verifierKey = verifierKeyText({ name: originOf(log), publicKey: key.publicKey });
   const facts = { log, size, root: root.toString('base64'), verifierKey, checkpoint: note };
-  await give(io, flags, { text: note, facts, folder });
+  return give(io, flags, { text: note, facts, folder });
 }
 
 /** Throws `CliFailure`: 2 if there is no such event, 8 if the log has a fault or is not that of the checkpoint. */
-export async function proveCommand(io: CliIo, flags: ProveFlags): Promise<void> {
+export async function proveCommand(io: CliIo, flags: ProveFlags): Promise<Answer> {
   const { seq } = flags;
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
   const chosen = await logOf(io, flags);
   const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)], kept }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
-  await give(io, flags, {
+  return give(io, flags, {
     text: proof,
     facts: { log: chosen.log, seq: Number(seq), size, proof },
     folder: chosen.folder,
@@ -97,10 +96,7 @@ export async function proofsOf(
 }
 
 /** Throws `CliFailure` 8 if the file proves nothing. */
-export async function checkProofCommand(
-  io: CliIo,
-  { file, publicKey, format }: Given<typeof CHECK_PROOF>,
-): Promise<void> {
+export async function checkProofCommand(io: CliIo, { file, publicKey }: Given<typeof CHECK_PROOF>): Promise<Answer> {
   const proof = parseProof(await readText(io, file));
   if (proof === null) throw logFailure(`\`${file}\` is not a proof of an event`, 'audit.proof');
   const checkpoint = trusted(proof.checkpoint, await readKey(io, publicKey));
@@ -111,11 +107,11 @@ export async function checkProofCommand(
   if (found?.equals(root) !== true || event?.seq !== index + 1 || event.log !== log || event.digest !== event.hash) {
     throw logFailure('the event is not in the log of the checkpoint', 'audit.proof');
   }
-  if (format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
-  else {
-    await write(io.stdout, `${escapeText(line)}\n`);
-    await write(io.stderr, `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`);
-  }
+  return {
+    json: () => ({ ok: true, log, size, event: event.value }),
+    notes: () => `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`,
+    text: () => linesText([line]),
+  };
 }
 
 export interface Chosen {
@@ -169,13 +165,12 @@ async function give(
   io: CliIo,
   flags: CheckpointFlags & { readonly checkpoint?: string },
   { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
-): Promise<void> {
-  const { output, format, archive, checkpoint } = flags;
+): Promise<Answer> {
+  const { output, archive, checkpoint } = flags;
   if (output !== undefined) {
     const key = (await signingKeyPath(io, flags)) ?? undefined;
     const inputs = pathsOf(io, [folder, key, archive, checkpoint]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs, mode: 0o600 });
   }
-  if (format === 'json') await writeJson(io, facts);
-  else if (output === undefined) await write(io.stdout, text);
+  return { json: () => facts, text: () => (output === undefined ? text : '') };
 }

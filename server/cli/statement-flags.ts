@@ -30,13 +30,23 @@ type StatementFlags = Readonly<Partial<Record<keyof StatementValues, string>>>;
 /** Null if a flag is not given. Throws `CliFailure` 2. */
 export function readStatementFlags(flags: StatementFlags): StatementValues {
   const faults: string[] = [];
+  const read = <T>(text: string | undefined, parse: (text: string) => T | null, fault: string): T | null => {
+    const value = text === undefined ? null : parse(text);
+    if (text !== undefined && value === null) faults.push(fault);
+    return value;
+  };
+  const most = String(STATEMENT_LIMITS.generation);
+  const number = (flag: string, text: string | undefined): number | null =>
+    read(text, generationOf, `\`${flag}\` must be a whole number from 1 to ${most}`);
+  const time = (flag: string, text: string | undefined): Instant | null =>
+    read(text, parseInstant, `\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
   const values: StatementValues = {
-    environment: readName(flags.environment, faults),
-    generation: readGeneration('--generation', flags.generation, faults),
-    minimumGeneration: readGeneration('--minimum-generation', flags.minimumGeneration, faults),
-    expires: readTime('--expires', flags.expires, faults),
-    issued: readTime('--issued', flags.issued, faults),
-    at: readTime('--at', flags.at, faults),
+    environment: read(flags.environment, nameOf, '`--environment` must be a name such as `production`'),
+    generation: number('--generation', flags.generation),
+    minimumGeneration: number('--minimum-generation', flags.minimumGeneration),
+    expires: time('--expires', flags.expires),
+    issued: time('--issued', flags.issued),
+    at: time('--at', flags.at),
   };
   const [first, ...others] = faults;
   if (first === undefined) return values;
@@ -46,26 +56,13 @@ export function readStatementFlags(flags: StatementFlags): StatementValues {
   throw new CliFailure(EXIT.usage, code, first, { ...(others.length === 0 ? {} : { text }), report });
 }
 
-function readName(text: string | undefined, faults: string[]): string | null {
-  if (text !== undefined && !isName(text)) faults.push('`--environment` must be a name such as `production`');
-  return text ?? null;
+function nameOf(text: string): string | null {
+  return isName(text) ? text : null;
 }
 
-function readGeneration(flag: string, text: string | undefined, faults: string[]): number | null {
-  if (text === undefined) return null;
-  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : NaN;
-  if (!(number <= STATEMENT_LIMITS.generation)) {
-    faults.push(`\`${flag}\` must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`);
-  }
-  return number;
-}
-
-function readTime(flag: string, text: string | undefined, faults: string[]): Instant | null {
-  if (text === undefined) return null;
-  const instant = parseInstant(text);
-  if (instant === null)
-    faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
-  return instant;
+function generationOf(text: string): number | null {
+  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : Infinity;
+  return number <= STATEMENT_LIMITS.generation ? number : null;
 }
 
 const STATUSES: ReadonlyMap<SigningErrorCode, ExitStatus> = new Map<SigningErrorCode, ExitStatus>([

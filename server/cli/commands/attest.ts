@@ -64,6 +64,7 @@ async function attest(io: CliIo, { policy: path, output, ...options }: Given<typ
   const compared = options.base === undefined ? null : await compareWith(io, options.base, opened);
   const signers = await signersOf(io, policy, { ...options, at });
   const { guardrails, tests } = policy.checks;
+  const [names, ids] = [set.tests.map(({ name }) => name), set.guardrails.map(({ id }) => id)];
   const attestation: Attestation = {
     policy: policy.name,
     snapshot: policy.digest,
@@ -77,14 +78,8 @@ async function attest(io: CliIo, { policy: path, output, ...options }: Given<typ
       ...(compared?.properties ?? []),
       ...(signers === null ? [] : (['BAILIWICK_SIGNED'] as const)),
     ],
-    tests: passed(
-      tests,
-      set.tests.map(({ name }) => name),
-    ),
-    guardrails: passed(
-      guardrails,
-      set.guardrails.map(({ id }) => id),
-    ),
+    tests: passed(tests, names),
+    guardrails: passed(guardrails, ids),
     ...(compared === null ? {} : { compared: compared.facts }),
     ...(signers === null ? {} : { signers }),
   };

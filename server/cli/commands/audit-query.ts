@@ -54,7 +54,7 @@ async function query(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Prom
   if (flags.format === 'text' || total === 0) {
     await write(io.stderr, `${groupDigits(total)} of ${count(events, 'event')}\n`);
   }
-  if (search.record !== null) await write(io.stderr, unrecordedText(unrecorded));
+  if (flags.record !== undefined) await write(io.stderr, unrecordedText(unrecorded));
   if (malformed > 0) throw malformedLines(malformed);
   if (unverified > 0) throw unverifiedLines(unverified);
 }

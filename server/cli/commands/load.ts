@@ -112,8 +112,8 @@ function faultText(dataset: string, fault: SkippedLine): string {
 }
 
 function toJson(report: LoadReport & { readonly dryRun: boolean }, message: string): object {
-  if (report.bad === 0) return { ok: true, ...report };
-  return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
+  const ok = report.bad === 0;
+  return { ok, ...report, error: ok ? undefined : { code: 'load.bad_lines', message } };
 }
 
 /** `size` in bytes; null if it is unknown. */
@@ -137,12 +137,12 @@ function loadReportText(report: LoadReport & { readonly dryRun: boolean }): stri
   const done = report.dryRun ? 'would be ' : '';
   const parts = [
     `${groupDigits(report.loaded)} ${done}loaded`,
-    report.replaced === 0 ? '' : `${groupDigits(report.replaced)} ${done}replaced`,
-    report.unchanged === 0 ? '' : `${groupDigits(report.unchanged)} unchanged`,
-    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} ${done}created`,
-    report.bad === 0 ? '' : badLinesText(report),
+    report.replaced > 0 && `${groupDigits(report.replaced)} ${done}replaced`,
+    report.unchanged > 0 && `${groupDigits(report.unchanged)} unchanged`,
+    report.implied > 0 && `${count(report.implied, 'namespace')} ${done}created`,
+    report.bad > 0 && badLinesText(report),
   ];
-  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
+  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== false).join(', ')}`;
   return report.dryRun ? `${counts}\ndry run: nothing was stored` : counts;
 }
 

@@ -45,9 +45,10 @@ export const definePublish = verb(TAKES, publish, {
 async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
-  const { place, change, ...facts } = await (to === undefined
-    ? intoStore(io, options, publication)
-    : intoDirectory(io, to, publication));
+  const { place, change, ...facts } =
+    to === undefined
+      ? await intoStore(io, options, publication)
+      : { place: to, directory: to, change: await publishToDirectory(io, to, publication) };
   const { policy, signed } = publication;
   const statement = signed === null ? null : statementJson(signed.statement);
   const lines = [
@@ -94,23 +95,21 @@ function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): 
 }
 
 /** The place has the name that people know. */
-type Done = { readonly place: string; readonly change: 'published' | 'unchanged' } & (
-  { readonly directory: string } | { readonly generation: number }
-);
-
-async function intoDirectory(io: CliIo, directory: string, publication: Publication): Promise<Done> {
-  return { place: directory, directory, change: await publishToDirectory(io, directory, publication) };
+interface Stored {
+  readonly place: string;
+  readonly change: 'published' | 'unchanged';
+  readonly generation: number;
 }
 
 /**
  * The snapshot once, under its digest, and the activation that all gateways follow. Throws `CliFailure` 6 if the
  * snapshot may not follow what is in force, or if the store cannot be used.
  */
-async function intoStore(io: CliIo, options: SettingFlags, { policy, bytes, signed }: Publication): Promise<Done> {
+async function intoStore(io: CliIo, options: SettingFlags, { policy, bytes, signed }: Publication): Promise<Stored> {
   const config = await configOf(io, options);
   const named = storeOf(config);
   const store = named.kind === 'embedded' ? `the store in ${named.dataDir}` : 'the external PostgreSQL';
-  const done = (change: Done['change'], generation: number): Done => ({
+  const done = (change: Stored['change'], generation: number): Stored => ({
     place: `${store}, activation ${String(generation)}`,
     change,
     generation,

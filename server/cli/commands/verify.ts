@@ -110,9 +110,10 @@ function statementOf(io: CliIo, path: string, options: Omit<Given<typeof TAKES>,
 async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
   const { policy, source } = await openStated(io, path);
   if (source === 'folder' && statement === undefined) {
-    throw new CliFailure(EXIT.usage, 'cli.usage', `\`${path}\` is a folder, not a snapshot`, {
-      help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
-    });
+    throw usage(
+      `\`${path}\` is a folder, not a snapshot`,
+      'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
+    );
   }
   return policy;
 }

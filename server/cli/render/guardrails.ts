@@ -76,15 +76,17 @@ function renderRepair(repair: readonly GrantRef[], what: string, paint: Paint): 
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
   const when = stretchText(witness);
-  const head = `  ${whoText(witness)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${alsoText(witness)}${when === '' ? '' : ` ${when}`}\n`;
+  const { alsoAt = [], also = [], people = [] } = witness;
+  const places = alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
+  const head = `  ${whoText(witness)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${places}${when === '' ? '' : ` ${when}`}\n`;
   const causeText = (grant: WitnessGrant): string =>
     `    ${paint('info', 'grant')}: ${citedText(grant)}${forRole(grant)}\n`;
   const more = (left: number): string => `    and ${count(left, 'more grant')}\n`;
   return [
     head,
     ...firstOf(witness.grants, causeText, { most: SHOWN_GRANTS, more }),
-    ...(witness.people ?? []).slice(0, SHOWN_IDENTITIES).map(broughtText),
-    renderAlso(witness),
+    ...people.slice(0, SHOWN_IDENTITIES).map(broughtText),
+    also.length === 0 ? '' : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`,
   ].join('');
 }
 
@@ -92,17 +94,6 @@ function forRole({ role, description }: WitnessGrant): string {
   return role === undefined
     ? ''
     : `, for role ${roleText({ role, ...(description === undefined ? {} : { description }) })}`;
-}
-
-function alsoText({ alsoAt = [] }: Witness): string {
-  return alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
-}
-
-/** More of the same people. */
-function renderAlso({ also = [] }: Witness): string {
-  return also.length === 0
-    ? ''
-    : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`;
 }
 
 /** People by name, each with the identities that contribute something, then those who are not named anywhere. */

@@ -20,6 +20,7 @@ import { instantJson } from '../../json/exact-json.js';
 import type { SearchReport } from '../../audit/search.js';
 import type { PastPolicies, UseCounts } from '../past-uses.js';
 import type { Effect, Folder, SmallerPolicy } from '../smaller-policy.js';
+import { namesOf } from '../compare-policies.js';
 import { beginText, silenceText } from '../audit-log.js';
 import { citedText, placeText, stretchText } from './words.js';
 import { certificate, type ComparedPolicies, diffJson, renderRows } from './diff.js';
@@ -108,12 +109,7 @@ function grantRef({ grants }: Rights, at: number): GrantRef & { readonly reason?
   return { id, ...where, ...(reason === null ? {} : { reason }) };
 }
 
-interface MemberRef {
-  readonly role: string;
-  readonly member: string;
-  readonly file?: string;
-  readonly line?: number;
-}
+type MemberRef = Omit<GrantRef, 'id'> & { readonly role: string; readonly member: string };
 
 function memberRef({ memberships }: Rights, at: number): MemberRef {
   const found = memberships[at];
@@ -198,8 +194,8 @@ export function unusedJson(report: UnusedReport): object {
   const { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search } = report;
   const { first, last, snapshots: _, ...numbers } = counts;
   const compared: ComparedPolicies = {
-    old: { snapshot: folder.policy.digest, decisions: folder.policy.decisions },
-    new: { snapshot: smaller.policy.digest, decisions: smaller.policy.decisions },
+    old: namesOf(folder),
+    new: namesOf(smaller),
     checks: effect.checks,
   };
   const json = (right: UnusedRight): object => rightJson(right, rights, report);
