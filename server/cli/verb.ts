@@ -104,7 +104,7 @@ export class RuledOption extends Option {
     const one = parse ?? this.parseArg;
     if (rule.repeated === true)
       // One value at a time: an option with several values would take an argument for one of them.
-      this.argParser((text, before: readonly unknown[] = []) => [...before, one?.(text, undefined) ?? text]);
+      this.argParser((text, before?: readonly unknown[]) => [...(before ?? []), one?.(text, undefined) ?? text]);
     else if (parse !== undefined) this.argParser(parse);
     if (rule.hidden === true) this.hideHelp();
     if (group !== undefined || rule.needed !== undefined) this.helpGroup(group ?? 'Required options:');

@@ -4,10 +4,10 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
-import { isName } from '../../../engine/index.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, pathOf, print, write } from '../io.js';
 import { formats } from '../options.js';
+import { nameFrom } from '../name-from.js';
 import { escapeText } from '../render/escape.js';
 import { linesText } from '../render/text.js';
 import { schemaFiles, schemaLine } from './schema.js';
@@ -55,7 +55,8 @@ async function init(io: CliIo, { dir, format }: Given<typeof TAKES>): Promise<vo
 
 /** The texts by path. `name` is the name of the folder. */
 function starterFiles(name: string): ReadonlyMap<string, string> {
-  const policyName = nameFor(name);
+  const made = nameFrom(name);
+  const policyName = made === null || /^[0-9.]+$/.test(made) ? 'policy' : made;
   const policies = new Map<string, string>([
     ['policy.yaml', `bailiwick: 1\nname: ${policyName}\nproviders:\n  orcid: { description: ORCID sign-in }\n`],
     [
@@ -80,15 +81,6 @@ function starterFiles(name: string): ReadonlyMap<string, string> {
     ...schemaFiles(),
     ['README.md', readme(policyName)],
   ]);
-}
-
-function nameFor(folder: string): string {
-  const name = folder
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replaceAll(/^[^a-z0-9]+|-+$/g, '')
-    .slice(0, 128);
-  return isName(name) && !/^[0-9.]+$/.test(name) ? name : 'policy';
 }
 
 function readme(name: string): string {

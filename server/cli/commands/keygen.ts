@@ -1,11 +1,12 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
-import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
+import { formatPublicKey, keyIdOf } from '../../../engine/index.js';
 import { makeKeyPair } from '../../signing/ed25519.js';
 import { writeKeyPair } from '../../signing/key-file.js';
 import { type Answer, type CliIo, namedFile } from '../io.js';
 import { formats } from '../options.js';
 import { linesText } from '../render/text.js';
+import { nameFrom } from '../name-from.js';
 import { asFailure } from '../statement-flags.js';
 import { type Given, required, takes, verb } from '../verb.js';
 
@@ -29,7 +30,8 @@ async function keygen(io: CliIo, { output }: Given<typeof TAKES>): Promise<Answe
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;
-  const name = nameOf(output);
+  // So that the keys of a keyring have different names: `keys/Ana.key` is `ana`.
+  const name = nameFrom(basename(output).replace(/\.(?:key|pem)$/i, '')) ?? 'key';
   const lines = [
     `private key ${output} (keep it secret: whoever has it can sign)`,
     `public key  ${publicKeyFile}`,
@@ -42,15 +44,4 @@ async function keygen(io: CliIo, { output }: Given<typeof TAKES>): Promise<Answe
     `    publicKey: ${publicKey}`,
   ];
   return { json: () => ({ keyId, name, file: output, publicKeyFile, publicKey }), text: () => linesText(lines) };
-}
-
-/** A name made from the file's name, so that the keys of a keyring have different names: `keys/Ana.key` is `ana`. */
-function nameOf(file: string): string {
-  const name = basename(file)
-    .replace(/\.(?:key|pem)$/i, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+/, '')
-    .slice(0, 128);
-  return isName(name) ? name : 'key';
 }

@@ -109,15 +109,14 @@ async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
 /** Settings that promise what local mode does not do: it asks nobody for a credential and decides by no policy. */
 function localConflicts({ authentication, cors, snapshot, trustProxy }: Config): readonly string[] {
   const { oidc, introspection, mtls, anonymous, revocationsFile } = authentication;
-  const expected: readonly (readonly [key: string, isSet: boolean])[] = [
-    ['authentication.oidc', oidc.length > 0],
-    ['authentication.introspection', introspection.length > 0],
-    ['authentication.mtls', mtls !== null],
-    ['authentication.anonymous', anonymous !== null],
-    ['authentication.revocationsFile', revocationsFile !== null],
-    ['cors.origins', cors.origins !== null],
-    ['snapshot.requireSignature', snapshot.requireSignature],
-    ['trustProxy', trustProxy !== null],
-  ];
-  return expected.filter(([, isSet]) => isSet).map(([key]) => key);
+  return [
+    oidc.length > 0 && 'authentication.oidc',
+    introspection.length > 0 && 'authentication.introspection',
+    mtls !== null && 'authentication.mtls',
+    anonymous !== null && 'authentication.anonymous',
+    revocationsFile !== null && 'authentication.revocationsFile',
+    cors.origins !== null && 'cors.origins',
+    snapshot.requireSignature && 'snapshot.requireSignature',
+    trustProxy !== null && 'trustProxy',
+  ].filter((key) => key !== false);
 }

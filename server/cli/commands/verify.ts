@@ -51,7 +51,12 @@ interface Verification {
 async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
-  const policy = await openWhole(io, path, options.statement);
+  const { policy, source } = await openStated(io, path);
+  if (source === 'folder' && options.statement === undefined)
+    throw usage(
+      `\`${path}\` is a folder, not a snapshot`,
+      'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
+    );
   try {
     const keyring = options.keyring === undefined ? null : await asFailure(readKeyring(namedFile(io, options.keyring)));
     const { environment, minimumGeneration, at } = values;
@@ -105,17 +110,6 @@ function statementOf(io: CliIo, path: string, options: Omit<Given<typeof TAKES>,
   const shown = statement ?? statementPathOf(path);
   const file = namedFile(io, shown);
   return named ? requiredStatement(file) : statementAt(file);
-}
-
-async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
-  const { policy, source } = await openStated(io, path);
-  if (source === 'folder' && statement === undefined) {
-    throw usage(
-      `\`${path}\` is a folder, not a snapshot`,
-      'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
-    );
-  }
-  return policy;
 }
 
 const UNMET: ReadonlySet<string> = new Set([
