@@ -168,17 +168,9 @@ function overTcp(url: URL, key: string | null): AdminDoor {
 function readUrl(text: string): URL {
   const example = 'as in `--admin-url https://gateway.example.org:8081`';
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isWhole = url !== null && ['http:', 'https:'].includes(url.protocol);
-  if (
-    !isWhole ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.pathname !== '/'
-  ) {
+  // Its address alone: no user, no path, no query.
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.href !== `${url.origin}/`)
     throw usage('`--admin-url` must be the address of an admin listener', example);
-  }
   if (url.protocol === 'http:' && !isLoopbackName(url.hostname.replace(/^\[|\]$/g, ''))) {
     throw usage('`--admin-url` must begin with `https:`: a key would travel in clear text', example);
   }

@@ -131,12 +131,9 @@ async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): 
     const released =
       folder === null ? [await releaseLost(db, lost ?? '', record)] : await releaseFolder(db, folder, record);
     if (released === null) {
-      throw new CliFailure(
-        EXIT.precondition,
-        'audit.in_use',
-        'a gateway has this log, and takes what it has claimed by itself',
-        { help: 'stop it first, or name the folder that was moved away' },
-      );
+      const message = 'a gateway has this log, and takes what it has claimed by itself';
+      const help = 'stop it first, or name the folder that was moved away';
+      throw new CliFailure(EXIT.precondition, 'audit.in_use', message, { help });
     }
     return {
       json: () => ({ released }),

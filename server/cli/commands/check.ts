@@ -5,6 +5,8 @@ import { configOf, LINT, lintRequest, REPORT_FORMATS, SOON, STORE_SETTINGS } fro
 import { statusOf, usage } from '../exit.js';
 import type { CliIo } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
+import type { NamespacePath } from '../../../engine/index.js';
+import type { Database } from '../../db/database.js';
 import { meantNamespaces, storedNamespaces } from '../../load/stored-namespaces.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
 import type { Paint } from '../render/terminal.js';
@@ -33,43 +35,29 @@ export const defineCheck = verb(TAKES, check, {
 
 async function check(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const lint = await lintRequest(options, 'now');
-  const store = await storeAsked(io, options);
+  const db = await storeAsked(io, options);
   try {
-    await report(io, options, store === null ? lint : { ...lint, askStore: store.has });
+    await report(io, options, db === null ? lint : { ...lint, askStore: (namespaces) => foundIn(db, namespaces) });
   } finally {
-    await store?.close();
+    await db?.close();
   }
-}
-
-interface AskedStore {
-  readonly has: NonNullable<LintRequest['askStore']>;
-  readonly close: () => Promise<void>;
 }
 
 /** Null without `--store`. */
-async function storeAsked(
-  io: CliIo,
-  { store, ...options }: Given<typeof TAKES> & SettingFlags,
-): Promise<AskedStore | null> {
-  if (store !== true) {
-    const idle = STORE_SETTINGS.filter((name) => options[name] !== undefined);
-    if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
-    return null;
+async function storeAsked(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<Database | null> {
+  if (options.store === true) return openStore(io, await configOf(io, options), { asItIs: true });
+  const idle = STORE_SETTINGS.filter((name) => options[name] !== undefined);
+  if (idle.length > 0) throw usage('a store is named but not used', 'add `--store`');
+  return null;
+}
+
+async function foundIn(db: Database, namespaces: readonly NamespacePath[]): Promise<ReadonlySet<NamespacePath>> {
+  try {
+    const stored = await storedNamespaces(db, namespaces);
+    return new Set([...stored, ...(await meantNamespaces(db, namespaces, stored))]);
+  } catch (error) {
+    throw await storeFailure(error);
   }
-  const db = await openStore(io, await configOf(io, options), { asItIs: true });
-  return {
-    has: async (namespaces) => {
-      try {
-        const stored = await storedNamespaces(db, namespaces);
-        return new Set([...stored, ...(await meantNamespaces(db, namespaces, stored))]);
-      } catch (error) {
-        throw await storeFailure(error);
-      }
-    },
-    close: async () => {
-      await db.close();
-    },
-  };
 }
 
 /** With `--soon`, people and scripts also get the calendar of that time. */

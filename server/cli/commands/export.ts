@@ -17,7 +17,7 @@ import { openNamedStore, storeFailure } from '../open-store.js';
 import { configOf, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
-import { type Define, type Given, repeated, required, takes, verb } from '../verb.js';
+import { type Given, repeated, required, takes, verb } from '../verb.js';
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   const db = await openNamedStore(io, await configOf(io, options), { statementTimeout: 0, asItIs: true });
@@ -36,12 +36,9 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
     const [first] = tooLong;
     if (first === undefined) return;
     const more = tooLong.length === 1 ? '' : ` and ${groupDigits(tooLong.length - 1)} more`;
-    throw new CliFailure(
-      EXIT.precondition,
-      'export.too_long',
-      `the record ${first}${more} takes more than 1 MiB as a line`,
-      { help: 'all lines are written, but `load` refuses these: shorten the records first' },
-    );
+    const message = `the record ${first}${more} takes more than 1 MiB as a line`;
+    const help = 'all lines are written, but `load` refuses these: shorten the records first';
+    throw new CliFailure(EXIT.precondition, 'export.too_long', message, { help });
   } catch (error) {
     throw await storeFailure(error, 'run it again');
   } finally {
@@ -50,44 +47,35 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   }
 }
 
-interface Exporter {
-  readonly description: string;
-  readonly examples: Readonly<Record<string, string>>;
-  readonly make: (rows: PolicyRows, policy: Policy) => Exported;
-}
-
-const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
-  rego: {
-    description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
-    examples: {
-      'a decision by Open Policy Agent':
-        'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
-    },
-    make: regoBundle,
-  },
-  cedar: {
-    description: 'write a policy for Cedar: policies, entities and a schema',
-    examples: {
-      'the policies are valid under the schema':
-        'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
-    },
-    make: (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` }),
-  },
-};
-
 const FOLDER = takes({
   '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
   '-o, --output <folder>': required('folder for the files; those of an earlier export are replaced'),
 });
 
-function exportPolicy({ make, ...beside }: Exporter): Define {
-  return verb(FOLDER, (io, given) => writePolicy(io, given, make), beside);
+const rego = verb(FOLDER, (io, given) => exportPolicy(io, given, regoBundle), {
+  description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
+  examples: {
+    'a decision by Open Policy Agent':
+      'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
+  },
+});
+
+const cedar = verb(FOLDER, (io, given) => exportPolicy(io, given, cedarOf), {
+  description: 'write a policy for Cedar: policies, entities and a schema',
+  examples: {
+    'the policies are valid under the schema':
+      'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
+  },
+});
+
+function cedarOf(rows: PolicyRows, { name, digest }: Policy): Exported {
+  return cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
 }
 
-async function writePolicy(
+async function exportPolicy(
   io: CliIo,
   { policy: path, output }: Given<typeof FOLDER>,
-  make: Exporter['make'],
+  make: (rows: PolicyRows, policy: Policy) => Exported,
 ): Promise<void> {
   const { policyRows } = await import('../../../engine/compiler.js');
   const { policy } = await openPolicy(io, path);
@@ -156,7 +144,7 @@ async function exportRls(io: CliIo, { policy: path, table = [], schema }: Given<
 
 export const defineExport = verb({}, exportStore, {
   settings: STORE_SETTINGS,
-  verbs: { rls, rego: exportPolicy(EXPORTERS.rego), cedar: exportPolicy(EXPORTERS.cedar) },
+  verbs: { rls, rego, cedar },
   examples: {
     'a copy of the embedded store': 'bailiwick export | gzip > records.jsonl.gz',
     'from the embedded store to a PostgreSQL':

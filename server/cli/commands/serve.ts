@@ -52,12 +52,9 @@ async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
   const isOpen = keys.enabled || mtls !== null || anonymous !== null;
   if (!isOpen && oidc.length === 0 && introspection.length === 0) {
-    throw new CliFailure(
-      EXIT.usage,
-      'serve.authentication',
-      'no method of authentication is enabled, so every request would be refused',
-      { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
-    );
+    const message = 'no method of authentication is enabled, so every request would be refused';
+    const help = 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`';
+    throw new CliFailure(EXIT.usage, 'serve.authentication', message, { help });
   }
   const { policyAtStart } = await import('../policy-at-start.js');
   const found = await policyAtStart(io, config, options.policy);
@@ -89,12 +86,9 @@ async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
   ignoreReloads();
   const config = await configOf(io, options);
   if (!isLoopbackName(config.listen.host)) {
-    throw new CliFailure(
-      EXIT.usage,
-      'local.listen',
-      'local mode needs no credential, so it listens on a loopback address only',
-      { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
-    );
+    const message = 'local mode needs no credential, so it listens on a loopback address only';
+    const help = 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network';
+    throw new CliFailure(EXIT.usage, 'local.listen', message, { help });
   }
   const conflicts = localConflicts(config).map((key) => `\`${key}\``);
   if (conflicts.length > 0) {
